@@ -22,6 +22,7 @@ gboolean init(GstPlugin* plugin) {
   done &= GST_ELEMENT_REGISTER(boxdecode, plugin);
   done &= GST_ELEMENT_REGISTER(boxsink, plugin);
   done &= GST_ELEMENT_REGISTER(boxtrack, plugin);
+  done &= GST_ELEMENT_REGISTER(classdecode, plugin);
   done &= GST_ELEMENT_REGISTER(framerestore, plugin);
   done &= GST_ELEMENT_REGISTER(framesave, plugin);
   done &= GST_ELEMENT_REGISTER(tensorinfer, plugin);

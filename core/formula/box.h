@@ -15,6 +15,12 @@ struct Box {
   friend KB_HD constexpr bool operator==(const Box&, const Box&) = default;
 };
 
+/// An oriented rectangle with centre, sides and angle.
+struct OrientedBox {
+  Box box;          // the upright box with the same centre and sides
+  float angle = 0;  // radians, clockwise
+};
+
 /// Describes a kept box.
 struct Detection {
   Box box;          // frame pixels, clipped to the frame; an oriented box is not clipped, and

@@ -220,9 +220,8 @@ std::vector<size_t> find_outputs(ValueSign sign, std::span<const TensorView> ten
   }
 }
 
-namespace {
+namespace {}  // namespace
 
-/// True if each row adds up to 1, like the output of a softmax.
 bool adds_to_one(const TensorView& tensor, size_t rows, size_t columns) {
   constexpr float kRoundedSum = 0.02f;
   if (tensor.space != MemorySpace::kSystem || tensor.data == nullptr || !check_bounds(tensor))
@@ -238,8 +237,6 @@ bool adds_to_one(const TensorView& tensor, size_t rows, size_t columns) {
   }
   return rows > 0;
 }
-
-}  // namespace
 
 std::string other_task(std::span<const TensorView> tensors) {
   if (tensors.size() != 1) return {};

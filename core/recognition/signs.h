@@ -32,6 +32,10 @@ std::vector<size_t> find_outputs(ValueSign sign, std::span<const TensorView> ten
 /// @pre the tensors are in bounds.
 std::optional<bool> looks_softmaxed(const Layout& layout, std::span<const TensorView> tensors);
 
+/// True if each row adds up to 1 without a negative value, like the output of a softmax; false if
+/// the host cannot read the tensor. @pre it has rows x columns elements.
+bool adds_to_one(const TensorView& tensor, size_t rows, size_t columns);
+
 /// Returns the kind of model of tensors without boxes: "a classifier with 1000 classes", "a text
 /// recogniser", "a text detector or a depth estimator"; empty if unknown.
 std::string other_task(std::span<const TensorView> tensors);

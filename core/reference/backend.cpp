@@ -20,6 +20,7 @@ Backend backend() {
           .runner = [](const Plan& plan, MemorySpace,
                        ThreadPool* threads) { return HostRunner::create(kKernels, plan, threads); },
           .input_maker = input_maker,
+          .crop_maker = crop_maker,
           .kernels = &kKernels};
 }
 

@@ -27,5 +27,6 @@ void masks(const Plan& plan, std::span<const TensorView> tensors, uint32_t image
 uint32_t cut(const Rules& rules, std::span<Candidate> ordered);
 
 Result<std::unique_ptr<InputMaker>> input_maker(const InputPlan& plan);
+Result<std::unique_ptr<CropMaker>> crop_maker(const CropPlan& plan);
 
 }  // namespace keepbox::reference

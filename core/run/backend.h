@@ -14,6 +14,7 @@
 #include "core/base/tensor.h"
 #include "core/formula/box.h"
 #include "core/formula/mask.h"
+#include "core/plan/crops.h"
 #include "core/plan/input.h"
 #include "core/plan/plan.h"
 #include "core/run/workspace.h"
@@ -117,6 +118,9 @@ struct Backend {
   /// Creates a maker of model inputs, from frames in `memory`. @param plan from plan_input(),
   /// copied.
   Result<std::unique_ptr<InputMaker>> (*input_maker)(const InputPlan& plan) = nullptr;
+
+  /// Creates a maker of model inputs from parts of frames in `memory`. @param plan copied.
+  Result<std::unique_ptr<CropMaker>> (*crop_maker)(const CropPlan& plan) = nullptr;
 
   /// Returns the code path used on this machine ("AVX2", "NVIDIA H200"); null if there is only one.
   std::string_view (*variant)() = nullptr;

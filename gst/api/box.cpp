@@ -11,7 +11,7 @@
 #include "gst/metas/masks.h"
 #include "gst/metas/readboxes.h"
 
-/// A box; its points, edges and mask follow it in the same allocation.
+/// A box; its points, edges, labels and mask follow it in the same allocation.
 struct _KeepboxBox {
   keepbox::FrameBox box;  // with its own points and edges, and no buffer
   const guint8* mask;     // rows without gaps, or nullptr
@@ -36,10 +36,15 @@ struct Source {
   guint width = 0, height = 0;
 
   gsize mask_bytes() const { return gsize{width} * height; }
+  gsize text_bytes() const {
+    gsize bytes = 0;
+    for (const BoxLabel& label : box.labels) bytes += label.text.size() + 1;
+    return bytes;
+  }
   gsize bytes() const {  // up to where another box may start
     const gsize bytes = sizeof(KeepboxBox) + box.points.points.size_bytes() +
                         box.points.edges.size_bytes() + box.values.values.size_bytes() +
-                        mask_bytes();
+                        text_bytes() + mask_bytes();
     return (bytes + alignof(KeepboxBox) - 1) / alignof(KeepboxBox) * alignof(KeepboxBox);
   }
 };
@@ -70,6 +75,12 @@ KeepboxBox* place_box(guint8* place, const Source& source) {
   out->box.points.points = copied(source.box.points.points, next);
   out->box.values.values = copied(source.box.values.values, next);
   out->box.points.edges = copied(source.box.points.edges, next);
+  for (BoxLabel& label : out->box.labels) {  // texts end with a zero byte for applications
+    const std::string_view text = label.text;
+    label.text = {reinterpret_cast<char*>(next), text.size()};
+    next = std::ranges::copy(text, next).out;
+    *next++ = 0;
+  }
   out->box.mask.pixels = nullptr;
   if (source.mask == nullptr) return out;
   out->mask = next;
@@ -207,6 +218,21 @@ gboolean keepbox_box_get_tracking_id(const KeepboxBox* box, guint64* id) {
   g_return_val_if_fail(box != nullptr, FALSE);
   if (id != nullptr) *id = box->box.tracking_id.value_or(0);
   return box->box.tracking_id.has_value();
+}
+
+guint keepbox_box_get_n_attributes(const KeepboxBox* box) {
+  g_return_val_if_fail(box != nullptr, 0);
+  return static_cast<guint>(box->box.labels.size());
+}
+
+const gchar* keepbox_box_get_attribute(const KeepboxBox* box, guint index, const gchar** name,
+                                       gfloat* level) {
+  g_return_val_if_fail(box != nullptr, nullptr);
+  const bool there = index < box->box.labels.size();
+  const BoxLabel label = there ? box->box.labels[index] : BoxLabel{};
+  if (name != nullptr) *name = g_quark_to_string(label.attribute);
+  if (level != nullptr) *level = label.level;
+  return label.text.data();
 }
 
 const gfloat* keepbox_box_get_points(const KeepboxBox* box, gsize* n_values) {

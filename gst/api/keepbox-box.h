@@ -233,6 +233,39 @@ GST_API_EXPORT
 gboolean keepbox_box_get_tracking_id(const KeepboxBox* box, guint64* id);
 
 /**
+ * keepbox_box_get_n_attributes:
+ * @box: a box
+ *
+ * Gets the number of results of classifiers and text recognisers about the box's object, such as
+ * those of classdecode.
+ *
+ * Returns: the number
+ *
+ * Since: 0.2
+ */
+GST_API_EXPORT
+guint keepbox_box_get_n_attributes(const KeepboxBox* box);
+
+/**
+ * keepbox_box_get_attribute:
+ * @box: a box
+ * @index: less than keepbox_box_get_n_attributes()
+ * @name: (out) (optional) (transfer none) (nullable): what the result is about, such as "color",
+ *   which is static; %NULL if unknown
+ * @level: (out) (optional): the confidence, usually from 0 to 1
+ *
+ * Gets a result of a classifier or a text recogniser about the box's object.
+ *
+ * Returns: (transfer none) (nullable): the name of the class or the text in UTF-8, valid as long as
+ *   @box; %NULL if there is no such result
+ *
+ * Since: 0.2
+ */
+GST_API_EXPORT
+const gchar* keepbox_box_get_attribute(const KeepboxBox* box, guint index, const gchar** name,
+                                       gfloat* level);
+
+/**
  * keepbox_box_get_points:
  * @box: a box
  * @n_values: (out): the number of values, three per keypoint

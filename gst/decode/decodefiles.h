@@ -9,7 +9,7 @@
 #include "core/plan/plan.h"
 #include "gst/decode/decodeprops.h"
 #include "gst/decode/detectorfile/detectorfile.h"
-#include "gst/decode/labels.h"
+#include "gst/tensors/labels.h"
 #include "gst/tensors/tensorsource.h"
 
 namespace keepbox {

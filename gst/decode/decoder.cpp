@@ -177,7 +177,7 @@ Status Decoder::take_boxes() {
 /// Marks this decoder's tensors even if they could not be decoded, so that the next one skips them.
 void Decoder::mark_refused(GstBuffer* buffer) const {
   FrameTensors tensors;
-  if (!tensors.look(buffer, Which::kUndecoded)) return;
+  if (!tensors.look(buffer, Which::kOfFrames)) return;
   if (processor_.fits(tensors))
     intake_.mark_decoded(buffer, tensors, processor_->plan(), processor_.source());
   else intake_.mark_refused(buffer, tensors);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/run/processor.h"
-#include "gst/decode/labels.h"
+#include "gst/tensors/labels.h"
 #include "gst/metas/framebox.h"
 #include "gst/metas/masks.h"
 

@@ -7,7 +7,7 @@
 
 #include "core/base/result.h"
 #include "core/plan/filters.h"
-#include "gst/decode/labels.h"
+#include "gst/tensors/labels.h"
 
 namespace keepbox {
 

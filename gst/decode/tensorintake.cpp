@@ -23,6 +23,11 @@ bool has_tensors_of(const FrameTensors& tensors, const SharedTensorSource& sourc
 Status check_any(GstBuffer* buffer, const FrameTensors& tensors) {
   if (!tensors.listed().empty()) return {};
   FrameTensors all;
+  KB_TRY(all.look(buffer, Which::kUndecoded));
+  if (!all.listed().empty())
+    return fail(ErrorKind::kMismatch, "tensors of frames",
+                "tensors of objects: " + to_string(all.listed()),
+                "decode them with classdecode, or leave regions=objects of tensorinfer unset");
   KB_TRY(all.look(buffer));
   if (all.listed().empty()) return {};
   return fail(ErrorKind::kMismatch, "tensors that no decoder upstream has decoded",
@@ -60,7 +65,7 @@ bool TensorIntake::is_skipped(GstBuffer* buffer, const FrameTensors& tensors) co
 }
 
 Status TensorIntake::take(GstBuffer* buffer, FrameTensors& tensors) {
-  KB_TRY(tensors.look(buffer, Which::kUndecoded));
+  KB_TRY(tensors.look(buffer, Which::kOfFrames));
   skipped_ = is_skipped(buffer, tensors);
   if (skipped_) return {};
   KB_TRY(check_any(buffer, tensors));

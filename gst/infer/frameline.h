@@ -5,9 +5,9 @@
 #include <gst/gst.h>
 
 #include <deque>
-#include <memory>
+#include <utility>
 
-#include "gst/infer/batch/pending.h"
+#include "gst/infer/model.h"
 
 namespace keepbox {
 
@@ -17,15 +17,15 @@ enum class FrameUse { kInferred, kHeld, kSkipped };
 struct LineFrame {
   OwnedBuffer buffer;
   FrameUse use = FrameUse::kInferred;
-  std::unique_ptr<PendingFrame> pending;  // of an inferred frame
-  GstClockTime begun = 0;                 // of gst_util_get_timestamp()
+  Model::Begun run;        // of an inferred frame
+  GstClockTime begun = 0;  // of gst_util_get_timestamp()
 };
 
 class FrameLine {
  public:
   /// Notes how the frame that is being taken is used; push() follows.
-  void note(FrameUse use, std::unique_ptr<PendingFrame> pending, GstClockTime begun) {
-    next_ = {.use = use, .pending = std::move(pending), .begun = begun};
+  void note(FrameUse use, Model::Begun run, GstClockTime begun) {
+    next_ = {.use = use, .run = std::move(run), .begun = begun};
   }
   /// Adds the frame that was noted. Takes ownership.
   void push(GstBuffer* buffer) {

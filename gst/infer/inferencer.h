@@ -6,6 +6,7 @@
 #include <gst/video/video.h>
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,12 +35,14 @@ class Inferencer {
 
   /// Takes the format and memory of the coming frames. CUDA memory is read in place if supported.
   /// Tensors have one image per picture. @pre no frame is pending.
-  virtual Status set_frames(std::vector<PicturePlan> pictures, const GstVideoInfo& info) = 0;
+  virtual Status set_frames(Pictures pictures, const GstVideoInfo& info) = 0;
 
   /// Gives a frame to the model. When this returns, the frame may be written to in the order of its
   /// stream. At most SessionSpec::ahead + 1 frames are pending at a time.
   /// @param order when the frame is due, in nanoseconds of any clock that all elements share.
-  virtual Result<std::unique_ptr<PendingFrame>> begin(GstBuffer* frame, uint64_t order) = 0;
+  /// @param crops the frame's pictures if they are of objects, 1 to Pictures::most; else empty.
+  virtual Result<std::unique_ptr<PendingFrame>> begin(GstBuffer* frame, uint64_t order,
+                                                      std::span<const Crop> crops) = 0;
 
   /// Ends the current run, if any, and makes later ones fail while `on`; other users of a shared
   /// model are not affected. From any thread. @pre set_model().

@@ -5,11 +5,14 @@
 #include <charconv>
 
 #include "gst/base/enums.h"
+#include "gst/base/plainfile.h"
+#include "gst/base/words.h"
 
 namespace keepbox {
 namespace {
 
 constexpr guint kMaxInputSide = 1u << 14;
+constexpr size_t kMaxTemplate = size_t{1} << 16;  // bytes
 constexpr int kModelsOwn = -1;
 constexpr int kRectangle = 100;  // of resize-mode; the others are ResizeMode's
 
@@ -47,6 +50,18 @@ GType input_resize_type() {
         "As letterbox-center, with the padding cut down to what the model's stride needs: 640x384 "
         "for frames of 16:9. Needs a model of dynamic width and height, which is loaded for each "
         "size of frames."}});
+  return type;
+}
+
+enum class Regions { kFrame, kObjects };
+
+GType regions_type() {
+  static const GType type = register_enum(
+      "KeepboxRegions",
+      {{static_cast<int>(Regions::kFrame), "frame", "The model is given whole frames, or tiles."},
+       {static_cast<int>(Regions::kObjects), "objects",
+        "The model is given each object that a decoder upstream found, cut out of the frame; "
+        "oriented boxes are rotated upright. Frames without objects are not run."}});
   return type;
 }
 
@@ -157,6 +172,37 @@ const Property<InferProps> kInferProperties[] = {
      "Run the model on the whole frame, too, for objects that are larger than the overlap of "
      "tiles.",
      &InferProps::tile_whole},
+    {"regions",
+     "What the model is given. With objects, its tensors have one image per object, which "
+     "classdecode turns into classes or text of the object; resize-mode fits objects into the "
+     "input, by default stretched for models of unknown origin.",
+     &InferProps::regions, regions_type},
+    {"objects-of",
+     "With regions=objects, the model whose boxes are taken, by the name that its decoder gives "
+     "(model-name); empty takes all.",
+     &InferProps::objects_of},
+    {"include-classes",
+     "With regions=objects, labels of the boxes that are taken, separated by commas; empty takes "
+     "all.",
+     &InferProps::include_classes},
+    {"min-size", "With regions=objects, the least shorter side of a box in pixels of the frame.",
+     &InferProps::min_size, nullptr, 0, kMaxInputSide},
+    {"max-objects",
+     "With regions=objects, the maximum number of objects per frame, best scores first.",
+     &InferProps::max_objects, nullptr, 1, 1024},
+    {"grow", "With regions=objects, factor by which the sides of boxes are enlarged.",
+     &InferProps::grow, nullptr, 0.1, 10},
+    {"again-every",
+     "With regions=objects, number of frames after which the model runs again on an object with a "
+     "tracking id (see boxtrack): 1 runs it on each frame, 0 once per object. classdecode keeps "
+     "its results in between.",
+     &InferProps::again_every, nullptr, 0, G_MAXINT},
+    {"align",
+     "With regions=objects, a template that the keypoints of objects are aligned to by a "
+     "similarity transform: arcface-112 for five points of a face, or a file with width and "
+     "height in the first line and x and y of one keypoint in each further one (- for a keypoint "
+     "that does not count). Objects without keypoints are not run.",
+     &InferProps::align},
     {.name = "qos",
      .blurb = "Let frames of a live source pass without inference if the sink reports that they "
               "will be late: they are held or skipped as frames between intervals are. Frames of "
@@ -225,6 +271,53 @@ Result<TileGrid> tile_grid(const InferProps& props) {
     return fail(ErrorKind::kInvalid, "either tiles or tile-size", "both",
                 "leave one of them unset");
   KB_TRY(check_grid(out));
+  return out;
+}
+
+namespace {
+
+Result<AlignTemplate> align_template(const std::string& name) {
+  if (name == "arcface-112") return arcface_template();
+  KB_ASSIGN(const std::string text,
+            read_text(name, kMaxTemplate, "set align=arcface-112, or a file"));
+  auto out = parse_template(text);
+  if (!out) {
+    out.error().expected += " (" + name + ")";
+    return std::unexpected(out.error());
+  }
+  return out;
+}
+
+/// Returns the name of a property of objects that is set although there are none, or nullptr.
+const char* unused_setting(const InferProps& props) {
+  if (!props.objects_of.empty()) return "objects-of";
+  if (!props.include_classes.empty()) return "include-classes";
+  return props.align.empty() ? nullptr : "align";
+}
+
+}  // namespace
+
+Result<std::optional<ObjectRules>> object_rules(const InferProps& props) {
+  if (static_cast<Regions>(props.regions) == Regions::kFrame) {
+    if (const char* name = unused_setting(props))
+      return fail(ErrorKind::kInvalid, std::string("regions=objects together with ") + name,
+                  "regions=frame", std::string("set regions=objects, or leave ") + name + " unset");
+    return std::nullopt;
+  }
+  if (!props.tiles.empty() || props.tile_size != 0)
+    return fail(ErrorKind::kInvalid, "either tiles or regions=objects", "both",
+                "leave one of them unset");
+  ObjectRules out{.model = props.objects_of,
+                  .min_size = props.min_size,
+                  .most = props.max_objects,
+                  .grow = props.grow,
+                  .again_every = props.again_every};
+  for (const std::string_view each : split(props.include_classes, ','))
+    if (const std::string_view label = trimmed(each); !label.empty())
+      out.classes.emplace_back(label);
+  if (!props.align.empty()) {
+    KB_ASSIGN(out.align, align_template(props.align));
+  }
   return out;
 }
 

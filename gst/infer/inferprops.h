@@ -5,11 +5,13 @@
 #include <gst/gst.h>
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "core/plan/tiles.h"
 #include "gst/base/props.h"
 #include "gst/infer/facts/modelfacts.h"
+#include "gst/infer/objects.h"
 
 namespace keepbox {
 
@@ -39,6 +41,12 @@ struct InferProps {
   guint tile_size = 0;
   gfloat tile_overlap = TileGrid{}.overlap;
   bool tile_whole = false;
+  int regions = 0;  // Regions in inferprops.cpp
+  std::string objects_of, include_classes, align;
+  gfloat min_size = 0;
+  guint max_objects = 32;
+  gfloat grow = 1;
+  guint again_every = 1;
   bool qos = true;
 };
 
@@ -46,6 +54,10 @@ const PropertyTable<InferProps>& infer_properties();
 
 /// Reads `provider-options`. Errors name the part that is not KEY=VALUE.
 Result<std::map<std::string, std::string>> provider_options(const InferProps& props);
+
+/// Translates the properties of objects; nothing if the model runs on frames. kInvalid with the
+/// property's name, kNotFound for a template that cannot be read.
+Result<std::optional<ObjectRules>> object_rules(const InferProps& props);
 
 /// Translates the properties of tiles. kInvalid with the property's name.
 Result<TileGrid> tile_grid(const InferProps& props);

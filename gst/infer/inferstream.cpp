@@ -19,13 +19,14 @@ Status InferStream::begin(GstBuffer* frame, const SkipRules& rules, uint64_t ord
   const bool early = late || (since_ > 0 && since_ < rules.interval);
   if (early || !picture) {
     if (since_ > 0) ++since_;
-    line_.note(rules.hold && early && picture ? FrameUse::kHeld : FrameUse::kSkipped, nullptr, 0);
+    line_.note(rules.hold && early && picture ? FrameUse::kHeld : FrameUse::kSkipped, {}, 0);
     return {};
   }
   since_ = 1;
   const GstClockTime now = gst_util_get_timestamp();
-  KB_ASSIGN(auto pending, model_.begin(frame, order));
-  line_.note(FrameUse::kInferred, std::move(pending), now);
+  KB_ASSIGN(Model::Begun begun, model_.begin(frame, order));
+  const FrameUse use = begun.pending ? FrameUse::kInferred : FrameUse::kSkipped;
+  line_.note(use, std::move(begun), now);
   return {};
 }
 
@@ -33,7 +34,7 @@ Result<InferStream::Completed> InferStream::complete() {
   LineFrame first = line_.pop();
   Completed out{.buffer = std::move(first.buffer), .use = first.use, .held = false};
   if (first.use == FrameUse::kInferred) {
-    KB_TRY(model_.finish(out.buffer.get(), std::move(first.pending)));
+    KB_TRY(model_.finish(out.buffer.get(), std::move(first.run)));
     out.took = gst_util_get_timestamp() - first.begun;
     return out;
   }

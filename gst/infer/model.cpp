@@ -30,6 +30,12 @@ bool has_open_rows(const ModelClaims& claims) {
   });
 }
 
+std::vector<Crop> crops_of(const std::vector<ObjectCrop>& objects) {
+  std::vector<Crop> out;
+  for (const ObjectCrop& each : objects) out.push_back(each.crop);
+  return out;
+}
+
 /// A frame whose begin() failed, so that finish() runs it on the CPU.
 class Refused : public PendingFrame {
  public:
@@ -57,7 +63,8 @@ void Model::interrupt(bool on) {
 }
 
 Status Model::settle(const FamilyOfModel* family) {
-  KB_ASSIGN(const InputSettings settings, input_settings(props_));
+  KB_ASSIGN(InputSettings settings, input_settings(props_));
+  settings.objects = objects_.has_value();
   auto facts = settle_model(claims_, settings, family);
   if (!facts) {
     facts.error().expected += " for " + props_.model_file;
@@ -127,6 +134,13 @@ void Model::drain() {
   if (inferencer_) inferencer_->drain();
 }
 
+/// Plans the pictures of frames. @pre info_ is set.
+Result<Pictures> Model::plan(const Picture& picture) const {
+  KB_ASSIGN(const FrameForm form, frame_form_of(info_));
+  if (objects_) return plan_objects(form, picture, objects_->rules().most, facts_.input);
+  return plan_pictures(form, picture, tiles_, facts_.input, facts_.resize);
+}
+
 Status Model::set_frames(const GstVideoInfo& info) {
   info_ = info;
   line_latency_ = info.fps_n > 0 ? gst_util_uint64_scale(props_.lookahead * GST_SECOND,
@@ -138,9 +152,9 @@ Status Model::set_frames(const GstVideoInfo& info) {
   KB_TRY(follow_frames(leading));
   GST_CAT_INFO_OBJECT(tensorinfer_debug, element_, "model input: %s", facts_.remark.c_str());
   warn_of_guesses();
-  KB_ASSIGN(const FrameForm form, frame_form_of(info));
-  KB_ASSIGN(Pictures pictures, plan_pictures(form, picture, tiles_, facts_.input, facts_.resize));
+  KB_ASSIGN(Pictures pictures, plan(picture));
   forget();
+  crops_ = pictures.crops;
   source_ = std::make_shared<const TensorSource>(TensorSource{.producer = number_,
                                                               .geometry = pictures.geometry,
                                                               .tiles = pictures.tiles,
@@ -151,11 +165,13 @@ Status Model::set_frames(const GstVideoInfo& info) {
                                                               .iou_threshold = facts_.iou_threshold,
                                                               .units = facts_.units,
                                                               .labels = facts_.labels,
-                                                              .open_rows = has_open_rows(claims_)});
+                                                              .labels_of = facts_.labels_of,
+                                                              .open_rows = has_open_rows(claims_),
+                                                              .objects = objects_.has_value()});
   TensorSource held = *source_;
   held.held = true;
   held_source_ = std::make_shared<const TensorSource>(std::move(held));
-  KB_TRY(inferencer_->set_frames(std::move(pictures.plans), info));
+  KB_TRY(inferencer_->set_frames(std::move(pictures), info));
   setup_.graph = inferencer_->graph();
   check_batches();
   return {};
@@ -167,35 +183,57 @@ bool Model::may_leave_device(const Error& error) const {
 }
 
 /// Falls back to the CPU if a GPU fails in mid-stream. Frames that are pending on it follow.
-Result<std::vector<InferredTensor>> Model::infer_on_cpu(GstBuffer* frame, const Error& why) {
+Result<std::vector<InferredTensor>> Model::infer_on_cpu(GstBuffer* frame,
+                                                        const std::vector<ObjectCrop>& objects,
+                                                        const Error& why) {
   if (setup_.provider == kCudaProvider) {
     KB_TRY(leave_device(why));
     left_device_ = true;
     KB_TRY(set_frames(info_));
   }
-  auto pending = inferencer_->begin(frame, 0);
+  auto pending = inferencer_->begin(frame, 0, crops_of(objects));
   if (!pending) return std::unexpected(pending.error());
   return (*pending)->finish();
 }
 
-Result<std::unique_ptr<PendingFrame>> Model::begin(GstBuffer* frame, uint64_t order) {
-  auto pending = inferencer_->begin(frame, order);
-  if (pending || setup_.provider != kCudaProvider || !may_leave_device(pending.error()))
-    return pending;
-  return std::make_unique<Refused>(std::move(pending.error()));
+/// Warns once if a decoder upstream seems to be missing.
+void Model::warn_of_no_boxes() {
+  constexpr unsigned kFrames = 30;
+  if (objects_->without_boxes() != kFrames || !warned_.insert("no boxes").second) return;
+  post_warning(element_, {ErrorKind::kMismatch, "boxes on frames, for regions=objects",
+                          "none on " + std::to_string(kFrames) + " frames",
+                          "put a detector before it: tensorinfer ! boxdecode"});
 }
 
-Status Model::finish(GstBuffer* frame, std::unique_ptr<PendingFrame> pending) {
-  forget();
-  auto tensors = pending->finish();
+Result<Model::Begun> Model::begin(GstBuffer* frame, uint64_t order) {
+  Begun out;
+  if (objects_) {
+    out.objects = objects_->of(frame, *crops_, facts_.resize);
+    warn_of_no_boxes();
+    if (out.objects.empty()) return out;
+  }
+  auto pending = inferencer_->begin(frame, order, crops_of(out.objects));
+  if (pending) out.pending = std::move(*pending);
+  else if (setup_.provider == kCudaProvider && may_leave_device(pending.error()))
+    out.pending = std::make_unique<Refused>(std::move(pending.error()));
+  else return std::unexpected(pending.error());
+  return out;
+}
+
+Status Model::finish(GstBuffer* frame, Begun begun) {
+  forget_tensors();
+  auto tensors = begun.pending->finish();
   if (!tensors && (setup_.provider == kCudaProvider || left_device_) &&
       may_leave_device(tensors.error()))
-    tensors = infer_on_cpu(frame, tensors.error());
+    tensors = infer_on_cpu(frame, begun.objects, tensors.error());
   if (!tensors) return std::unexpected(tensors.error());
-  times_ = pending->times();
+  times_ = begun.pending->times();
   last_ = std::move(*tensors);
   for (const InferredTensor& tensor : last_) set_tensor_source(tensor.data.get(), source_);
   attach(frame);
+  if (objects_)
+    add_pictures(gst_buffer_get_analytics_relation_meta(frame), number_,
+                 pictures_of(begun.objects, facts_.input.size));
   return {};
 }
 
@@ -205,7 +243,7 @@ BatchCounts Model::batch_counts() const {
 }
 
 bool Model::hold(GstBuffer* frame) {
-  if (last_.empty()) return false;
+  if (last_.empty() || objects_) return false;
   if (!std::exchange(last_held_, true))
     for (InferredTensor& tensor : last_)
       tensor.data.reset(shared_data(tensor.data.get(), held_source_));
@@ -225,7 +263,7 @@ void Model::attach(GstBuffer* frame) const {
                        .data = gst_buffer_ref(last_[i].data.get())});
   }
   add_tensors(frame, tensors);
-  begin_way(frame, number_, picture_of(info_));
+  if (!objects_) begin_way(frame, number_, picture_of(info_));
 }
 
 }  // namespace keepbox

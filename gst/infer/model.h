@@ -11,11 +11,13 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "gst/infer/facts/modelfacts.h"
 #include "gst/infer/inferencer.h"
 #include "gst/infer/inferprops.h"
 #include "gst/infer/inferstats.h"
+#include "gst/infer/objects.h"
 #include "gst/infer/provider.h"
 #include "gst/tensors/cudascope.h"
 #include "gst/tensors/tensorsource.h"
@@ -42,21 +44,26 @@ class Model {
   /// Takes the format of the coming frames. @pre started.
   Status set_frames(const GstVideoInfo& info);
 
+  /// A frame that was given to the model.
+  struct Begun {
+    std::unique_ptr<PendingFrame> pending;  // nullptr if the frame has no objects for the model
+    std::vector<ObjectCrop> objects;        // its pictures, if they are of objects
+  };
   /// Gives a frame to the model. @pre set_frames(), and less than InferProps::lookahead + 1 frames
   /// are pending. @param order see Inferencer::begin().
-  Result<std::unique_ptr<PendingFrame>> begin(GstBuffer* frame, uint64_t order);
+  Result<Begun> begin(GstBuffer* frame, uint64_t order);
   /// Attaches the tensors of the frame that was begun first among those that are pending.
-  Status finish(GstBuffer* frame, std::unique_ptr<PendingFrame> pending);
+  Status finish(GstBuffer* frame, Begun begun);
   /// Makes begin() and finish() fail while `on`, even if it is already running, or until the next
   /// start(). From any thread.
   void interrupt(bool on);
   bool interrupted() const { return interrupted_; }
   /// Attaches the tensors of the last run again, marked as held; false if there are none.
   bool hold(GstBuffer* frame);
-  /// Forgets the last run.
+  /// Forgets the last run, and objects of earlier frames.
   void forget() {
-    last_.clear();
-    last_held_ = false;
+    forget_tensors();
+    if (objects_) objects_->forget();
   }
   /// Waits until all started work is complete.
   void drain();
@@ -85,9 +92,17 @@ class Model {
   Status settle_family();
   void warn_of_guesses();
   void take(std::unique_ptr<Inferencer> inferencer);
+  Result<Pictures> plan(const Picture& picture) const;
+  void forget_tensors() {
+    last_.clear();
+    last_held_ = false;
+  }
+  void warn_of_no_boxes();
   void attach(GstBuffer* frame) const;
   bool may_leave_device(const Error& error) const;
-  Result<std::vector<InferredTensor>> infer_on_cpu(GstBuffer* frame, const Error& why);
+  Result<std::vector<InferredTensor>> infer_on_cpu(GstBuffer* frame,
+                                                   const std::vector<ObjectCrop>& objects,
+                                                   const Error& why);
   void check_batches();
 
   GstElement* element_;
@@ -104,6 +119,8 @@ class Model {
   ModelClaims claims_;
   ModelFacts facts_;
   TileGrid tiles_;                              // of frames
+  std::optional<Objects> objects_;              // if the model runs on objects
+  std::optional<CropPlan> crops_;               // of frames, for objects
   std::optional<FamilyOfModel> wanted_;         // declared by the downstream decoder
   std::optional<Result<FamilyOfModel>> tried_;  // from a trial run
   std::set<std::string> warned_;                // warnings since the start

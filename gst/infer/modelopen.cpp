@@ -55,6 +55,8 @@ Status Model::start(const InferProps& props) {
   left_device_ = false;
   interrupt(false);
   KB_ASSIGN(tiles_, tile_grid(props));
+  KB_ASSIGN(auto rules, object_rules(props));
+  objects_ = rules ? std::optional<Objects>(std::move(*rules)) : std::nullopt;
   KB_ASSIGN(const ProviderChoice provider, choose_provider(props));
   return open(props, provider);
 }

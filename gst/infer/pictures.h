@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The pictures that a model is given of a frame: the whole frame, or its tiles.
+// The pictures that a model is given of a frame: the whole frame, its tiles, or its objects.
 #pragma once
 
+#include <optional>
 #include <vector>
 
+#include "core/plan/crops.h"
 #include "core/plan/input.h"
 #include "core/plan/tiles.h"
 
@@ -17,9 +19,11 @@ struct PicturePlan {
 
 /// All pictures of a frame, in the order of the tensors' images.
 struct Pictures {
-  std::vector<PicturePlan> plans;
-  Letterbox geometry;       // from the frame to the input of the first picture
-  std::vector<Tile> tiles;  // empty if the only picture is the whole frame
+  std::vector<PicturePlan> plans;  // empty for objects
+  std::optional<CropPlan> crops;   // of objects, which differ from frame to frame
+  unsigned most = 1;               // pictures of a frame
+  Letterbox geometry;              // from the frame to the input of the first picture
+  std::vector<Tile> tiles;         // empty if the only picture is the whole frame
 };
 
 /// Returns the picture whose size decides the input of a model of dynamic size: the frame, or its
@@ -30,5 +34,10 @@ Result<Picture> leading_picture(const Picture& frame, const TileGrid& grid);
 /// plan_input().
 Result<Pictures> plan_pictures(const FrameForm& form, const Picture& frame, const TileGrid& grid,
                                const InputForm& input, ResizeMode mode);
+
+/// Plans the pictures of up to `most` objects of a frame. Positions in the model input are not
+/// mapped to the frame.
+Result<Pictures> plan_objects(const FrameForm& form, const Picture& frame, unsigned most,
+                              const InputForm& input);
 
 }  // namespace keepbox

@@ -26,7 +26,7 @@ struct Header {
   guint32 held = 0;       // true: the boxes are from an earlier frame
   guint32 predicted = 0;  // true: the boxes are where a tracker expects them
 
-  Model of_model() const { return {model, unnamed != 0, held != 0, predicted != 0}; }
+  BoxModel of_model() const { return {model, unnamed != 0, held != 0, predicted != 0}; }
 };
 
 // Mtds are packed, so our structs must not need more than four bytes of alignment.
@@ -125,14 +125,14 @@ Detected detected(const GstAnalyticsODMtd& od) {
   return out;
 }
 
-Model model_of(const FrameBox& box) { return {box.model, box.unnamed, box.held, box.predicted}; }
+BoxModel model_of(const FrameBox& box) { return {box.model, box.unnamed, box.held, box.predicted}; }
 
 BoxRecord record_of(const FrameBox& box) {
   return {box.od_id,  *box.class_id, *box.anchor, box.label,  box.score,
           box.box.x1, box.box.y1,    box.box.x2,  box.box.y2, box.angle};
 }
 
-RecordWriter::RecordWriter(GstAnalyticsRelationMeta* meta, gsize count, const Model& model,
+RecordWriter::RecordWriter(GstAnalyticsRelationMeta* meta, gsize count, const BoxModel& model,
                            bool weak) {
   if (count == 0) return;
   const Header header{.count = static_cast<guint32>(count),

@@ -32,16 +32,16 @@ struct BoxRecord {
 gsize bytes_of_records(gsize count);
 
 /// The model of a decoder's boxes.
-struct Model {
+struct BoxModel {
   GQuark name = 0;         // 0 if unknown
   bool unnamed = false;    // the decoder's own name, only for telling models apart
   bool held = false;       // the boxes are from an earlier frame
   bool predicted = false;  // the boxes are where a tracker expects them
-  friend bool operator==(const Model&, const Model&) = default;
+  friend bool operator==(const BoxModel&, const BoxModel&) = default;
 };
 
 /// Returns what records have of a box. @pre record_of(): it has a class and an anchor.
-Model model_of(const FrameBox& box);
+BoxModel model_of(const FrameBox& box);
 BoxRecord record_of(const FrameBox& box);
 
 /// Adds the records of a decoder's boxes. Nothing else may be added to the meta during its
@@ -49,7 +49,8 @@ BoxRecord record_of(const FrameBox& box);
 class RecordWriter {
  public:
   /// Creates no mtd for 0 records. @param weak see weakboxes.h.
-  RecordWriter(GstAnalyticsRelationMeta* meta, gsize count, const Model& model, bool weak = false);
+  RecordWriter(GstAnalyticsRelationMeta* meta, gsize count, const BoxModel& model,
+               bool weak = false);
 
   /// @pre in ascending order of od_id, exactly `count` records.
   void add(const BoxRecord& record);
@@ -74,7 +75,7 @@ class BoxRecords {
 
   struct Found {
     BoxRecord record;
-    Model model;
+    BoxModel model;
   };
   /// Returns the record of a detection, if there is one that agrees with it: same label and score,
   /// and the box within the rounding that may have occurred since.
@@ -83,7 +84,7 @@ class BoxRecords {
  private:
   struct Block {  // records of one decoder
     RecordBlock records;
-    Model model;
+    BoxModel model;
     gfloat slack;
   };
   std::vector<Block> blocks_;
@@ -96,7 +97,7 @@ bool is_records(GstAnalyticsMtdType type);
 /// A record of a weak box, which has no detection.
 struct WeakRecord {
   BoxRecord record;  // od_id is weak_id() of its index
-  Model model;
+  BoxModel model;
 };
 std::vector<WeakRecord> weak_records(GstAnalyticsRelationMeta* meta);
 
@@ -111,6 +112,11 @@ struct Placed {
   float angle = 0;
   bool precise = false;  // has a record that agrees with it
 };
+
+/// True if a detection was carried. @param placed indexed by the ids in its old meta.
+inline bool is_carried(std::span<const Placed> placed, guint od_id) {
+  return od_id < placed.size() && placed[od_id].od_id != G_MAXUINT;
+}
 
 /// Copies the records of precise detections to their new positions, and those of weak boxes mapped.
 /// @param mtd of records. @param placed indexed by the ids in mtd.meta.

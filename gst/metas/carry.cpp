@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "gst/metas/carrier.h"
+#include "gst/metas/labelrecords.h"
 #include "gst/metas/payloadrecords.h"
+#include "gst/metas/picturerecords.h"
 #include "gst/metas/relationmeta.h"
 
 namespace keepbox {
@@ -24,7 +26,8 @@ const GstAnalyticsMtdImpl* impl_of(const GstAnalyticsMtd& mtd) {
 }
 
 bool is_ours(GstAnalyticsMtdType type) {
-  return is_records(type) || is_payload(type) || is_masks(type);
+  return is_records(type) || is_payload(type) || is_masks(type) || is_pictures(type) ||
+         is_labels(type);
 }
 
 }  // namespace
@@ -123,6 +126,8 @@ void Carrier::carry_mtds() {
     const GstAnalyticsMtdType type = gst_analytics_mtd_get_mtd_type(&each);
     if (is_records(type)) carry_records(each, target_, placed_, map_);
     if (is_payload(type)) carry_payload(each, target_, placed_, map_);
+    if (is_pictures(type)) carry_pictures(each, target_, placed_, map_);
+    if (is_labels(type)) carry_labels(each, target_, placed_);
   }
   std::ranges::sort(mask_records_, {}, &MaskRecord::od_id);
   add_masks(target_, mask_records_);

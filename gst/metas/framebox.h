@@ -4,9 +4,11 @@
 
 #include <gst/gst.h>
 
+#include <array>
 #include <deque>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "core/formula/box.h"
@@ -35,6 +37,36 @@ struct FrameValues {
   GQuark kind = 0;                  // name of the PayloadKind
 };
 
+/// Result of a classifier or a text recogniser about a box's object.
+struct BoxLabel {
+  std::string_view text{};             // UTF-8, borrowed: the class's name, or the text
+  float level = 0;                     // confidence
+  std::optional<uint32_t> class_id{};  // the model's class number; unset for text and for other
+                                       // classifiers
+  GQuark attribute = 0;                // what it is about, such as "color"; 0 if unknown
+  GQuark model = 0;                    // 0 if unknown
+};
+
+/// A few results; more are ignored.
+class BoxLabels {
+ public:
+  static constexpr size_t kMost = 6;
+
+  void add(const BoxLabel& label) {
+    if (count_ < kMost) labels_[count_++] = label;
+  }
+  size_t size() const { return count_; }
+  BoxLabel* begin() { return labels_.data(); }
+  BoxLabel* end() { return labels_.data() + count_; }
+  const BoxLabel* begin() const { return labels_.data(); }
+  const BoxLabel* end() const { return labels_.data() + count_; }
+  const BoxLabel& operator[](size_t i) const { return labels_[i]; }
+
+ private:
+  std::array<BoxLabel, kMost> labels_{};
+  size_t count_ = 0;
+};
+
 /// Owns the keypoints of other decoders' boxes, which no meta has as floats.
 struct PointStore {
   std::deque<std::vector<Keypoint>> points;
@@ -57,11 +89,11 @@ struct FrameBox {
   guint od_id = 0;         // id of its GstAnalyticsODMtd; set by reading
   std::optional<guint64> tracking_id{};  // from a GstAnalyticsTrackingMtd related to it
   GstClockTime tracked_since = GST_CLOCK_TIME_NONE;
-  FramePoints points{};   // attached unchanged; when read, owned by the buffer's metas or a
-  FrameMask mask{};       // PointStore, and valid as long as these are; likewise for masks
-  FrameValues values{};   // and values
-  GQuark classified = 0;  // first class of a GstAnalyticsClsMtd related to it, and its level
-  float class_level = 0;
+  FramePoints points{};  // attached unchanged; when read, owned by the buffer's metas or a
+  FrameMask mask{};      // PointStore, and valid as long as these are; likewise for masks
+  FrameValues values{};  // and values
+  BoxLabels labels{};    // of classifiers; for others than classdecode the first class of each
+                         // GstAnalyticsClsMtd related to it
 };
 
 }  // namespace keepbox

@@ -13,12 +13,6 @@
 
 namespace keepbox {
 
-/// An oriented rectangle with centre, sides and angle.
-struct OrientedBox {
-  Box box;          // the upright box with the same centre and sides
-  float angle = 0;  // radians, clockwise
-};
-
 /// Returns the smallest upright box around it.
 Box around(const OrientedBox& box);
 

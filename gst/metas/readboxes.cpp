@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Reads boxes with their masks and keypoints from GstAnalyticsRelationMeta.
 #include "gst/metas/readboxes.h"
+
+#include <algorithm>
+
 #include "gst/metas/boxrecords.h"
 #include "gst/metas/keypointgroups.h"
+#include "gst/metas/labelrecords.h"
 #include "gst/metas/maskrecords.h"
 #include "gst/metas/masks.h"
 #include "gst/metas/payloadrecords.h"
@@ -10,18 +14,24 @@
 namespace keepbox {
 namespace {
 
-void read_class(GstAnalyticsRelationMeta* meta, FrameBox& box) {
-  GstAnalyticsMtd cls;
+/// Adds the first class of each classification of the box that is not there yet. Some decoders
+/// leave the box itself unlabelled; others repeat its label.
+void read_classes(GstAnalyticsRelationMeta* meta, FrameBox& box) {
+  GstAnalyticsMtd found;
   gpointer state = nullptr;
-  if (!gst_analytics_relation_meta_get_direct_related(meta, box.od_id, GST_ANALYTICS_REL_TYPE_ANY,
-                                                      gst_analytics_cls_mtd_get_mtd_type(), &state,
-                                                      &cls))
-    return;
-  const auto* as_class = reinterpret_cast<GstAnalyticsClsMtd*>(&cls);
-  if (gst_analytics_cls_mtd_get_length(as_class) == 0) return;
-  box.classified = gst_analytics_cls_mtd_get_quark(as_class, 0);
-  box.class_level = gst_analytics_cls_mtd_get_level(as_class, 0);
-  if (box.label == 0) box.label = box.classified;  // some decoders leave the box itself unlabelled
+  while (gst_analytics_relation_meta_get_direct_related(meta, box.od_id, GST_ANALYTICS_REL_TYPE_ANY,
+                                                        gst_analytics_cls_mtd_get_mtd_type(),
+                                                        &state, &found)) {
+    const auto* cls = reinterpret_cast<GstAnalyticsClsMtd*>(&found);
+    if (gst_analytics_cls_mtd_get_length(cls) == 0) continue;
+    const GQuark name = gst_analytics_cls_mtd_get_quark(cls, 0);
+    if (box.label == 0) box.label = name;
+    const gchar* text = g_quark_to_string(name);
+    if (text == nullptr || name == box.label ||
+        std::ranges::any_of(box.labels, [&](const BoxLabel& each) { return each.text == text; }))
+      continue;
+    box.labels.add({.text = text, .level = gst_analytics_cls_mtd_get_level(cls, 0)});
+  }
 }
 
 void read_tracking(GstAnalyticsRelationMeta* meta, FrameBox& box) {
@@ -45,6 +55,7 @@ struct Records {
   BoxRecords boxes;
   PayloadRecords payloads;
   MaskRecords masks;
+  LabelRecords labels;
 };
 
 FrameBox read_od(const GstAnalyticsODMtd& od, const Records& records) {
@@ -130,7 +141,8 @@ bool read_boxes(GstBuffer* buffer, std::vector<FrameBox>& out, PointStore* other
   GstAnalyticsRelationMeta* meta = gst_buffer_get_analytics_relation_meta(buffer);
   if (meta == nullptr) return false;
   if (others != nullptr) *others = {};
-  const Records records{BoxRecords(meta), PayloadRecords(meta), MaskRecords(meta)};
+  const Records records{BoxRecords(meta), PayloadRecords(meta), MaskRecords(meta),
+                        LabelRecords(meta)};
   const bool tracked = has_any(meta, gst_analytics_tracking_mtd_get_mtd_type());
   const bool classified = has_any(meta, gst_analytics_cls_mtd_get_mtd_type());
   const bool masked = has_any(meta, gst_analytics_segmentation_mtd_get_mtd_type());
@@ -141,7 +153,8 @@ bool read_boxes(GstBuffer* buffer, std::vector<FrameBox>& out, PointStore* other
                                              reinterpret_cast<GstAnalyticsMtd*>(&od))) {
     FrameBox box = read_od(od, records);
     if (is_outside(box, frame)) continue;
-    if (classified) read_class(meta, box);
+    records.labels.find(box.od_id, box.labels);
+    if (classified) read_classes(meta, box);
     if (tracked) read_tracking(meta, box);
     if (masked) read_mask(meta, records.masks, box);
     if (others != nullptr && box.points.points.empty())

@@ -80,8 +80,8 @@ namespace {
 using Self = KeepboxBoxOverlay;
 
 /// Converts a text to ASCII, the only characters of the font.
-std::string ascii(const char* text) {
-  g_autofree gchar* valid = g_utf8_make_valid(text, -1);
+std::string ascii(std::string_view text) {
+  g_autofree gchar* valid = g_utf8_make_valid(text.data(), static_cast<gssize>(text.size()));
   g_autofree gchar* plain = g_str_to_ascii(valid, "C");
   return plain;
 }
@@ -95,6 +95,8 @@ std::string caption(const FrameBox& box, const char* label, const OverlayProps& 
   if (props.draw_labels) add(ascii(label));
   if (props.draw_tracking_ids && box.tracking_id) add(std::format("#{}", *box.tracking_id));
   if (props.draw_scores && std::isfinite(box.score)) add(std::format("{:.2f}", box.score));
+  if (!props.draw_attributes) return text;
+  for (const BoxLabel& each : box.labels) add(ascii(each.text));
   return text;
 }
 

@@ -30,6 +30,10 @@ constexpr Property<OverlayProps> kOverlayProperties[] = {
     {"draw-scores", "Show the score in the label of a box.", &OverlayProps::draw_scores},
     {"draw-tracking-ids", "Show the tracking id, if any, as #id in the label of a box.",
      &OverlayProps::draw_tracking_ids},
+    {"draw-attributes",
+     "Show the results of classifiers and text recognisers (see classdecode) in the label of a "
+     "box.",
+     &OverlayProps::draw_attributes},
     {"label-placement", "Where labels are placed; boxes with higher scores are placed first.",
      &OverlayProps::placement, label_placement_type},
     {"thickness",

@@ -161,6 +161,11 @@ Status record(GstBaseTransform* base, GstBuffer* buffer) {
   KB_TRY(check_readable(buffer, r.ids));
   FrameTensors tensors;
   KB_TRY(tensors.look(buffer));
+  for (size_t i = 0; i < tensors.listed().size(); ++i)
+    if (const auto source = tensors.source(i); source != nullptr && source->objects)
+      return fail(ErrorKind::kUnsupported, "tensors of frames, to record",
+                  "tensors of objects: " + tensors.listed()[i].to_string(),
+                  "put tensorrecord before the tensorinfer with regions=objects");
   std::vector<uint32_t> wanted;
   for (uint32_t i = 0; i < tensors.listed().size(); ++i)
     if (r.ids.empty() || std::ranges::contains(r.ids, tensors.listed()[i].id)) wanted.push_back(i);

@@ -72,6 +72,19 @@ BoxJson coco_segmentation(const FrameBox& box, Size frame) {
   return BoxJson::array({polygon});
 }
 
+/// Adds the results of classifiers under the names of their attributes, as gvametaconvert does.
+void add_labels(const BoxLabels& labels, BoxJson& out) {
+  for (const BoxLabel& label : labels) {
+    BoxJson result = {{"label", label.text}, {"confidence", label.level}};
+    if (label.class_id) result["label_id"] = *label.class_id;
+    if (std::string model = name_of(label.model); !model.empty()) result["model"]["name"] = model;
+    std::string key = name_of(label.attribute);
+    if (key.empty()) key = "classification";
+    while (out.contains(key)) key += '_';
+    out[key] = std::move(result);
+  }
+}
+
 BoxJson object_of(const FrameBox& box, Size frame) {
   const std::string label = name_of(box.label);
   BoxJson out = {{"x", box.box.x1},
@@ -90,6 +103,7 @@ BoxJson object_of(const FrameBox& box, Size frame) {
   if (!box.values.values.empty()) out[name_of(box.values.kind)] = box.values.values;
   if (const MaskView mask(box.mask.pixels); is_mask(mask))
     out["mask"] = mask_of(mask, box.mask.place);
+  add_labels(box.labels, out);
   return out;
 }
 

@@ -62,6 +62,11 @@ void copy_tensors(GstBuffer* copy, GstBuffer* original, const MovedSource* moved
   }
 }
 
+bool is_of_objects(const GstTensor& tensor) {
+  const SharedTensorSource source = tensor_source(tensor.data);
+  return source != nullptr && source->objects;
+}
+
 }  // namespace
 
 void FrameTensors::unmap() {
@@ -74,10 +79,11 @@ void FrameTensors::unmap() {
 Status FrameTensors::look(GstBuffer* buffer, Which which) {
   unmap();
   listed_count_ = 0;
-  const DecodedNote note(which == Which::kUndecoded ? buffer : nullptr);
+  const DecodedNote note(which == Which::kAll ? nullptr : buffer);
   TensorWalk walk(buffer);
   while (const GstTensor* tensor = walk.next()) {
     if (!is_readable(*tensor) || note.has(tensor->data)) continue;
+    if (which == Which::kOfFrames && is_of_objects(*tensor)) continue;
     if (listed_count_ == kMost)
       return fail(ErrorKind::kUnsupported,
                   "at most " + std::to_string(kMost) + " tensors per frame", "more",

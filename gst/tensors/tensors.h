@@ -21,6 +21,7 @@ namespace keepbox {
 enum class Which {
   kAll,
   kUndecoded,  // tensors that no decoder upstream has decoded
+  kOfFrames,   // of these, tensors of frames or their tiles, not of objects
 };
 
 /// Tensors of a frame, mapped for reading during its lifetime: those of a TensorWalk except types

@@ -33,7 +33,7 @@ gboolean transform_source(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type,
 }
 
 GType source_api() {
-  static const GType type = meta_api("KeepboxTensorSource3MetaAPI", sizeof(SourceMeta));
+  static const GType type = meta_api("KeepboxTensorSource4MetaAPI", sizeof(SourceMeta));
   return type;
 }
 
@@ -43,14 +43,14 @@ SourceMeta* find_source(GstBuffer* data) {
 
 SourceMeta* add_source(GstBuffer* data) {
   static const GstMetaInfo* info =
-      meta_info(source_api(), "KeepboxTensorSource3Meta", sizeof(SourceMeta),
+      meta_info(source_api(), "KeepboxTensorSource4Meta", sizeof(SourceMeta),
                 {init_source, release_source, transform_source});
   return reinterpret_cast<SourceMeta*>(gst_buffer_add_meta(data, info, nullptr));
 }
 
 auto but_for_geometry(const TensorSource& source) {
   return std::tie(source.model, source.detector, source.contract, source.iou_threshold,
-                  source.units, source.labels);
+                  source.units, source.labels, source.labels_of, source.objects);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <gst/gst.h>
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,9 +30,12 @@ struct TensorSource {
   float iou_threshold = 0;  // default of that framework; 0 if none
   Units units = Units::kAuto;       // units of box coordinates
   std::vector<std::string> labels;  // by class; empty if unknown
+  /// Labels of the classes of one of several tensors, by its id.
+  std::map<std::string, std::vector<std::string>> labels_of;
   bool lost_geometry = false;  // the frame was flipped or rotated since; boxes cannot be placed
   bool open_rows = false;      // the number of rows is dynamic, and thus no evidence
   bool held = false;           // the tensor is held from an earlier frame
+  bool objects = false;        // each image shows an object of the frame (picturerecords.h)
 
   bool has_geometry() const {
     return geometry.frame.width != 0 && geometry.frame.height != 0 && geometry.model.width != 0 &&

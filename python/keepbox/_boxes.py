@@ -42,6 +42,12 @@ def _sampled(size: int, count: int, start: float, length: float) -> tuple[Indice
     return covered, index[covered]
 
 
+def _attributes_of(box: Any) -> dict[str, tuple[str, float]]:
+    """Returns class or text, and confidence, by attribute; '' if a classifier names none."""
+    found = (box.get_attribute(index) for index in range(box.get_n_attributes()))
+    return {name or '': (text, level) for text, name, level in found}
+
+
 @dataclasses.dataclass(frozen=True)
 class Mask:
     """The pixels of one object.
@@ -183,6 +189,12 @@ class Boxes(Sequence['Boxes']):
         of 2**63 and more are negative."""
         ids: NDArray[np.int64] = self._rows['id'].copy()
         return ids if (ids != UNTRACKED).any() else None
+
+    @property
+    def attributes(self) -> list[dict[str, tuple[str, float]]]:
+        """Results of classifiers and text recognisers (classdecode) about each box's object, by
+        attribute: the class or the text, and its confidence."""
+        return [_attributes_of(box) for box in self._boxes]
 
     @property
     def held(self) -> Bools:

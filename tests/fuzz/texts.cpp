@@ -4,7 +4,7 @@
 
 #include "core/formula/box.h"
 #include "gst/base/outfile.h"
-#include "gst/decode/labels.h"
+#include "gst/tensors/labels.h"
 #include "gst/decode/priors.h"
 #include "gst/infer/facts/metadata.h"
 #include "gst/infer/facts/modelinfo.h"

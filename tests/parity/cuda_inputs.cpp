@@ -28,9 +28,9 @@ Blob on_device(std::span<const uint8_t> from, size_t shift) {
 
 }  // namespace
 
-Made make_on_device(const Backend& backend, const InputCase& each) {
-  auto maker = backend.input_maker(each.plan);
-  if (!maker) return std::unexpected(maker.error().message());
+Made make_on_device(const Backend& backend, const InputCase& each, MakerOf maker_of) {
+  const auto make = maker_of(backend, each);
+  if (!make) return std::unexpected(make.error());
   std::array<Blob, 3> planes;
   FramePlanes frame = each.frame();
   for (size_t p = 0; p < each.plan.frame.planes; ++p) {
@@ -47,7 +47,7 @@ Made make_on_device(const Backend& backend, const InputCase& each) {
   if (!input || cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) != cudaSuccess)
     return std::unexpected("no device memory for the input, or no stream");
   cudaDeviceSynchronize();  // copies from pageable memory may return early
-  const Status status = (*maker)->make(frame, static_cast<uint8_t*>(input.get()) + kGuard, stream);
+  const Status status = (*make)(frame, static_cast<uint8_t*>(input.get()) + kGuard, stream);
   const cudaError_t error = cudaStreamSynchronize(stream);
   cudaStreamDestroy(stream);
   if (!status) return std::unexpected(status.error().message());

@@ -84,7 +84,43 @@ InputForm input_of(Random& random, Size size) {
   return input;
 }
 
+/// Draws a box, turned or not, or any affine map and place.
+Crop random_crop(Random& random, const CropPlan& plan) {
+  std::uniform_real_distribution<float> part(-0.3f, 1.3f), small(-2, 2);
+  const auto width = static_cast<float>(plan.frame.size.width);
+  const auto height = static_cast<float>(plan.frame.size.height);
+  const float x = part(random) * width, y = part(random) * height;
+  const OrientedBox box{
+      {x, y, x + 1 + (part(random) + 0.3f) * width, y + 1 + (part(random) + 0.3f) * height},
+      pick(random, 0, 1) == 0 ? 0 : 2 * small(random)};
+  const auto mode = static_cast<ResizeMode>(pick(random, 0, 4));
+  if (const auto crop = crop_of(plan, box, mode); crop && pick(random, 0, 3) != 0) return *crop;
+  const Size input = plan.input.size;
+  const auto begin = [&](uint32_t side) { return uint32_t(pick(random, 0, int(side))); };
+  const uint32_t left = begin(input.width), top = begin(input.height);
+  return {{small(random), small(random), x, small(random), small(random), y},
+          {left, top, begin(input.width - left), begin(input.height - top)}};
+}
+
 }  // namespace
+
+std::expected<MakeInput, std::string> whole_maker(const Backend& backend, const InputCase& each) {
+  auto made = backend.input_maker(each.plan);
+  if (!made) return std::unexpected(made.error().message());
+  return [maker = std::shared_ptr<InputMaker>(std::move(*made))](const FramePlanes& frame,
+                                                                 void* input, void* stream) {
+    return maker->make(frame, input, stream);
+  };
+}
+
+std::expected<MakeInput, std::string> crop_maker(const Backend& backend, const InputCase& each) {
+  auto made = backend.crop_maker(each.crops);
+  if (!made) return std::unexpected(made.error().message());
+  return [maker = std::shared_ptr<CropMaker>(std::move(*made)), crop = each.crop](
+             const FramePlanes& frame, void* input, void* stream) {
+    return maker->make(frame, crop, input, stream);
+  };
+}
 
 FencedBytes::FencedBytes(size_t bytes) {
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
@@ -112,6 +148,8 @@ InputCase input_case(const FrameLayout& layout, unsigned seed) {
                                input_of(random, size), mode);
   if (!plan) return out;
   out.plan = *plan;
+  out.crops = *plan_crops(plan->frame, 1, 1, plan->input);
+  out.crop = random_crop(random, out.crops);
   for (size_t p = 0; p < plan->frame.planes; ++p) {
     size_t row = 0, rows = 0;
     for (const FrameComponent& each : plan->frame.components) {
@@ -146,15 +184,15 @@ std::string InputCase::to_string() const {
                      input.channels_last ? " last" : "", input.bgr ? " bgr" : "");
 }
 
-Made make_on_host(const Backend& backend, const InputCase& each) {
-  auto maker = backend.input_maker(each.plan);
-  if (!maker) return std::unexpected(maker.error().message());
+Made make_on_host(const Backend& backend, const InputCase& each, MakerOf maker_of) {
+  const auto make = maker_of(backend, each);
+  if (!make) return std::unexpected(make.error());
   const size_t bytes = each.plan.input.bytes();
   std::vector<uint8_t> memory(bytes + 2 * kGuard + 16, kPoison);
   const size_t aligned = 16 - reinterpret_cast<uintptr_t>(memory.data()) % 16;
   uint8_t* const input = memory.data() + aligned + kGuard;
   for (int run = 0; run < 2; ++run)  // the second frame must not see the first
-    if (const Status status = (*maker)->make(each.frame(), input, nullptr); !status)
+    if (const Status status = (*make)(each.frame(), input, nullptr); !status)
       return std::unexpected(status.error().message());
   const auto poisoned = [](uint8_t byte) { return byte == kPoison; };
   if (!std::all_of(memory.data(), input, poisoned) ||

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <expected>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -45,6 +46,8 @@ class FencedBytes {
 /// A frame and its conversion.
 struct InputCase {
   InputPlan plan;
+  CropPlan crops;                     // of the same frames and inputs
+  Crop crop;                          // random, in part outside of the frame
   std::array<FencedBytes, 3> planes;  // of any alignment
   std::array<size_t, 3> stride{};
 
@@ -59,11 +62,19 @@ inline constexpr size_t kGuard = 64;  // bytes on both sides of an output, a mul
 /// The bytes of an input, or an error text.
 using Made = std::expected<std::vector<uint8_t>, std::string>;
 
+/// Makes an input of a frame in a maker's memory. @param stream see InputMaker::make().
+using MakeInput = std::function<Status(const FramePlanes& frame, void* input, void* stream)>;
+
+/// Return what makes the input of the whole frame, or of the crop. Errors as a text.
+std::expected<MakeInput, std::string> whole_maker(const Backend& backend, const InputCase& each);
+std::expected<MakeInput, std::string> crop_maker(const Backend& backend, const InputCase& each);
+using MakerOf = std::expected<MakeInput, std::string> (*)(const Backend&, const InputCase&);
+
 /// Runs a maker twice on poisoned memory between guard zones.
-Made make_on_host(const Backend& backend, const InputCase& each);
+Made make_on_host(const Backend& backend, const InputCase& each, MakerOf maker_of = whole_maker);
 
 /// Runs a maker in CUDA memory, on copies of the frame's bytes.
-Made make_on_device(const Backend& backend, const InputCase& each);
+Made make_on_device(const Backend& backend, const InputCase& each, MakerOf maker_of = whole_maker);
 
 std::optional<std::string> input_difference(const Made& got, const Made& want, DataType type);
 

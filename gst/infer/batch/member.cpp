@@ -10,7 +10,7 @@ namespace keepbox {
 /// with the last frame.
 struct BatchMember::Shared {
   Shared(std::shared_ptr<Batches> of, unsigned frames, unsigned each, JoinTensors how)
-      : batches(std::move(of)), pictures(each), places(frames * each), join(std::move(how)) {
+      : batches(std::move(of)), places(frames * each), join(std::move(how)) {
     batches->join(places);
   }
   Shared(const Shared&) = delete;
@@ -18,14 +18,15 @@ struct BatchMember::Shared {
   ~Shared() { batches->leave(places); }
 
   const std::shared_ptr<Batches> batches;
-  const unsigned pictures, places;
+  const unsigned places;
   const JoinTensors join;
   Batches::Member member;
 };
 
 class BatchMember::Pending : public PendingFrame {
  public:
-  explicit Pending(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
+  Pending(std::shared_ptr<Shared> shared, unsigned pictures)
+      : shared_(std::move(shared)), pictures_(pictures) {}
   ~Pending() override {
     for (Batches::Place& each : places_)
       if (each.batch) shared_->batches->abandon(shared_->member, std::move(each));
@@ -35,14 +36,14 @@ class BatchMember::Pending : public PendingFrame {
   Status put_some(uint64_t order, const MakeInputs& make) {
     const auto first = static_cast<unsigned>(places_.size());
     if (first == 0) put_ = Batches::Clock::now();
-    KB_ASSIGN(auto places, shared_->batches->take_some(shared_->member, order,
-                                                       shared_->pictures - first, first > 0));
+    KB_ASSIGN(auto places,
+              shared_->batches->take_some(shared_->member, order, pictures_ - first, first > 0));
     places_.insert(places_.end(), places.begin(), places.end());
     KB_ASSIGN(const std::shared_ptr<void> ready, make(places, first));
     for (const Batches::Place& each : places) shared_->batches->put(each, ready);
     return {};
   }
-  bool is_complete() const { return places_.size() == shared_->pictures; }
+  bool is_complete() const { return places_.size() == pictures_; }
 
   Result<std::vector<InferredTensor>> finish() override {
     std::vector<std::vector<InferredTensor>> parts;
@@ -73,6 +74,7 @@ class BatchMember::Pending : public PendingFrame {
   }
 
   std::shared_ptr<Shared> shared_;
+  const unsigned pictures_;
   std::vector<Batches::Place> places_;       // by picture
   decltype(Batches::Place::batch) of_last_;  // of the place that was taken last
   Batches::Clock::time_point put_;
@@ -85,8 +87,9 @@ BatchMember::BatchMember(std::shared_ptr<Batches> batches, unsigned frames, unsi
 
 BatchMember::~BatchMember() = default;
 
-Result<std::unique_ptr<PendingFrame>> BatchMember::begin(uint64_t order, const MakeInputs& make) {
-  auto pending = std::make_unique<Pending>(shared_);
+Result<std::unique_ptr<PendingFrame>> BatchMember::begin(uint64_t order, unsigned pictures,
+                                                         const MakeInputs& make) {
+  auto pending = std::make_unique<Pending>(shared_, pictures);
   while (!pending->is_complete()) KB_TRY(pending->put_some(order, make));
   return pending;
 }

@@ -19,8 +19,8 @@ class BatchMember {
       std::span<const Batches::Place> places, unsigned first)>;
 
   /// @param batches kept alive by frames that are pending. @param frames maximum number of frames
-  /// that are pending at a time. @param pictures per frame. @param join joins the tensors of
-  /// pictures that were in several batches.
+  /// that are pending at a time. @param pictures maximum per frame. @param join joins the tensors
+  /// of pictures that were in several batches.
   BatchMember(std::shared_ptr<Batches> batches, unsigned frames, unsigned pictures,
               JoinTensors join);
   BatchMember(const BatchMember&) = delete;
@@ -28,8 +28,9 @@ class BatchMember {
   ~BatchMember();
 
   /// Puts all pictures of a frame into a batch, or into several if they do not fit. Waits for
-  /// places. @param order see Batches::take().
-  Result<std::unique_ptr<PendingFrame>> begin(uint64_t order, const MakeInputs& make);
+  /// places. @param order see Batches::take(). @param pictures of this frame, at least 1.
+  Result<std::unique_ptr<PendingFrame>> begin(uint64_t order, unsigned pictures,
+                                              const MakeInputs& make);
 
   void interrupt(bool on);
   BatchCounts counts() const;

@@ -53,6 +53,7 @@ CudaFeed::Side::~Side() {
   const CudaScope scope(context);
   if (scope.status() && stream.get() != nullptr) cuda_driver().stream_synchronize(stream.get());
   makers.clear();
+  crop_maker.reset();
 }
 
 CudaFeed::~CudaFeed() = default;
@@ -68,9 +69,12 @@ Result<std::unique_ptr<CudaFeed::Side>> CudaFeed::make_side(const CudaContext& c
   const auto backend = device_backend();
   if (!stream || !order) return std::unexpected(!stream ? stream.error() : order.error());
   if (!backend) return std::unexpected(backend.error());
-  for (const PicturePlan& each : pictures_) {
+  for (const PicturePlan& each : pictures_.plans) {
     KB_ASSIGN(auto maker, (*backend)->input_maker(each.plan));
     side->makers.push_back(std::move(maker));
+  }
+  if (pictures_.crops) {
+    KB_ASSIGN(side->crop_maker, (*backend)->crop_maker(*pictures_.crops));
   }
   side->stream = std::move(*stream);
   side->order = std::move(*order);
@@ -82,11 +86,11 @@ Result<std::unique_ptr<CudaFeed::Side>> CudaFeed::make_side(const CudaContext& c
   }
   side->uploaded.resize(slots_);
   side->planes.resize(slots_);
-  side->abroad.resize(slots_ * pictures_.size());
+  side->abroad.resize(slots_ * pictures_.most);
   return side;
 }
 
-Status CudaFeed::feed(GstBuffer* frame, size_t slot, size_t first,
+Status CudaFeed::feed(GstBuffer* frame, size_t slot, size_t first, std::span<const Crop> crops,
                       std::span<const CUdeviceptr> inputs) {
   const CudaContext of_frame = CudaContext::of(frame);
   const CudaContext& context = of_frame ? of_frame : home_;
@@ -97,7 +101,7 @@ Status CudaFeed::feed(GstBuffer* frame, size_t slot, size_t first,
   }
   const CudaScope scope(context);
   KB_TRY(scope.status());
-  const Inputs wanted{slot, first, inputs};
+  const Inputs wanted{slot, first, crops, inputs};
   return of_frame ? from_device(frame, wanted) : from_host(frame, wanted);
 }
 
@@ -158,30 +162,37 @@ Status CudaFeed::make_all(const FramePlanes& planes, const Inputs& inputs) {
   Events& events = side_->events[inputs.slot];
   if (inputs.first == 0)
     KB_TRY(cuda_status(cuda.event_record(events.begun.get(), stream), "an event"));
-  for (size_t i = 0; i < inputs.at.size(); ++i)
-    KB_TRY(make(planes, inputs.slot, inputs.first + i, inputs.at[i]));
+  for (size_t i = 0; i < inputs.at.size(); ++i) KB_TRY(make(planes, inputs, i));
   events.used = true;
   return cuda_status(cuda.event_record(events.ready.get(), stream), "an event");
 }
 
-Status CudaFeed::make(const FramePlanes& planes, size_t slot, size_t picture, CUdeviceptr input) {
+Status CudaFeed::make_picture(const FramePlanes& planes, std::span<const Crop> crops,
+                              size_t picture, CUdeviceptr target) {
+  auto* const input = reinterpret_cast<void*>(target);
   const CUstream stream = side_->stream.get();
-  const auto& [plan, area] = pictures_[picture];
-  const size_t bytes = plan.input.bytes();
-  const bool home = side_->context == home_;
-  DeviceMemory& abroad = side_->abroad[slot * pictures_.size() + picture];
-  if (!home && abroad.get() == 0) {
-    auto made = allocate(side_->context, bytes);
-    if (!made) return std::unexpected(made.error());
-    abroad = std::move(*made);
+  if (pictures_.crops) return side_->crop_maker->make(planes, crops[picture], input, stream);
+  const auto& [plan, area] = pictures_.plans[picture];
+  return side_->makers[picture]->make(planes_at(planes, plan.frame, area.x, area.y), input, stream);
+}
+
+/// Makes the input of a picture of `inputs`, by way of memory in the frame's context if that is not
+/// the home context.
+Status CudaFeed::make(const FramePlanes& planes, const Inputs& inputs, size_t number) {
+  const size_t picture = inputs.first + number;
+  const CUdeviceptr input = inputs.at[number];
+  if (side_->context == home_) return make_picture(planes, inputs.crops, picture, input);
+  const size_t bytes =
+      (pictures_.crops ? pictures_.crops->input : pictures_.plans[picture].plan.input).bytes();
+  DeviceMemory& abroad = side_->abroad[inputs.slot * pictures_.most + picture];
+  if (abroad.get() == 0) {
+    KB_ASSIGN(abroad, allocate(side_->context, bytes));
   }
-  const CUdeviceptr target = home ? input : abroad.get();
-  KB_TRY(side_->makers[picture]->make(planes_at(planes, plan.frame, area.x, area.y),
-                                      reinterpret_cast<void*>(target), stream));
-  if (home) return {};
-  return cuda_status(cuda_driver().copy_across(input, handle_of(home_), target,
-                                               handle_of(side_->context), bytes, stream),
-                     "an input copied to the model's context");
+  KB_TRY(make_picture(planes, inputs.crops, picture, abroad.get()));
+  return cuda_status(
+      cuda_driver().copy_across(input, handle_of(home_), abroad.get(), handle_of(side_->context),
+                                bytes, side_->stream.get()),
+      "an input copied to the model's context");
 }
 
 double CudaFeed::microseconds(size_t slot) const {

@@ -19,18 +19,22 @@ namespace keepbox {
 class CudaFeed {
  public:
   /// @param home the context of the inputs. @param slots maximum number of frames in flight.
-  CudaFeed(std::vector<PicturePlan> pictures, const GstVideoInfo& info, CudaContext home,
-           size_t slots)
+  CudaFeed(Pictures pictures, const GstVideoInfo& info, CudaContext home, size_t slots)
       : pictures_(std::move(pictures)), info_(info), home_(std::move(home)), slots_(slots) {}
   ~CudaFeed();
 
   /// Enqueues the conversion of pictures of a frame. Later work on the frame's own stream may write
   /// to the frame. @param slot less than slots; the previous inputs of the slot must no longer be
   /// in use. @param first number of the first picture; calls for one frame begin with 0.
-  /// @param inputs one per picture, in the home context.
-  Status feed(GstBuffer* frame, size_t slot, size_t first, std::span<const CUdeviceptr> inputs);
+  /// @param crops all of the frame, if its pictures are of objects. @param inputs one per picture,
+  /// in the home context.
+  Status feed(GstBuffer* frame, size_t slot, size_t first, std::span<const Crop> crops,
+              std::span<const CUdeviceptr> inputs);
 
-  size_t pictures() const { return pictures_.size(); }
+  /// Returns the number of pictures of a frame with those crops.
+  size_t pictures(std::span<const Crop> crops) const {
+    return pictures_.crops ? crops.size() : pictures_.plans.size();
+  }
 
   /// Event after which the inputs of a slot are complete.
   CUevent ready(size_t slot) const { return side_->events[slot].ready.get(); }
@@ -51,7 +55,8 @@ class CudaFeed {
     CudaContext context;
     CudaStream stream;
     CudaEvent order;                                  // recorded after the frame's producer
-    std::vector<std::unique_ptr<InputMaker>> makers;  // by picture
+    std::vector<std::unique_ptr<InputMaker>> makers;  // by plan
+    std::unique_ptr<CropMaker> crop_maker;            // of objects
     std::vector<FramePlanes> planes;                  // of frames from the host, by slot
     std::vector<Events> events;                       // by slot
     std::vector<DeviceMemory> uploaded;               // planes of frames from the host, by slot
@@ -62,15 +67,18 @@ class CudaFeed {
   /// The inputs of some pictures of a frame.
   struct Inputs {
     size_t slot, first;
+    std::span<const Crop> crops;
     std::span<const CUdeviceptr> at;
   };
   Status from_device(GstBuffer* frame, const Inputs& inputs);
   Status from_host(GstBuffer* frame, const Inputs& inputs);
   Result<FramePlanes> upload(const GstVideoFrame& frame, size_t slot);
   Status make_all(const FramePlanes& planes, const Inputs& inputs);
-  Status make(const FramePlanes& planes, size_t slot, size_t picture, CUdeviceptr input);
+  Status make(const FramePlanes& planes, const Inputs& inputs, size_t number);
+  Status make_picture(const FramePlanes& planes, std::span<const Crop> crops, size_t picture,
+                      CUdeviceptr target);
 
-  std::vector<PicturePlan> pictures_;
+  Pictures pictures_;
   GstVideoInfo info_;
   CudaContext home_;
   size_t slots_;

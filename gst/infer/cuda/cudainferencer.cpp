@@ -79,29 +79,30 @@ class CudaInferencer : public Inferencer {
     model_->drain();
   }
 
-  Status set_frames(std::vector<PicturePlan> pictures, const GstVideoInfo& info) override {
+  Status set_frames(Pictures pictures, const GstVideoInfo& info) override {
     drain();
-    KB_TRY(expect(static_cast<unsigned>(pictures.size())));
+    KB_TRY(expect(pictures.most));
     const size_t slots = std::max(model_->spec().in_flight, frames_);
     feed_ = std::make_unique<CudaFeed>(std::move(pictures), info, model_->context(), slots);
     return {};
   }
 
-  Result<std::unique_ptr<PendingFrame>> begin(GstBuffer* frame, uint64_t order) override {
+  Result<std::unique_ptr<PendingFrame>> begin(GstBuffer* frame, uint64_t order,
+                                              std::span<const Crop> crops) override {
     if (!member_) {
       const std::lock_guard guard(model_->turn());
       follow();
-      if (!member_) return run_alone(frame);
+      if (!member_) return run_alone(frame, crops);
     }
     const size_t slot = next_++ % frames_;
     const auto make = [&](std::span<const Batches::Place> places,
                           unsigned first) -> Result<std::shared_ptr<void>> {
       std::vector<CUdeviceptr> inputs;
       for (const Batches::Place& each : places) inputs.push_back(model_->input(each));
-      KB_TRY(feed_->feed(frame, slot, first, inputs));
+      KB_TRY(feed_->feed(frame, slot, first, crops, inputs));
       return feed_->kept_ready(slot);
     };
-    return member_->begin(order, make);
+    return member_->begin(order, static_cast<unsigned>(feed_->pictures(crops)), make);
   }
 
  private:
@@ -170,11 +171,11 @@ class CudaInferencer : public Inferencer {
   }
 
   /// Runs the pictures of a frame one after the other.
-  Result<std::unique_ptr<PendingFrame>> run_alone(GstBuffer* frame) {
+  Result<std::unique_ptr<PendingFrame>> run_alone(GstBuffer* frame, std::span<const Crop> crops) {
     InferTimes times;
     std::vector<std::vector<InferredTensor>> parts;
-    for (size_t i = 0; i < feed_->pictures(); ++i) {
-      KB_ASSIGN(auto tensors, run_picture(frame, i, times));
+    for (size_t i = 0; i < feed_->pictures(crops); ++i) {
+      KB_ASSIGN(auto tensors, run_picture(frame, crops, i, times));
       parts.push_back(std::move(tensors));
     }
     if (parts.size() == 1) return std::make_unique<StartedFrame>(std::move(parts.front()), times);
@@ -183,8 +184,8 @@ class CudaInferencer : public Inferencer {
   }
 
   /// @param times incremented by what an earlier picture took.
-  Result<std::vector<InferredTensor>> run_picture(GstBuffer* frame, size_t number,
-                                                  InferTimes& times) {
+  Result<std::vector<InferredTensor>> run_picture(GstBuffer* frame, std::span<const Crop> crops,
+                                                  size_t number, InferTimes& times) {
     const GstClockTime started = gst_util_get_timestamp();
     KB_ASSIGN(const CudaModel::Turn turn, model_->next());
     // A frame's upload is in the slot of its first picture.
@@ -193,13 +194,13 @@ class CudaInferencer : public Inferencer {
     times.input_us += number == 0 ? feed_->microseconds(slot) : 0;
     times.model_us += turn.model_us;
     times.queued_us += static_cast<double>(gst_util_get_timestamp() - started) / GST_USECOND;
-    KB_TRY(feed_->feed(frame, slot, number, {{turn.input}}));
+    KB_TRY(feed_->feed(frame, slot, number, crops, {{turn.input}}));
     return model_->run(turn.slot, feed_->ready(slot), options_.get());
   }
 
   std::shared_ptr<CudaModel> model_;
   const unsigned frames_;  // pending at a time
-  unsigned pictures_ = 1;  // per frame
+  unsigned pictures_ = 1;  // maximum per frame
   ModelFacts facts_;
   bool joined_ = false;
   const OnnxRuntime* runtime_ = nullptr;

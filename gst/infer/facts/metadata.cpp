@@ -74,6 +74,18 @@ void read_names(const Map& map, ModelMetadata& out) {
   else leave_out(map, "names", "names of up to " + std::to_string(kMaxClasses) + " classes", out);
 }
 
+/// Reads the names of each output's classes from keys such as "names.color".
+void read_names_of_outputs(const Map& map, ModelMetadata& out) {
+  constexpr std::string_view kPrefix = "names.";
+  for (auto at = map.lower_bound(std::string(kPrefix));
+       at != map.end() && at->first.starts_with(kPrefix); ++at) {
+    const auto value = literal(map, at->first.c_str(), out);
+    auto names = value ? names_of(*value) : std::nullopt;
+    if (names) out.labels_of[at->first.substr(kPrefix.size())] = std::move(*names);
+    else if (value) leave_out(map, at->first.c_str(), "names of classes", out);
+  }
+}
+
 void read_size(const Map& map, ModelMetadata& out) {
   const auto value = literal(map, "imgsz", out);
   if (!value) return;
@@ -135,6 +147,7 @@ ModelMetadata read_metadata(const Map& map) {
   const bool names = map.contains("names"), stride = map.contains("stride");
   read_names(map, out);
   read_characters(map, out);
+  read_names_of_outputs(map, out);
   if (map.contains("task") && (names || stride)) out.exporter = Exporter::kUltralytics;
   else if (names && stride) out.exporter = Exporter::kYolov5;
   if (out.exporter == Exporter::kUnknown) return out;

@@ -16,8 +16,9 @@ struct ModelMetadata {
   Exporter exporter = Exporter::kUnknown;
   std::string task;  // such as "detect"; empty if unknown
   std::string description;
-  std::string head;                  // class of the network's last layer; empty if unknown
-  std::vector<std::string> labels;   // by class, empty where a class has no name
+  std::string head;                 // class of the network's last layer; empty if unknown
+  std::vector<std::string> labels;  // by class, empty where a class has no name
+  std::map<std::string, std::vector<std::string>> labels_of;  // of outputs, by their names
   Size size;                         // input size of the export; 0 if unknown
   uint32_t stride = 0;               // 0 if unknown
   uint32_t keypoint_numbers = 0;     // per object; 0 if unknown

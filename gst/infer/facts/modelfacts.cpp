@@ -181,7 +181,8 @@ Status settle_form(const ModelClaims& claims, const InputSettings& settings,
     form.mean = known.input.mean;
     form.deviation = known.input.deviation;
   }
-  facts.resize = settings.resize.value_or(known.input.resize);
+  const bool stretched = settings.objects && known.why.empty();
+  facts.resize = settings.resize.value_or(stretched ? ResizeMode::kStretch : known.input.resize);
   const std::string& name = claims.inputs[facts.image_input].name;
   const ModelInfoTensor* said = claims.info ? claims.info->find(name, true) : nullptr;
   const bool ranges = said != nullptr && !said->ranges.empty();
@@ -242,7 +243,8 @@ Result<ModelFacts> settle_model(const ModelClaims& claims, const InputSettings& 
                              .channels = inputs->image.channels},
                    .size_inputs = std::move(inputs->sizes),
                    .name = std::filesystem::path(claims.file).stem().string(),
-                   .labels = std::move(metadata.labels)};
+                   .labels = std::move(metadata.labels),
+                   .labels_of = std::move(metadata.labels_of)};
   if (settings.rectangle) {
     KB_ASSIGN(facts.rectangle_stride, rectangle_stride(claims, inputs->image, metadata));
   }

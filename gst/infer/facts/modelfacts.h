@@ -45,6 +45,7 @@ struct InputSettings {
   ChannelOrder order = ChannelOrder::kAuto;
   std::optional<ResizeMode> resize;
   bool rectangle = false;  // with the padding cut down to whole strides
+  bool objects = false;    // pictures are of objects, which models of unknown origin stretch
   std::optional<std::array<float, 3>> mean, deviation;  // for R, G, B in 0..255
   std::optional<uint8_t> pad;
 };
@@ -81,6 +82,7 @@ struct ModelFacts {
   float iou_threshold = 0;  // default of that framework; 0 if none
   Units units = Units::kAuto;
   std::vector<std::string> labels;
+  std::map<std::string, std::vector<std::string>> labels_of;  // by the id of one of several outputs
   std::string remark;                 // origin of the facts, and assumptions
   bool unknown = false;               // no file identifies the model; a trial run may
   std::string assumed;                // assumptions on the input, for a warning; empty if none

@@ -50,12 +50,12 @@ Result<std::vector<InferredTensor>> run_once(const SessionSpec& spec, const Mode
   if (!form) return std::unexpected(form.error());
   KB_ASSIGN(Pictures pictures,
             plan_pictures(*form, {.size = facts.input.size}, {}, facts.input, facts.resize));
-  KB_TRY((*inferencer)->set_frames(std::move(pictures.plans), info));
+  KB_TRY((*inferencer)->set_frames(std::move(pictures), info));
   const OwnedBuffer picture = drawn(info);
   if (picture == nullptr)
     return fail(ErrorKind::kNoResource, "enough memory for a picture of the model's size",
                 "too little");
-  const auto pending = (*inferencer)->begin(picture.get(), 0);
+  const auto pending = (*inferencer)->begin(picture.get(), 0, {});
   if (!pending) return std::unexpected(pending.error());
   return (*pending)->finish();
 }

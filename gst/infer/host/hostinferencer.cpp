@@ -77,31 +77,36 @@ class HostInferencer : public Inferencer {
     return {};
   }
 
-  Status set_frames(std::vector<PicturePlan> pictures, const GstVideoInfo& info) override {
+  Status set_frames(Pictures pictures, const GstVideoInfo& info) override {
     makers_.clear();
-    for (const PicturePlan& each : pictures) {
+    crop_maker_.reset();
+    for (const PicturePlan& each : pictures.plans) {
       KB_ASSIGN(auto maker, host_backend().input_maker(each.plan));
       makers_.push_back(std::move(maker));
     }
-    if (member_ && pictures.size() != pictures_.size())
-      take_part(static_cast<unsigned>(pictures.size()));
+    if (pictures.crops) {
+      KB_ASSIGN(crop_maker_, host_backend().crop_maker(*pictures.crops));
+    }
+    if (member_ && pictures.most != pictures_.most) take_part(pictures.most);
     pictures_ = std::move(pictures);
     info_ = info;
     return {};
   }
 
-  Result<std::unique_ptr<PendingFrame>> begin(GstBuffer* frame, uint64_t order) override {
+  Result<std::unique_ptr<PendingFrame>> begin(GstBuffer* frame, uint64_t order,
+                                              std::span<const Crop> crops) override {
     MappedFrame mapped;
     KB_TRY(mapped.map(frame, info_, GST_MAP_READ));
-    const FramePlanes planes = planes_of(mapped.get());
-    if (!member_) return run_alone(planes);
+    const Shown shown{planes_of(mapped.get()), crops};
+    const size_t count = pictures_.crops ? crops.size() : pictures_.plans.size();
+    if (!member_) return run_alone(shown, count);
     const auto make = [&](std::span<const Batches::Place> places,
                           unsigned first) -> Result<std::shared_ptr<void>> {
       for (size_t i = 0; i < places.size(); ++i)
-        KB_TRY(make_input(planes, first + i, model_->input(places[i])));
+        KB_TRY(make_input(shown, first + i, model_->input(places[i])));
       return nullptr;
     };
-    return member_->begin(order, make);
+    return member_->begin(order, static_cast<unsigned>(count), make);
   }
 
   void interrupt(bool on) override {
@@ -118,7 +123,13 @@ class HostInferencer : public Inferencer {
   }
 
  private:
-  /// Takes part in the batches with frames of that many pictures.
+  /// A frame, and its crops if its pictures are of objects.
+  struct Shown {
+    FramePlanes planes;
+    std::span<const Crop> crops;
+  };
+
+  /// Takes part in the batches with frames of up to that many pictures.
   void take_part(unsigned pictures) {
     const std::lock_guard guard(lock_);
     member_.reset();
@@ -128,11 +139,11 @@ class HostInferencer : public Inferencer {
   }
 
   /// Runs the pictures of a frame one after the other.
-  Result<std::unique_ptr<PendingFrame>> run_alone(const FramePlanes& planes) {
+  Result<std::unique_ptr<PendingFrame>> run_alone(const Shown& shown, size_t count) {
     InferTimes times;
     std::vector<std::vector<InferredTensor>> parts;
-    for (size_t i = 0; i < pictures_.size(); ++i) {
-      KB_ASSIGN(auto tensors, run_picture(planes, i, times));
+    for (size_t i = 0; i < count; ++i) {
+      KB_ASSIGN(auto tensors, run_picture(shown, i, times));
       parts.push_back(std::move(tensors));
     }
     if (parts.size() == 1) return std::make_unique<StartedFrame>(std::move(parts.front()), times);
@@ -141,10 +152,10 @@ class HostInferencer : public Inferencer {
   }
 
   /// @param times incremented by what the picture took.
-  Result<std::vector<InferredTensor>> run_picture(const FramePlanes& planes, size_t number,
+  Result<std::vector<InferredTensor>> run_picture(const Shown& shown, size_t number,
                                                   InferTimes& times) {
     const GstClockTime started = gst_util_get_timestamp();
-    KB_TRY(make_input(planes, number, input_.data()));
+    KB_TRY(make_input(shown, number, input_.data()));
     times.input_us += microseconds_since(started);
     const GstClockTime ready = gst_util_get_timestamp();
     auto outputs = model_->session().run(inputs_.values(), options_.get());
@@ -160,9 +171,11 @@ class HostInferencer : public Inferencer {
     return out;
   }
 
-  Status make_input(const FramePlanes& planes, size_t number, std::byte* input) {
-    const auto& [plan, area] = pictures_[number];
-    return makers_[number]->make(planes_at(planes, plan.frame, area.x, area.y), input, nullptr);
+  Status make_input(const Shown& shown, size_t number, std::byte* input) {
+    if (crop_maker_) return crop_maker_->make(shown.planes, shown.crops[number], input, nullptr);
+    const auto& [plan, area] = pictures_.plans[number];
+    return makers_[number]->make(planes_at(shown.planes, plan.frame, area.x, area.y), input,
+                                 nullptr);
   }
 
   std::shared_ptr<HostModel> model_;
@@ -172,8 +185,9 @@ class HostInferencer : public Inferencer {
   OnnxRunOptions options_{nullptr, nullptr};
   InputMemory input_;
   HostInputs inputs_;  // of input_
-  std::vector<PicturePlan> pictures_;
-  std::vector<std::unique_ptr<InputMaker>> makers_;  // one per picture
+  Pictures pictures_;
+  std::vector<std::unique_ptr<InputMaker>> makers_;  // one per plan
+  std::unique_ptr<CropMaker> crop_maker_;            // of objects
   GstVideoInfo info_{};
 };
 

@@ -81,6 +81,7 @@ Backend backend() {
           .runner = [](const Plan& plan, MemorySpace memory,
                        ThreadPool*) { return make_runner(plan, memory); },
           .input_maker = input_maker,
+          .crop_maker = crop_maker,
           .variant = device_name};
 }
 

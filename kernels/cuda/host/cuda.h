@@ -29,4 +29,7 @@ Result<std::unique_ptr<Runner>> make_runner(const Plan& plan, MemorySpace memory
 /// Creates an input maker with its tables on the current device. Errors: kNoResource.
 Result<std::unique_ptr<InputMaker>> input_maker(const InputPlan& plan);
 
+/// Creates a maker of crops. Errors: kNoResource.
+Result<std::unique_ptr<CropMaker>> crop_maker(const CropPlan& plan);
+
 }  // namespace keepbox::cuda

@@ -155,7 +155,12 @@ TEST(Restore, KeepsRegionsOfAnyOrigin) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].class_id, 3u);
   EXPECT_EQ(found[0].anchor, 9u);
-  EXPECT_EQ(found[0].classified, quark("cat"));
+  EXPECT_EQ(found[0].labels.size(), 0u);  // its class is that of the box
+  const auto classes =
+      related<GstAnalyticsClsMtd>(gst_buffer_get_analytics_relation_meta(out.get()), found[0].od_id,
+                                  gst_analytics_cls_mtd_get_mtd_type());
+  ASSERT_EQ(classes.size(), 1u);
+  EXPECT_EQ(gst_analytics_cls_mtd_get_quark(&classes[0], 0), quark("cat"));
   auto* region =
       gst_buffer_get_video_region_of_interest_meta_id(out.get(), static_cast<gint>(found[0].od_id));
   ASSERT_NE(region, nullptr);

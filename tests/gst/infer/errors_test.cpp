@@ -99,6 +99,16 @@ TEST_F(InferErrors, TilesThatCannotBe) {
   expect_error(with(model, "tiles=9x9"), {"at most 64 tiles", "9x9"});
 }
 
+TEST_F(InferErrors, SettingsOfObjectsThatDoNotGoTogether) {
+  const auto model = test::identity_model({1, 3, 48, 64});
+  expect_error(with(model, "regions=objects tiles=2x2"), {"either tiles or regions=objects"});
+  expect_error(with(model, "include-classes=car"),
+               {"regions=objects together with include-classes"});
+  expect_error(with(model, "regions=objects align=/nonexistent"), {"/nonexistent"});
+  const std::string file = dir_.write("points.txt", "64 48\n1 2\n3\n");
+  expect_error(with(model, "regions=objects align=" + file), {"line 3", file});
+}
+
 TEST_F(InferErrors, FilesThatAreNotModels) {
   expect_error("model-file=" + (dir_ / "none.onnx"), {"none.onnx", "model-file"});
   expect_error("model-file=" + dir_.path().string(), {dir_.path().string(), "model-file"});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Valid and invalid label files, and lists of classes.
-#include "gst/decode/labels.h"
+#include "gst/tensors/labels.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

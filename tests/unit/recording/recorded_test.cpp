@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gst/decode/labels.h"
+#include "gst/tensors/labels.h"
 #include "gst/decode/priors.h"
 #include "tests/scene.h"
 

@@ -49,6 +49,7 @@ class Labels {
   const std::string* nearest(std::string_view text) const;
 
   uint32_t size() const { return static_cast<uint32_t>(names_.size()); }
+  const std::vector<std::string>& names() const { return names_; }
 
  private:
   std::vector<std::string> names_;

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Makes inputs from crops, pixel by pixel.
+#include "core/reference/reference.h"
+
+namespace keepbox::reference {
+namespace {
+
+float value_at(const FrameComponent& each, Size frame, const FramePlanes& planes, CropPoint at) {
+  const Tap column = crop_tap(at.x, each.sub_x, each.shift_x, each.across(frame.width));
+  const Tap row = crop_tap(at.y, each.sub_y, each.shift_y, each.down(frame.height));
+  const uint8_t* const data = planes.data[each.plane] + each.offset;
+  const ptrdiff_t stride = planes.stride[each.plane];
+  return sample(data + row.first * stride, data + row.next * stride, each.step, column, row.part);
+}
+
+template <class T>
+void make_as(const CropPlan& plan, const FramePlanes& planes, const Crop& crop, T* input) {
+  const auto [left, top, width, height] = crop.place;
+  const PixelRules& rules = plan.rules;
+  const Size frame = plan.frame.size;
+  const auto across = static_cast<float>(frame.width), down = static_cast<float>(frame.height);
+  const auto& parts = plan.frame.components;
+  for (uint32_t y = 0; y < plan.input.size.height; ++y)
+    for (uint32_t x = 0; x < plan.input.size.width; ++x) {
+      float numbers[3] = {rules.padding[0], rules.padding[1], rules.padding[2]};
+      const CropPoint at = crop_point(crop.map, x, y);
+      // Differences wrap around left of and above the rectangle.
+      if (x - left < width && y - top < height && has_pixel(across, down, at))
+        to_channels(rules, value_at(parts[0], frame, planes, at),
+                    value_at(parts[1], frame, planes, at), value_at(parts[2], frame, planes, at),
+                    numbers);
+      const size_t pixel = size_t{y} * plan.input.size.width + x;
+      for (uint32_t c = 0; c < rules.channels; ++c)
+        store_number(input + pixel * rules.pixel_step + c * rules.channel_step, numbers[c]);
+    }
+}
+
+class MakerOfCrops final : public CropMaker {
+ public:
+  explicit MakerOfCrops(const CropPlan& plan) : plan_(plan) {}
+
+  Status make(const FramePlanes& frame, const Crop& crop, void* input, void*) override {
+    switch (plan_.rules.type) {
+      case DataType::kFloat16: make_as(plan_, frame, crop, static_cast<uint16_t*>(input)); break;
+      case DataType::kUInt8: make_as(plan_, frame, crop, static_cast<uint8_t*>(input)); break;
+      default: make_as(plan_, frame, crop, static_cast<float*>(input));
+    }
+    return {};
+  }
+
+ private:
+  const CropPlan plan_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<CropMaker>> crop_maker(const CropPlan& plan) {
+  return std::make_unique<MakerOfCrops>(plan);
+}
+
+}  // namespace keepbox::reference

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Settles how a model's tensors are read, and reads them.
+#include "gst/classify/classifier.h"
+
+#include <algorithm>
+#include <format>
+#include <utility>
+
+#include "core/recognition/signs.h"
+
+namespace keepbox {
+namespace {
+
+GQuark quark_of(const std::string& text) {
+  return text.empty() ? 0 : g_quark_from_string(text.c_str());
+}
+
+/// Returns images x classes or images x steps x characters, without dimensions of 1 behind the
+/// first one; kMismatch for anything else.
+Result<Shape> shape_of(const TensorView& tensor) {
+  std::vector<size_t> dims(tensor.shape.dims().begin(), tensor.shape.dims().end());
+  for (size_t i = dims.size(); i-- > 1;)
+    if (dims[i] == 1 && dims.size() > 2) dims.erase(dims.begin() + static_cast<ptrdiff_t>(i));
+  if ((dims.size() == 2 || dims.size() == 3) && dims.back() > 1 && is_real(tensor))
+    return Shape(std::span<const size_t>(dims));
+  return fail(
+      ErrorKind::kMismatch,
+      "tensors of a classifier, images x classes, or of a text recogniser, images x steps x "
+      "characters",
+      tensor.to_string(), "decode boxes with boxdecode, or put classdecode behind a classifier");
+}
+
+TensorForm form_of_image(const TensorView& tensor) {
+  std::vector<size_t> dims(tensor.shape.dims().begin(), tensor.shape.dims().end());
+  if (!dims.empty()) dims[0] = 1;
+  return {std::string(tensor.id), tensor.type, Shape(std::span<const size_t>(dims))};
+}
+
+}  // namespace
+
+Status Classifier::set(const ClassifyProps& props) {
+  if (!props.label_file.empty() && props.label_file != props_.label_file) {
+    KB_ASSIGN(given_, Labels::load(props.label_file.c_str()));
+  }
+  if (props.label_file.empty()) given_.reset();
+  props_ = props;
+  forget();
+  return {};
+}
+
+Activation Classifier::activation_of(const TensorView& tensor, size_t rows, size_t columns) const {
+  if (props_.activation >= 0) return static_cast<Activation>(props_.activation);
+  return adds_to_one(tensor, rows, columns) ? Activation::kNone : Activation::kSoftmax;
+}
+
+/// @param alone the producer has no other tensor.
+Result<Classifier::Head> Classifier::settle(const TensorView& tensor,
+                                            const SharedTensorSource& source, bool alone) {
+  KB_ASSIGN(const Shape shape, shape_of(tensor));
+  const bool text = shape.rank() == 3;
+  const size_t classes = shape[shape.rank() - 1];
+  Head out{.form = form_of_image(tensor), .source = source};
+  const std::string id(tensor.id);
+  if (given_) out.labels = *given_;
+  else if (source != nullptr && source->labels_of.contains(id))
+    out.labels = Labels(source->labels_of.at(id));
+  else if (source != nullptr && alone) out.labels = Labels(source->labels);
+  if (text) {
+    KB_ASSIGN(out.characters, Characters::create(out.labels.names(), classes));
+  } else if (out.labels.size() != 0 && out.labels.size() != classes) {
+    warning_ = Error{ErrorKind::kMismatch,
+                     std::format("{} class names for {}", classes, tensor.to_string()),
+                     std::to_string(out.labels.size()), "set label-file= to the model's classes"};
+  }
+  out.activation = activation_of(tensor, shape[0] * (text ? shape[1] : 1), classes);
+  const std::string named = !alone ? id : text ? "text" : "class";
+  out.about.attribute = quark_of(props_.attribute.empty() ? named : props_.attribute);
+  out.about.model = quark_of(!props_.model_name.empty() ? props_.model_name
+                             : source != nullptr        ? source->model
+                                                        : std::string());
+  constexpr const char* kActivations[] = {"probabilities", "sigmoid", "softmax"};
+  remark_ +=
+      std::format("{}{}: {} of {}, {}", remark_.empty() ? "" : "; ", named, text ? "text" : "class",
+                  classes, kActivations[static_cast<size_t>(out.activation)]);
+  return out;
+}
+
+Result<const Classifier::Head*> Classifier::head_of(const TensorView& tensor,
+                                                    const SharedTensorSource& source, bool alone) {
+  const TensorForm form = form_of_image(tensor);
+  const auto found = std::ranges::find_if(heads_, [&](const Head& head) {
+    return head.form == form && same_element(head.source, source);
+  });
+  if (found != heads_.end()) return &*found;
+  constexpr size_t kMost = 64;  // producers and tensors that are remembered
+  if (heads_.empty() || heads_.size() == kMost) {
+    heads_.clear();
+    remark_.clear();
+  }
+  KB_ASSIGN(Head made, settle(tensor, source, alone));
+  heads_.push_back(std::move(made));
+  return &heads_.back();
+}
+
+void Classifier::read_image(const TensorView& tensor, const Head& head, size_t image,
+                            TensorResults& out) const {
+  ObjectLabel label;
+  if (head.characters) {
+    ReadText read = read_text(tensor, image, *head.characters, head.activation);
+    label.class_id = G_MAXUINT;
+    if (!read.text.empty() && read.level >= props_.score_threshold) {
+      label.text = std::move(read.text);
+      label.level = read.level;
+    }
+    out.labels.push_back(std::move(label));
+    return;
+  }
+  const auto best =
+      best_classes(tensor, image, {head.activation, props_.top_k, props_.score_threshold});
+  NamedClasses& named = out.classes.emplace_back();
+  for (const ClassScore& each : best) {
+    named.names.push_back(head.labels.quark(each.class_id));
+    named.levels.push_back(each.level);
+  }
+  if (!best.empty())
+    label = {.class_id = best[0].class_id, .name = named.names[0], .level = best[0].level};
+  out.labels.push_back(std::move(label));
+}
+
+Result<std::vector<TensorResults>> Classifier::decode(const FrameTensors& tensors,
+                                                      std::span<const uint32_t> which) {
+  warning_.reset();
+  std::vector<TensorResults> out;
+  const auto views = tensors.views();
+  for (size_t i = 0; i < views.size(); ++i) {
+    KB_TRY(check_bounds(views[i]));
+    TensorView view = views[i];
+    KB_ASSIGN(const Head* head, head_of(view, tensors.source(which[i]), views.size() == 1));
+    KB_ASSIGN(view.shape, shape_of(view));
+    TensorResults& results = out.emplace_back(TensorResults{.about = head->about});
+    for (size_t image = 0; image < view.shape[0]; ++image) read_image(view, *head, image, results);
+  }
+  return out;
+}
+
+}  // namespace keepbox

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Turns the tensors of classifiers and text recognisers into results about objects or frames.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/classify/text.h"
+#include "core/plan/plan.h"
+#include "gst/classify/classifyprops.h"
+#include "gst/metas/labelrecords.h"
+#include "gst/tensors/labels.h"
+#include "gst/tensors/tensors.h"
+
+namespace keepbox {
+
+/// Classes of an image with their names, best first.
+struct NamedClasses {
+  std::vector<GQuark> names;
+  std::vector<gfloat> levels;
+};
+
+/// What one tensor says about the images of a frame.
+struct TensorResults {
+  LabelSubject about;
+  std::vector<ObjectLabel> labels;    // by image; od_id is not set; level 0 without name and text:
+                                      // no result
+  std::vector<NamedClasses> classes;  // by image; empty for text
+};
+
+/// Decodes the tensors of one producer. For one thread.
+class Classifier {
+ public:
+  /// Takes properties. kNotFound and others for a label file that cannot be read.
+  Status set(const ClassifyProps& props);
+
+  /// Decodes the mapped tensors of a frame. @param which their numbers among the listed ones.
+  /// kMismatch for tensors that are neither images x classes nor images x steps x characters.
+  Result<std::vector<TensorResults>> decode(const FrameTensors& tensors,
+                                            std::span<const uint32_t> which);
+
+  /// Returns what was recognised, for the statistics; empty before the first tensors.
+  const std::string& remark() const { return remark_; }
+  /// Returns a warning about the last frame's tensors, or nothing.
+  std::optional<Error> warning() const { return warning_; }
+
+  /// Forgets what was recognised.
+  void forget() { heads_.clear(); }
+
+ private:
+  /// Settled facts about one tensor of a producer.
+  struct Head {
+    TensorForm form;  // dimensions per image
+    SharedTensorSource source;
+    LabelSubject about;
+    Activation activation = Activation::kSoftmax;
+    Labels labels;
+    std::optional<Characters> characters;  // of text
+  };
+  Result<const Head*> head_of(const TensorView& tensor, const SharedTensorSource& source,
+                              bool alone);
+  Result<Head> settle(const TensorView& tensor, const SharedTensorSource& source, bool alone);
+  Activation activation_of(const TensorView& tensor, size_t rows, size_t columns) const;
+  void read_image(const TensorView& tensor, const Head& head, size_t image,
+                  TensorResults& out) const;
+
+  ClassifyProps props_;
+  std::optional<Labels> given_;          // from label-file
+  std::vector<std::string> characters_;  // of the same file
+  std::vector<Head> heads_;
+  std::string remark_;
+  std::optional<Error> warning_;
+};
+
+}  // namespace keepbox

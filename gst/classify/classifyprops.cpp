@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The table of classdecode's properties.
+#include "gst/classify/classifyprops.h"
+
+#include "core/classify/scores.h"
+#include "gst/base/enums.h"
+
+namespace keepbox {
+namespace {
+
+GType activation_type() {
+  static const GType type = register_enum(
+      "KeepboxActivation",
+      {{-1, "auto",
+        "None if the scores of each image add up to 1 on the first frame, softmax otherwise."},
+       {static_cast<int>(Activation::kSoftmax), "softmax", "One of the classes is true."},
+       {static_cast<int>(Activation::kSigmoid), "sigmoid",
+        "Several classes may be true, each by its own score."},
+       {static_cast<int>(Activation::kNone), "none", "Scores are probabilities."}});
+  return type;
+}
+
+GType keep_type() {
+  static const GType type = register_enum(
+      "KeepboxKeepResults",
+      {{static_cast<int>(KeepResults::kNone), "none", "Results end with their frame."},
+       {static_cast<int>(KeepResults::kLast), "last",
+        "An object with a tracking id keeps its last result until there is a new one."},
+       {static_cast<int>(KeepResults::kBest), "best",
+        "An object with a tracking id keeps the result with the highest confidence so far, such as "
+        "a plate that was read when it was near."}});
+  return type;
+}
+
+const Property<ClassifyProps> kClassifyProperties[] = {
+    {"activation", "What turns the scores of the model into probabilities.",
+     &ClassifyProps::activation, activation_type},
+    {"top-k", "Maximum number of classes per object, best first.", &ClassifyProps::top_k, nullptr,
+     1, 1000},
+    {"score-threshold", "Least confidence of a class or a text.", &ClassifyProps::score_threshold},
+    {"label-file",
+     "Text file with the name of a class, or the character of a text recogniser, per line; empty "
+     "takes the names in the model's metadata.",
+     &ClassifyProps::label_file},
+    {"attribute",
+     "Name of what the model finds out, such as color. Empty takes the name of the tensor if the "
+     "model has several, or else class or text.",
+     &ClassifyProps::attribute},
+    {"model-name",
+     "Name of the model in the results; empty takes the name of its file without the ending.",
+     &ClassifyProps::model_name},
+    {"keep-results", "What becomes of an object's results on frames without new ones.",
+     &ClassifyProps::keep, keep_type},
+};
+
+}  // namespace
+
+const PropertyTable<ClassifyProps>& classify_properties() {
+  static constexpr PropertyTable<ClassifyProps> table(kClassifyProperties, kChangeWhilePlaying);
+  return table;
+}
+
+}  // namespace keepbox

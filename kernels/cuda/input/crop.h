@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Interface between the host side of a crop maker and its kernel.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/formula/crop.h"
+
+namespace keepbox::cuda {
+
+/// Component of a frame in device memory, as FrameComponent.
+struct CropComponent {
+  const uint8_t* data = nullptr;  // first sample
+  int32_t stride = 0;             // bytes
+  uint32_t across = 1, down = 1;  // samples
+  uint8_t step = 1, sub_x = 1, sub_y = 1;
+  float shift_x = 0.5f, shift_y = 0.5f;
+};
+
+/// core's CropPlan for the device, with a frame and a crop.
+struct CropArgs {
+  CropComponent components[3];
+  PixelRules rules;
+  CropMap map;
+  float frame_width = 0, frame_height = 0;
+  uint32_t width = 0, height = 0;                    // of the input
+  uint32_t left = 0, top = 0, across = 0, down = 0;  // rectangle of the crop in the input
+};
+
+/// Writes a whole input. @param input in device memory.
+cudaError_t launch_crop(const CropArgs& args, void* input, cudaStream_t stream);
+
+/// Loads the kernel, which would otherwise happen with the first frame.
+cudaError_t load_crop();
+
+}  // namespace keepbox::cuda
