@@ -2,7 +2,7 @@
 """Chooses the points that learn each object by what the network finds there now.
 
 The method is the task-aligned assignment of TOOD (Feng et al., 2021), as YOLOv8 has it. All shapes
-are fixed, so that a step can be recorded once as a CUDA graph. It needs torch.
+are fixed and no number comes from the host, so that a step can be recorded as a CUDA graph. It needs torch.
 """
 import torch
 
@@ -56,10 +56,10 @@ def assign(boxes, scores, rows, points, strides):
     order = (rank + NEAR * torch.exp(-away / strides ** 2)) * able
     best, places = order.topk(TOP, 2)
     chosen = torch.zeros_like(able).scatter_(2, places, best > 0)
-    value, which = torch.where(chosen, overlap + 1e-6, -1.0).max(1)
-    which = torch.where(value > 0, which, -1)
+    value, which = (overlap + 1e-6).masked_fill(~chosen, -1.0).max(1)
+    which = which.masked_fill(value <= 0, -1)
     mine = which[:, None] == torch.arange(rows.shape[1], device=rows.device)[:, None]
     rank = rank * mine
     most = (overlap * mine).amax(2, keepdim=True).sqrt()
     wanted = (rank / rank.amax(2, keepdim=True).clamp(1e-9) * most * mine).sum(1)
-    return which, torch.where(which >= 0, wanted.clamp(0.02, 1), 0)
+    return which, wanted.clamp(0.02, 1) * (which >= 0)

@@ -27,10 +27,10 @@ def views(count, device):
     Coordinates are -1..1. Half of the pictures keep their size, half are mirrored.
     """
     zoom = torch.exp(torch.rand(count, 1, device=device) * 0.55 - 0.27)
-    zoom = torch.where(torch.rand(count, 1, device=device) < 0.5, zoom, 1.0)
+    zoom = zoom.masked_fill(torch.rand(count, 1, device=device) < 0.5, 1.0)
     slack = (1 - 1 / zoom).abs()
     offset = (torch.rand(count, 2, device=device) * 2 - 1) * slack
-    turn = torch.where(torch.rand(count, 1, device=device) < 0.5, 1.0, -1.0)
+    turn = (torch.rand(count, 1, device=device) < 0.5) * 2.0 - 1
     return torch.cat([turn / zoom, 1 / zoom], 1), offset
 
 

@@ -90,9 +90,9 @@ def keypoint_losses(found, rows, row, weight):
     mine = mine.unflatten(1, (samples.POINTS, 3))
     there, sight = mine[:, :, 2] > 0, mine[:, :, 2] == SEEN
     y = mine[:, :, 1]
-    high = (torch.where(there, y, -1e4).amax(1) - torch.where(there, y, 1e4).amin(1)).clamp(12)
+    high = (y.masked_fill(~there, -1e4).amax(1) - y.masked_fill(~there, 1e4).amin(1)).clamp(12)
     apart = (found[:, :, :2] - mine[:, :, :2]).abs().sum(2) / high[:, None]
-    heed = (there * torch.where(sight, 1.0, 0.3)) * weight[:, None]
+    heed = (there * (sight * 0.7 + 0.3)) * weight[:, None]
     seen = F.binary_cross_entropy_with_logits(found[:, :, 2], sight.float(), reduction="none")
     return ((apart.clamp(max=3) * heed).sum() / heed.sum().clamp(1),
             (seen * weight[:, None]).sum() / (weight.sum() * samples.POINTS).clamp(1))

@@ -63,7 +63,7 @@ def train_detector(store, args, deadline, name):
 
     def make():
         start(args)
-        return Trainer(net, detector_step, args.device, deadline, name)
+        return Trainer(net, detector_step, args, deadline, name)
     record = device == "cuda" and not args.plain and \
         can_record(make, lambda: example(store, args.batch, "cuda"))
     start(args)
@@ -132,7 +132,7 @@ def train_plates(stores, args, deadline):
     start(args)
     data, bank = Pool(stores[0], args.device), plates.letters(args.device)
     data.wait(min(data.store.count, args.batch))
-    reader = Trainer(networks()["plates"][0], plate_step, args.device, deadline, "plates")
+    reader = Trainer(networks()["plates"][0], plate_step, args, deadline, "plates")
     while time.monotonic() < deadline:
         if reader.steps % FILL == 0:
             data.fill()
@@ -149,7 +149,7 @@ def train_vehicles(stores, args, deadline):
     start(args)
     data = Pool(stores[1], args.device)
     data.wait(min(data.store.count, args.batch * 4))
-    kinds = Trainer(networks()["vehicles"][0], label_step, args.device, deadline, "vehicles")
+    kinds = Trainer(networks()["vehicles"][0], label_step, args, deadline, "vehicles")
     while time.monotonic() < deadline:
         if kinds.steps % FILL == 0:
             data.fill()
@@ -187,10 +187,11 @@ def plan(args):
     only, workers = args.only.split(","), max(3, args.workers)
     street, crossing = pool.detector_store(args.frames), pool.detector_store(args.frames // 3)
     crops = pool.crop_stores(args.frames)
-    some = max(1, workers // 5), 1
-    draws = [((street, 1000 + args.seed, samples.street_samples), workers - sum(some)),
-             ((crossing, 2_000_000 + args.seed, samples.crossing_samples), some[0]),
-             ((crops, 3_000_000 + args.seed, None), some[1])]
+    few = {"crossing": max(1, workers // 5) if "crossing" in only else 0,
+           "crops": 1 if {"plates", "vehicles"} & set(only) else 0}
+    draws = [((street, 1000 + args.seed, samples.street_samples), workers - sum(few.values())),
+             ((crossing, 2_000_000 + args.seed, samples.crossing_samples), few["crossing"]),
+             ((crops, 3_000_000 + args.seed, None), few["crops"])]
     trains = [("street", train_street, street, 1.0), ("crossing", train_crossing, crossing, 0.75),
               ("plates", train_plates, crops, 0.5), ("vehicles", train_vehicles, crops, 0.3)]
     return draws, [each for each in trains if each[0] in only]

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 MEAN, EACH = 0.9985, 4    # decay of the running mean of weights per step; steps between updates
-RATE, RISE = 2.5e-3, 150  # highest learning rate; steps until it is reached
+RISE = 150                # steps until the highest learning rate is reached
 WARM = 4                  # plain steps before a step is recorded
 PATIENCE = 100            # seconds that a trial of recording may take
 
@@ -50,10 +50,10 @@ class Pool:
         return {name: part[some] for name, part in self.parts.items()}
 
 
-def learning_rate(step, part):
+def learning_rate(most, step, part):
     """Return the rate after a part (0..1) of the training time: a short rise, then a cosine."""
     cosine = 0.5 + 0.5 * math.cos(math.pi * min(1, part))
-    return RATE * min(1, (step + 1) / RISE) * cosine + 1e-5
+    return most * min(1, (step + 1) / RISE) * cosine + 1e-5
 
 
 class Trainer:
@@ -62,7 +62,8 @@ class Trainer:
     compute(net, batch) returns the loss of a batch, a dictionary of tensors, and its parts.
     """
 
-    def __init__(self, net, compute, device, deadline, name):
+    def __init__(self, net, compute, args, deadline, name):
+        device = args.device
         self.device, self.deadline, self.name, self.compute = device, deadline, name, compute
         self.net = net.to(device).train().to(memory_format=torch.channels_last)
         self.mean = copy.deepcopy(self.net).eval()
@@ -70,6 +71,7 @@ class Trainer:
         self.rate = torch.tensor(1e-5, device=device)
         self.optimizer = torch.optim.AdamW(self.net.parameters(), self.rate, weight_decay=2e-3,
                                            capturable=on_gpu, fused=True)
+        self.most = args.rate
         self.graph, self.held, self.loss, self.parts = None, None, None, {}
         self.begin, self.steps = time.monotonic(), 0
 
@@ -81,11 +83,12 @@ class Trainer:
         """Do what a graph records: one step."""
         self.optimizer.zero_grad(set_to_none=True)
         with torch.autocast(self.device, torch.bfloat16, cache_enabled=False):
-            loss, self.parts = self.compute(self.net, batch)
+            loss, parts = self.compute(self.net, batch)
         loss.backward()
         nn.utils.clip_grad_norm_(self.net.parameters(), 10)
         self.optimizer.step()
-        self.loss = loss.detach()
+        # What is kept must not hold the step's graph: a recorded step may not wait for its stream.
+        self.loss, self.parts = loss.detach(), {name: part.detach() for name, part in parts.items()}
 
     def record(self, batch):
         """Record a step as a CUDA graph, after some plain ones."""
@@ -104,7 +107,7 @@ class Trainer:
 
     def step(self, batch):
         """Do a step."""
-        self.rate.fill_(learning_rate(self.steps, self.part()))
+        self.rate.fill_(learning_rate(self.most, self.steps, self.part()))
         if self.graph:
             for name, part in batch.items():
                 self.held[name].copy_(part)
@@ -119,7 +122,7 @@ class Trainer:
 
     def show(self):
         """Print the parts of the loss."""
-        shown = " ".join(f"{name} {float(value.detach()):.3f}" for name, value in self.parts.items())
+        shown = " ".join(f"{name} {float(value):.3f}" for name, value in self.parts.items())
         print(f"{self.name} step {self.steps} {time.monotonic() - self.begin:.0f} s: {shown}",
               flush=True)
 
