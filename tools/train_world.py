@@ -40,7 +40,6 @@ def main():
     parser.add_argument("--only", default="street,crossing,plates,vehicles",
                         help="what to train")
     parser.add_argument("--rate", type=float, default=2.5e-3, help="highest learning rate")
-    parser.add_argument("--plain", action="store_true", help="do not record steps as CUDA graphs")
     parser.add_argument("--prefix", default="world-", help="beginning of the files' names")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Chooses the points that learn each object by what the network finds there now.
 
-The method is the task-aligned assignment of TOOD (Feng et al., 2021), as YOLOv8 has it. All shapes
-are fixed and no number comes from the host, so that a step can be recorded as a CUDA graph. It needs torch.
+The method is the task-aligned assignment of TOOD (Feng et al., 2021), as YOLOv8 has it. No size
+depends on values, so the device never waits for the host. It needs torch.
 """
 import torch
 

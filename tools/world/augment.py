@@ -17,7 +17,7 @@ KEPT = 0.4       # part of a box that has to stay in the picture to be learned
 
 @functools.cache
 def constant(values, device):
-    """Return a tuple of numbers on a device; a recorded step must not copy them."""
+    """Return a tuple of numbers on a device, where it stays."""
     return torch.tensor(values, device=device)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Losses of the detectors, with fixed shapes, so that a step can be recorded as a CUDA graph.
+"""Losses of the detectors. No size depends on values, so the device never waits for the host.
 
 It needs torch.
 """

@@ -177,12 +177,16 @@ def crossing_samples(seed, count):
 
 @dataclasses.dataclass
 class Portrait:
-    """A crop of a vehicle, or of its plate, and their labels; the other one is None."""
+    """A crop of a vehicle, or of its plate, and their labels; the other one is None.
+
+    high: pixels of the plate's height.
+    """
     vehicle: np.ndarray | None
     colour: int
     kind: int
     plate: np.ndarray | None
     text: np.ndarray
+    high: float = 0.0
 
 
 def portrait(rng):
@@ -210,7 +214,8 @@ def portrait(rng):
     text = np.array([ALPHABET.index(letter) for letter in vehicle.plate])
     whole = None if near else crop(image, done[0], (CROP, CROP), rng, 0.1)
     return Portrait(whole, COLOURS.index(vehicle.colour), VEHICLES.index(vehicle.kind),
-                    plate_crop(image, plate, rng) if near else None, text)
+                    plate_crop(image, plate, rng) if near else None, text,
+                    0.0 if plate is None else float(np.linalg.norm(plate[3] - plate[0])))
 
 
 def backdrop(canvas, rng, mood):

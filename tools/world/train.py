@@ -14,7 +14,7 @@ from . import augment, export, losses, plates, pool, samples
 from .actors import VEHICLES
 from .net import Classifier, Detector, Reader
 from .palette import COLOURS
-from .trainer import Pool, Trainer, can_record
+from .trainer import Pool, Trainer
 
 FILL = 40           # steps between two looks for new samples
 DRAWN = 4           # plates drawn on the device for each of the samples
@@ -47,33 +47,16 @@ def detector_step(net, batch):
         return losses.detector_loss(made, varied, net)
 
 
-def example(store, count, device):
-    """Return tensors as a store's samples are."""
-    return {name: torch.ones((count, *array.shape[1:]), dtype=torch.from_numpy(array[:1]).dtype,
-                             device=device)
-            for name, array in store.arrays.items() if name != "ready"}
-
-
 def train_detector(store, args, deadline, name):
     """Train a detector on a store's samples until a time, and write it."""
-    device = args.device or ("cuda" if os.path.exists("/dev/nvidia0") else "cpu")
     net = networks()[name][0]
     if args.weights and (args.weights / f"{args.prefix}{name}.pt").exists():
         fitting(net, args.weights / f"{args.prefix}{name}.pt")
-
-    def make():
-        start(args)
-        return Trainer(net, detector_step, args, deadline, name)
-    record = device == "cuda" and not args.plain and \
-        can_record(make, lambda: example(store, args.batch, "cuda"))
     start(args)
     data, half = Pool(store, args.device), True
     data.wait(min(store.count, args.batch * 5))
-    trainer = make()
-    print(name, "parameters", sum(p.numel() for p in net.parameters()), "recorded", record,
-          flush=True)
-    if record:
-        trainer.record(data.take(args.batch))
+    trainer = Trainer(net, detector_step, args, deadline, name)
+    print(name, "parameters", sum(p.numel() for p in net.parameters()), flush=True)
     while time.monotonic() < deadline:
         if trainer.steps % FILL == 0:
             data.fill()

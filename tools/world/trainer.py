@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Trains a network: steps that are recorded once as a CUDA graph, and a running mean of weights.
+"""Trains a network, and keeps a running mean of its weights.
 
 It needs torch.
 """
 import copy
 import math
-import os
 import time
 
 import numpy as np
@@ -14,8 +13,6 @@ from torch import nn
 
 MEAN, EACH = 0.9985, 4    # decay of the running mean of weights per step; steps between updates
 RISE = 150                # steps until the highest learning rate is reached
-WARM = 4                  # plain steps before a step is recorded
-PATIENCE = 100            # seconds that a trial of recording may take
 
 
 class Pool:
@@ -67,53 +64,26 @@ class Trainer:
         self.device, self.deadline, self.name, self.compute = device, deadline, name, compute
         self.net = net.to(device).train().to(memory_format=torch.channels_last)
         self.mean = copy.deepcopy(self.net).eval()
-        on_gpu = device == "cuda"
         self.rate = torch.tensor(1e-5, device=device)
         self.optimizer = torch.optim.AdamW(self.net.parameters(), self.rate, weight_decay=2e-3,
-                                           capturable=on_gpu, fused=True)
-        self.most = args.rate
-        self.graph, self.held, self.loss, self.parts = None, None, None, {}
+                                           fused=True)
+        self.most, self.parts = args.rate, {}
         self.begin, self.steps = time.monotonic(), 0
 
     def part(self):
         """Return the part of the time that is over, 0..1."""
         return min(1.0, (time.monotonic() - self.begin) / (self.deadline - self.begin))
 
-    def plain(self, batch):
-        """Do what a graph records: one step."""
+    def step(self, batch):
+        """Do a step."""
+        self.rate.fill_(learning_rate(self.most, self.steps, self.part()))
         self.optimizer.zero_grad(set_to_none=True)
-        with torch.autocast(self.device, torch.bfloat16, cache_enabled=False):
+        with torch.autocast(self.device, torch.bfloat16):
             loss, parts = self.compute(self.net, batch)
         loss.backward()
         nn.utils.clip_grad_norm_(self.net.parameters(), 10)
         self.optimizer.step()
-        # What is kept must not hold the step's graph: a recorded step may not wait for its stream.
-        self.loss, self.parts = loss.detach(), {name: part.detach() for name, part in parts.items()}
-
-    def record(self, batch):
-        """Record a step as a CUDA graph, after some plain ones."""
-        self.held = {name: part.clone() for name, part in batch.items()}
-        side = torch.cuda.Stream()
-        side.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(side):
-            for _ in range(WARM):
-                self.plain(self.held)
-        torch.cuda.current_stream().wait_stream(side)
-        graph = torch.cuda.CUDAGraph()
-        self.optimizer.zero_grad(set_to_none=True)
-        with torch.cuda.graph(graph, capture_error_mode="thread_local"):
-            self.plain(self.held)
-        self.graph = graph
-
-    def step(self, batch):
-        """Do a step."""
-        self.rate.fill_(learning_rate(self.most, self.steps, self.part()))
-        if self.graph:
-            for name, part in batch.items():
-                self.held[name].copy_(part)
-            self.graph.replay()
-        else:
-            self.plain(batch)
+        self.parts = {name: part.detach() for name, part in parts.items()}
         self.steps += 1
         if self.steps % EACH == 0:
             self.average()
@@ -138,32 +108,3 @@ class Trainer:
         """Return the mean net on the CPU."""
         return copy.deepcopy(self.mean).cpu().float().eval()
 
-
-def can_record(make, batch):
-    """True if a step can be recorded here; it is tried in a process of its own.
-
-    make(): a trainer. batch(): tensors by name, of any values.
-    """
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            trainer, some = make(), batch()
-            torch.backends.cudnn.benchmark = False
-            trainer.record(some)
-            for _ in range(3):
-                trainer.step(some)
-            torch.cuda.synchronize()
-            status = 0 if math.isfinite(float(trainer.loss)) else 2
-        except Exception as error:    # pylint: disable=broad-except
-            print(f"cannot record steps: {error}"[:1500], flush=True)
-        os._exit(status)
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            return status == 0
-        time.sleep(0.2)
-    os.kill(child, 9)
-    os.waitpid(child, 0)
-    return False
