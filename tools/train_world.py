@@ -37,7 +37,9 @@ def main():
     parser.add_argument("--batch", type=int, default=32, help="samples in a step")
     parser.add_argument("--frames", type=int, default=18000, help="most frames of the street")
     parser.add_argument("--workers", type=int, default=15, help="processes that draw")
-    parser.add_argument("--only", default="street,crossing,crops", help="what to train")
+    parser.add_argument("--only", default="street,crossing,plates,vehicles",
+                        help="what to train")
+    parser.add_argument("--rate", type=float, default=2.5e-3, help="highest learning rate")
     parser.add_argument("--prefix", default="world-", help="beginning of the files' names")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()

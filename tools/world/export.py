@@ -73,8 +73,12 @@ def write_reader(net, folder, name):
 
 
 def write_classifier(net, folder, name):
-    """Write the classifier of vehicles: scores of colours and of types, before the softmax."""
+    """Write the classifier of vehicles: scores of colours and of types, before the softmax.
+
+    Its metadata has the names of each output's classes.
+    """
     save(net, torch.zeros(1, 3, samples.CROP, samples.CROP), folder / f"{name}.onnx",
          ["colour", "type"],
-         {"description": "keepbox vehicles, drawn world", "colours": str(COLOURS),
-          "types": str(VEHICLES)})
+         {"description": "keepbox vehicles, drawn world", "task": "classify",
+          "names.colour": str(dict(enumerate(COLOURS))),
+          "names.type": str(dict(enumerate(VEHICLES)))})

@@ -13,6 +13,8 @@ from .look import draw_turned
 from .measured import (FRAMES_A_SCENE, HELD_OUT, LARGE, MATCH, OVERLAP, run, scenes, session,
                        settings)
 
+PLATES = ((9, 14), (14, 20), (20, 50))    # heights in pixels, in the table
+
 
 def turned_iou(a, b):
     """Return the IoU of two oriented boxes cx, cy, width, height, radians."""
@@ -73,20 +75,21 @@ def measure_crops(folder, count):
     """Measure the plate reader and the classifier."""
     kinds, plates = session(folder / "world-vehicles.onnx"), folder / "world-plates.onnx"
     reader = session(plates) if plates.exists() else None
-    rng, read, letters, colours, types = np.random.default_rng(HELD_OUT), [], [], [], []
+    rng, read, colours, types = np.random.default_rng(HELD_OUT), [], [], []
     while len(types) < count:
         made = samples.portrait(rng)
         if made.plate is not None and reader:
             text = read_plate(run(reader, [made.plate])[0][0])
             wanted = "".join(samples.ALPHABET[i] for i in made.text)
-            read.append(text == wanted)
-            letters.append(np.mean([a == b for a, b in zip(text.ljust(9), wanted)]))
+            read.append((made.high, text == wanted))
         if made.vehicle is not None:
             colour, kind = run(kinds, [made.vehicle])
             colours.append(colour[0].argmax() == made.colour)
             types.append(kind[0].argmax() == made.kind)
-    if read:
-        print(f"plates read: {np.mean(read):.3f} of {len(read)}, letters {np.mean(letters):.3f}")
+    for least, most in PLATES:
+        right = [done for high, done in read if least <= high < most]
+        if right:
+            print(f"plates of {least} to {most} pixels read: {np.mean(right):.3f} of {len(right)}")
     print(f"colours {np.mean(colours):.3f}, types {np.mean(types):.3f} of {len(types)}")
 
 

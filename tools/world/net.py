@@ -91,8 +91,8 @@ class Detector(nn.Module):
         self.down3, self.down4 = conv(n[0], n[0], 3, 2), conv(n[1], n[1], 3, 2)
         self.out4 = Stage(n[0] + n[1], n[1], 1, False)
         self.out5 = Stage(n[1] + c[4], n[2], 1, False)
-        counts = {"box": (32, 4), "score": (48, classes), "seg": (32, PROTOTYPES),
-                  "pose": (48, 3 * samples.POINTS), "obb": (48, 6)}
+        counts = {"box": (48, 4), "score": (48, classes), "seg": (48, PROTOTYPES),
+                  "pose": (64, 3 * samples.POINTS), "obb": (48, 6)}
         self.heads = nn.ModuleDict({
             task: nn.ModuleList([head(width, *counts[task]) for width in n])
             for task in ("box", "score", *self.tasks)})
@@ -101,7 +101,8 @@ class Detector(nn.Module):
             score[-1].bias.data[:] = -5.0
         if "seg" in self.tasks:
             self.fine, self.coarse = conv(c[1], 32, 1), conv(n[0], 32, 1)
-            self.prototypes = nn.Sequential(conv(32, 32), nn.Conv2d(32, PROTOTYPES, 1))
+            self.prototypes = nn.Sequential(conv(32, 48), conv(48, 32),
+                                            nn.Conv2d(32, PROTOTYPES, 1))
         points = [grid(stride, size[1], size[0]) for stride in STRIDES]
         strides = [torch.full((1, 1, p.shape[2]), float(s)) for p, s in zip(points, STRIDES)]
         self.register_buffer("points", torch.cat(points, 2), persistent=False)
@@ -123,11 +124,14 @@ class Detector(nn.Module):
         return torch.cat([h(x).flatten(2) for h, x in zip(self.heads[task], levels)], 2).float()
 
     def boxes(self, levels):
-        """Return boxes cx, cy, w, h and scores, N x (4 + classes) x points."""
+        """Return boxes cx, cy, w, h, N x 4 x points."""
         sides = (F.softplus(self.planes("box", levels)) - OUTSIDE) * self.strides * BOX_UNIT
         low, high = self.points - sides[:, :2], self.points + sides[:, 2:]
-        scores = self.planes("score", levels).sigmoid()
-        return torch.cat([(low + high) / 2, high - low, scores], 1)
+        return torch.cat([(low + high) / 2, high - low], 1)
+
+    def scores(self, levels):
+        """Return scores before the sigmoid, N x classes x points."""
+        return self.planes("score", levels)
 
     def keypoints(self, levels):
         """Return x, y and visibility (before the sigmoid), N x keypoints x 3 x points."""
@@ -149,7 +153,7 @@ class Detector(nn.Module):
     def forward(self, image):
         """Return everything for training, by task."""
         stem, levels = self.features(image)
-        out = {"boxes": self.boxes(levels)}
+        out = {"boxes": self.boxes(levels), "scores": self.scores(levels)}
         if "seg" in self.tasks:
             out["seg"] = self.masks(stem, levels)
         if "pose" in self.tasks:
@@ -175,7 +179,7 @@ class Part(nn.Module):
         """Return the task's tensors, for RGB images of 0..1."""
         net = self.net
         stem, levels = net.features(image)
-        boxes = net.boxes(levels)
+        boxes = torch.cat([net.boxes(levels), net.scores(levels).sigmoid()], 1)
         if self.task == "detect":
             return boxes
         if self.task == "segment":    # masks of plates are not learned
@@ -214,14 +218,8 @@ class Classifier(nn.Module):
     def __init__(self, colours, kinds):
         super().__init__()
         self.body = nn.Sequential(
-    conv(
-        3, 16, 3, 2), conv(
-            16, 32, 3, 2), conv(
-                32, 64), conv(
-                    64, 64, 3, 2), conv(
-                        64, 96), conv(
-                            96, 96, 3, 2), conv(
-                                96, 128), nn.AdaptiveAvgPool2d(1), nn.Flatten())
+            conv(3, 16, 3, 2), conv(16, 32, 3, 2), conv(32, 64), conv(64, 64, 3, 2), conv(64, 96),
+            conv(96, 96, 3, 2), conv(96, 128), nn.AdaptiveAvgPool2d(1), nn.Flatten())
         self.colour, self.kind = nn.Linear(128, colours), nn.Linear(128, kinds)
 
     def forward(self, image):

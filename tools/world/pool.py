@@ -6,12 +6,9 @@ import time
 import cv2
 import numpy as np
 
-from shapes_net import IGNORED, LEVEL_SIDES, STRIDES, grid, level_targets
-
 from . import samples
 
-LEAST = 13.0     # sides of boxes, at least, when points are chosen: no thin one falls between them
-FRAMES = 10      # samples per scene: a new scene costs as much as some samples
+FRAMES = 12      # samples per scene: a new scene costs as much as some samples
 
 
 class Store:
@@ -40,9 +37,9 @@ class Store:
 def detector_store(count):
     """Return a store of samples of a detector."""
     wide, high = samples.SIZE
-    points = sum((wide // s) * (high // s) for s in STRIDES)
     cell = samples.CELL
-    return Store(count, {"image": ((high, wide, 3), np.uint8), "which": ((points,), np.int16),
+    return Store(count, {"image": ((high, wide, 3), np.uint8),
+                         "ignored": ((samples.IGNORED, 4), np.float32),
                          "rows": ((samples.MOST, samples.ROW), np.float32),
                          "cells": ((high // cell, wide // cell), np.uint8)})
 
@@ -56,22 +53,11 @@ def crop_stores(count):
                           "label": ((2,), np.uint8)}))
 
 
-def targets(sample, points):
-    """Return the row that each point learns, -1 for none, IGNORED where it is not known."""
-    corners = [(x - wide / 2, y - high / 2, x + wide / 2, y + high / 2) for x, y, wide, high in
-               ((r[1], r[2], max(r[3], LEAST), max(r[4], LEAST)) for r in sample.rows)]
-    which = np.concatenate([level_targets(corners, *level)
-                            for level in zip(points, STRIDES, LEVEL_SIDES)])
-    at = np.concatenate(points, 1)
-    for x1, y1, x2, y2 in sample.ignored:
-        inside = (at[0] > x1) & (at[0] < x2) & (at[1] > y1) & (at[1] < y2)
-        which[inside & (which == -1)] = IGNORED
-    return which
-
-
-def level_points():
-    """Return the points of all levels, each 2 x points."""
-    return [grid(stride, samples.SIZE[1], samples.SIZE[0])[0].numpy() for stride in STRIDES]
+def padded(rows, count):
+    """Return a number of rows: the first ones, or rows of zeros after them."""
+    out = np.zeros((count, rows.shape[1]), np.float32)
+    out[:len(rows)] = rows[:count]
+    return out
 
 
 def draw_detector(store, make, first_seed, worker, workers, deadline):
@@ -79,13 +65,11 @@ def draw_detector(store, make, first_seed, worker, workers, deadline):
 
     make(seed, count): the samples of a scene.
     """
-    points, place, seed = level_points(), worker, first_seed + worker
+    place, seed = worker, first_seed + worker
     while place < store.count and time.monotonic() < deadline:
         for sample in make(seed, FRAMES):
-            rows = np.zeros((samples.MOST, samples.ROW), np.float32)
-            rows[:len(sample.rows)] = sample.rows[:samples.MOST]
-            store.put(place, image=sample.image, which=targets(sample, points), rows=rows,
-                      cells=sample.cells)
+            store.put(place, image=sample.image, rows=padded(sample.rows, samples.MOST),
+                      ignored=padded(sample.ignored, samples.IGNORED), cells=sample.cells)
             place += workers
             if place >= store.count or time.monotonic() > deadline:
                 return

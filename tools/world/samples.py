@@ -19,9 +19,9 @@ from .truth import inside
 from .paintwork import draw_vehicle
 from .vehicles import models
 
-SIZE = (640, 384)              # width and height of the detectors' input
-BORDER, GREY = 12, 114         # rows above and below a frame of 16:9 in it, and their value
-MOST = 110                     # maximum number of objects of a sample
+SIZE = (960, 544)              # width and height of the detectors' input
+BORDER, GREY = 2, 114          # rows above and below a frame of 16:9 in it, and their value
+MOST, IGNORED = 96, 48         # maximum number of objects, and of ignored boxes, of a sample
 POINTS = len(people.KEYPOINTS)
 PLATE = len(CLASSES)           # class of licence plates
 NAMES = CLASSES + ("plate",)
@@ -29,7 +29,8 @@ NAMES = CLASSES + ("plate",)
 CLASS, BOX, TURNED, KEYPOINTS = 0, slice(1, 5), slice(5, 10), slice(10, 10 + 3 * POINTS)
 ROW = KEYPOINTS.stop
 CELL = 2                       # input pixels of a cell of the map of objects
-CLEAR, SMALL = 0.22, 5.0       # visible part and longer side of the objects that are learned
+CLEAR, SMALL = 0.34, 8.0       # visible part and longer side of the objects that are learned
+HIDDEN, TINY = 0.22, 40        # small objects that are less visible count as scenery
 PLATE_SIZE, CROP = (128, 32), 64
 ALPHABET = "".join(sorted(set(PLATE_LETTERS))) + "0123456789"
 PLATE_LENGTH = 6
@@ -61,6 +62,7 @@ def fitted(image):
 def sample_of(frame, oriented=False, whole=False):
     """Return the sample of a frame; whole: the frame has the size of the input."""
     image, scale = (frame.image, 1.0) if whole else fitted(frame.image)
+    image = packed(image)
     border = 0 if whole else BORDER
     shape = (SIZE[1] // CELL, SIZE[0] // CELL)
     rows, ignored, cells = [], [], np.zeros(shape, np.uint8)
@@ -71,7 +73,8 @@ def sample_of(frame, oriented=False, whole=False):
         x1, y1, x2, y2 = (v * scale + (border if i % 2 else 0) for i, v in enumerate(truth.box))
         if truth.visible < CLEAR or max(x2 - x1, y2 - y1) < SMALL or len(rows) == MOST or \
                 min(x2 - x1, y2 - y1) < 2:
-            ignored.append((x1, y1, x2, y2))
+            if truth.visible > HIDDEN or max(x2 - x1, y2 - y1) > TINY:
+                ignored.append((x1, y1, x2, y2))
             continue
         row = np.zeros(ROW, np.float32)
         row[CLASS] = LABEL[truth.kind]
@@ -87,6 +90,15 @@ def sample_of(frame, oriented=False, whole=False):
         mark(cells, truth, len(rows) - plates, scale / CELL, border // CELL)
     return Sample(image, np.array(rows, np.float32).reshape(-1, ROW), cells,
                   np.array(ignored, np.float32).reshape(-1, 4))
+
+
+def packed(image):
+    """Return every third image as a codec leaves it; the choice depends on its pixels."""
+    dice = int(image[::61, ::61].sum())
+    if dice % 3:
+        return image
+    _, data = cv2.imencode(".jpg", image[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, 40 + dice % 50])
+    return cv2.imdecode(data, cv2.IMREAD_COLOR)[:, :, ::-1]
 
 
 def add_plate(truth, scale, border, rows, ignored):
@@ -165,12 +177,16 @@ def crossing_samples(seed, count):
 
 @dataclasses.dataclass
 class Portrait:
-    """A crop of a vehicle, or of its plate, and their labels; the other one is None."""
+    """A crop of a vehicle, or of its plate, and their labels; the other one is None.
+
+    high: pixels of the plate's height.
+    """
     vehicle: np.ndarray | None
     colour: int
     kind: int
     plate: np.ndarray | None
     text: np.ndarray
+    high: float = 0.0
 
 
 def portrait(rng):
@@ -198,7 +214,8 @@ def portrait(rng):
     text = np.array([ALPHABET.index(letter) for letter in vehicle.plate])
     whole = None if near else crop(image, done[0], (CROP, CROP), rng, 0.1)
     return Portrait(whole, COLOURS.index(vehicle.colour), VEHICLES.index(vehicle.kind),
-                    plate_crop(image, plate, rng) if near else None, text)
+                    plate_crop(image, plate, rng) if near else None, text,
+                    0.0 if plate is None else float(np.linalg.norm(plate[3] - plate[0])))
 
 
 def backdrop(canvas, rng, mood):

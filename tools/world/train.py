@@ -3,178 +3,65 @@
 
 It needs torch, onnx, numpy and OpenCV; tools/ has to be on Python's path.
 """
-import copy
 import multiprocessing
+import os
 import time
 
-import numpy as np
 import torch
-from torch import nn
 from torch.nn import functional as F
 
-from shapes_net import STRIDES, learning_rate
-
-from . import export, losses, pool, samples
+from . import augment, export, losses, plates, pool, samples
+from .actors import VEHICLES
 from .net import Classifier, Detector, Reader
 from .palette import COLOURS
-from .actors import VEHICLES
+from .trainer import Pool, Trainer
 
-DECAY = 0.9985      # of the running mean of weights, a step
 FILL = 40           # steps between two looks for new samples
-MIRRORED = [0, 2, 1, 4, 3, 6, 5, 8, 7, 10, 9, 12, 11, 14, 13, 16, 15]    # left and right
-
-
-class Pool:
-    """A store's samples on the device."""
-
-    def __init__(self, store, device):
-        self.store, self.device, self.used = store, device, np.zeros(store.count, bool)
-        self.order, self.parts = [], {
-            name: torch.empty(array.shape, dtype=torch.from_numpy(array[:1]).dtype, device=device)
-            for name, array in store.arrays.items() if name != "ready"}
-
-    def fill(self):
-        """Copy the samples that are new."""
-        new = np.flatnonzero((self.store.arrays["ready"] == 1) & ~self.used)
-        for some in np.array_split(new, max(1, len(new) // 64)):
-            if len(some):
-                where = torch.from_numpy(some).to(self.device)
-                for name, part in self.parts.items():
-                    part[where] = torch.from_numpy(self.store.arrays[name][some]).to(self.device)
-        self.used[new] = True
-        self.order += new.tolist()
-
-    def wait(self, least):
-        """Wait until there are some samples."""
-        while len(self.order) < least:
-            time.sleep(0.5)
-            self.fill()
-
-    def take(self, count):
-        """Return random samples by name."""
-        some = torch.tensor(np.random.choice(self.order, count), device=self.device)
-        return {name: part[some] for name, part in self.parts.items()}
-
-
-def mirror(batch):
-    """Return a detector's batch with left and right exchanged."""
-    wide, high = samples.SIZE
-    which, start, levels = batch["which"], 0, []
-    for stride in STRIDES:
-        count = (wide // stride) * (high // stride)
-        level = which[:, start:start + count].unflatten(1, (high // stride, wide // stride))
-        levels.append(level.flip(2).flatten(1))
-        start += count
-    rows = batch["rows"].clone()
-    there = rows[:, :, 3] > 0
-    for column in (1, 5):
-        rows[:, :, column] = torch.where(there, wide - rows[:, :, column], 0)
-    rows[:, :, 9] = torch.pi - rows[:, :, 9]
-    points = rows[:, :, samples.KEYPOINTS].unflatten(2, (samples.POINTS, 3))[:, :, MIRRORED]
-    seen = points[..., 2] > 0
-    points = torch.stack([torch.where(seen, wide - points[..., 0], 0), points[..., 1],
-                          points[..., 2]], 3)
-    rows[:, :, samples.KEYPOINTS] = points.flatten(2)
-    return {"image": batch["image"].flip(2), "which": torch.cat(levels, 1), "rows": rows,
-            "cells": batch["cells"].flip(2)}
-
-
-def as_input(images):
-    """Return images N x height x width x 3 of 0..255 as varied inputs of 0..1."""
-    x = images.permute(0, 3, 1, 2).float() / 255
-    count, device = len(x), x.device
-
-    def any_of(low, high):
-        return torch.rand(count, 1, 1, 1, device=device) * (high - low) + low
-    x = (x - 0.45) * any_of(0.85, 1.15) + 0.45 + any_of(-0.07, 0.07)
-    x = x * (1 + (torch.rand(count, 3, 1, 1, device=device) - 0.5) * 0.08)
-    soft = F.avg_pool2d(x, 3, 1, 1, count_include_pad=False)
-    x = x + (soft - x) * (any_of(0, 1) * (any_of(0, 1) < 0.4))
-    x = x + torch.randn_like(x) * any_of(0, 0.025)
-    return x.clamp(0, 1).contiguous(memory_format=torch.channels_last)
-
-
-def moved(x, most=0.07):
-    """Return inputs that are moved, resized and sheared a little, each in its own way."""
-    count, device = len(x), x.device
-    small = (torch.rand(count, 2, 3, device=device) * 2 - 1) * most
-    small[:, 1, 0] *= 0.5    # a plate is wide: little rotation
-    still = torch.tensor(((1.0, 0, 0), (0, 1.0, 0)), device=device)
-    where = F.affine_grid(still + small, x.shape, align_corners=False)
-    return F.grid_sample(x, where, padding_mode="border", align_corners=False)
-
-
-class Trainer:
-    """Steps of one network, with a running mean of its weights."""
-
-    def __init__(self, net, device, deadline, name):
-        self.device, self.deadline, self.name = device, deadline, name
-        self.net = net.to(device).train().to(memory_format=torch.channels_last)
-        self.mean = copy.deepcopy(self.net).eval()
-        self.optimizer = torch.optim.AdamW(self.net.parameters(), 1e-3, weight_decay=2e-3)
-        self.begin, self.steps = time.monotonic(), 0
-        print(name, "parameters", sum(p.numel() for p in net.parameters()), flush=True)
-
-    def part(self):
-        """Return the part of the time that is over, 0..1."""
-        return min(1.0, (time.monotonic() - self.begin) / (self.deadline - self.begin))
-
-    def step(self, inputs, losses_of):
-        """Do a step; losses_of(what the net makes of the inputs) returns the loss and its parts."""
-        for group in self.optimizer.param_groups:
-            group["lr"] = learning_rate(self.steps, self.part())
-        with torch.autocast(self.device, torch.bfloat16):
-            made = self.net(inputs)
-        loss, parts = losses_of(made)
-        self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        nn.utils.clip_grad_norm_(self.net.parameters(), 10)
-        self.optimizer.step()
-        self.steps += 1
-        self.average()
-        if self.steps % 200 == 0 or self.steps == 5:
-            shown = " ".join(f"{name} {float(value.detach()):.3f}" for name, value in parts.items())
-            print(f"{self.name} step {self.steps} {time.monotonic() - self.begin:.0f} s: {shown}",
-                  flush=True)
-
-    def average(self):
-        """Move the mean of weights towards the net's."""
-        decay = min(DECAY, (1 + self.steps) / (10 + self.steps))
-        with torch.no_grad():
-            mine, others = self.mean.state_dict(), self.net.state_dict()
-            floats = [name for name in mine if mine[name].dtype.is_floating_point]
-            torch._foreach_lerp_([mine[n] for n in floats], [others[n] for n in floats], 1 - decay)
-
-    def result(self):
-        """Return the mean net on the CPU."""
-        return copy.deepcopy(self.mean).cpu().float().eval()
+DRAWN = 4           # plates drawn on the device for each of the samples
+MANY_CORES = 8      # with so many, each trainer has a core of its own
 
 
 def start(args):
     """Choose the device, which processes must not have used before they fork; seed it."""
     args.device = args.device or ("cuda" if torch.cuda.is_available() else "cpu")
     torch.backends.cudnn.benchmark = True
+    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = True
     torch.manual_seed(args.seed)
 
 
-def train_detector(store, net, args, deadline, name):
+def fitting(net, path):
+    """Load the weights of a file that have the shapes of a net's."""
+    old, own = load(path), net.state_dict()
+    same = {name: part for name, part in old.items()
+            if name in own and own[name].shape == part.shape}
+    net.load_state_dict(same, strict=False)
+    print(path.name, "has", len(same), "of", len(own), "weights", flush=True)
+
+
+def detector_step(net, batch):
+    """Return a detector's loss for samples as they were drawn, and its parts."""
+    with torch.autocast(batch["image"].device.type, enabled=False):
+        varied = augment.vary(batch)
+    made = net(varied["image"])
+    with torch.autocast(batch["image"].device.type, enabled=False):
+        return losses.detector_loss(made, varied, net)
+
+
+def train_detector(store, args, deadline, name):
     """Train a detector on a store's samples until a time, and write it."""
+    net = networks()[name][0]
+    if args.weights and (args.weights / f"{args.prefix}{name}.pt").exists():
+        fitting(net, args.weights / f"{args.prefix}{name}.pt")
     start(args)
-    if args.weights:
-        net.load_state_dict(load(args.weights / f"{args.prefix}{name}.pt"))
     data, half = Pool(store, args.device), True
-    data.wait(min(store.count, args.batch * 6))
-    trainer = Trainer(net, args.device, deadline, name)
+    data.wait(min(store.count, args.batch * 5))
+    trainer = Trainer(net, detector_step, args, deadline, name)
+    print(name, "parameters", sum(p.numel() for p in net.parameters()), flush=True)
     while time.monotonic() < deadline:
         if trainer.steps % FILL == 0:
             data.fill()
-        batch = data.take(args.batch)
-        if trainer.steps % 2:
-            batch = mirror(batch)
-        image, which = as_input(batch["image"]), batch["which"].long()
-        trainer.step(image, lambda made: losses.detector_loss(made, which, batch["rows"],
-                                                              batch["cells"]))
-        if half and trainer.part() > 0.6:    # a result, should the end not be reached
+        trainer.step(data.take(args.batch))
+        if half and trainer.part() > 0.7:    # a result, should the end not be reached
             torch.save(trainer.result().state_dict(), args.out / f"{args.prefix}{name}.pt")
             half = False
     print(name, "samples", len(data.order), "steps", trainer.steps, flush=True)
@@ -215,43 +102,58 @@ def export_only(args):
 
 def train_street(store, args, deadline):
     """Train and export the detector of the street with masks and keypoints."""
-    train_detector(store, networks()["street"][0], args, deadline, "street")
+    train_detector(store, args, deadline, "street")
 
 
 def train_crossing(store, args, deadline):
     """Train and export the detector of oriented boxes."""
-    train_detector(store, networks()["crossing"][0], args, deadline, "crossing")
+    train_detector(store, args, deadline, "crossing")
 
 
-def train_crops(stores, args, deadline):
-    """Train and export the plate reader and the classifier of vehicles, in turns."""
+def train_plates(stores, args, deadline):
+    """Train and export the reader of plates, most of which are drawn on the device."""
     start(args)
-    pools = [Pool(store, args.device) for store in stores]
-    for data in pools:
-        data.wait(min(data.store.count, args.batch * 4))
-    reader, kinds = (Trainer(networks()[name][0], args.device, deadline, name)
-                     for name in ("plates", "vehicles"))
+    data, bank = Pool(stores[0], args.device), plates.letters(args.device)
+    data.wait(min(data.store.count, args.batch))
+    reader = Trainer(networks()["plates"][0], plate_step, args, deadline, "plates")
     while time.monotonic() < deadline:
         if reader.steps % FILL == 0:
-            for data in pools:
-                data.fill()
-        plates, vehicles = (data.take(args.batch * 4) for data in pools)
-        reader.step(moved(as_input(plates["image"])), lambda made: plate_loss(made, plates["text"]))
-        kinds.step(as_input(vehicles["image"]),
-                   lambda made: label_loss(made, vehicles["label"].long()))
-    print("plates", len(pools[0].order), "vehicles", len(pools[1].order), flush=True)
+            data.fill()
+        drawn, batch = [plates.plates(bank, args.batch) for _ in range(DRAWN)], data.take(args.batch)
+        parts = [part for part, _ in drawn] + [batch["image"].permute(0, 3, 1, 2).float() / 255]
+        text = torch.cat([part for _, part in drawn] + [batch["text"].long()])
+        reader.step({"image": augment.lit(augment.moved(torch.cat(parts), 0.05)), "text": text})
+    print("plates", len(data.order), "steps", reader.steps, flush=True)
     write(reader.result(), args, "plates")
+
+
+def train_vehicles(stores, args, deadline):
+    """Train and export the classifiers of vehicles."""
+    start(args)
+    data = Pool(stores[1], args.device)
+    data.wait(min(data.store.count, args.batch * 4))
+    kinds = Trainer(networks()["vehicles"][0], label_step, args, deadline, "vehicles")
+    while time.monotonic() < deadline:
+        if kinds.steps % FILL == 0:
+            data.fill()
+        kinds.step(data.take(args.batch * 4))
+    print("vehicles", len(data.order), "steps", kinds.steps, flush=True)
     write(kinds.result(), args, "vehicles")
 
 
-def plate_loss(scores, text):
-    """Return the CTC loss of a batch, and the part of letters that is right."""
-    logs = scores.float().log_softmax(2).transpose(0, 1)
-    count, places = len(text), logs.shape[0]
-    wanted = text.long() + 1
-    loss = F.ctc_loss(logs, wanted, torch.full((count,), places),
-                      torch.full((count,), text.shape[1]), zero_infinity=True)
+def plate_step(net, batch):
+    """Return the CTC loss of a batch of plates."""
+    logs = net(batch["image"]).float().log_softmax(2).transpose(0, 1)
+    wanted, (places, count) = batch["text"] + 1, logs.shape[:2]
+    lengths = [torch.full((count,), size) for size in (places, wanted.shape[1])]
+    loss = F.ctc_loss(logs, wanted, *lengths, zero_infinity=True)
     return loss, {"loss": loss}
+
+
+def label_step(net, batch):
+    """Return the loss of colours and types, and the parts that are right."""
+    made = net(augment.as_input(batch["image"]))
+    return label_loss(made, batch["label"].long())
 
 
 def label_loss(scores, labels):
@@ -263,17 +165,27 @@ def label_loss(scores, labels):
 
 
 def plan(args):
-    """Return the stores, the processes that draw, and those that train, with their parts."""
+    """Return what draws samples, with the number of processes, and what trains: its function, its
+    stores, and its part of the time."""
+    only, workers = args.only.split(","), max(3, args.workers)
     street, crossing = pool.detector_store(args.frames), pool.detector_store(args.frames // 3)
-    crops = pool.crop_stores(args.frames * 2)
-    workers = max(3, args.workers)
-    some = max(1, workers // 5), max(1, workers // 6)
-    draws = [((street, 1000, samples.street_samples), workers - sum(some)),
-             ((crossing, 2_000_000, samples.crossing_samples), some[0]),
-             ((crops, 3_000_000 + args.seed, None), some[1])]
-    trains = [(train_street, street, 1.0), (train_crossing, crossing, 0.62),
-              (train_crops, crops, 0.32)]
-    return draws, [t for t in trains if t[0].__name__.removeprefix("train_") in args.only]
+    crops = pool.crop_stores(args.frames)
+    few = {"crossing": max(1, workers // 5) if "crossing" in only else 0,
+           "crops": 1 if {"plates", "vehicles"} & set(only) else 0}
+    draws = [((street, 1000 + args.seed, samples.street_samples), workers - sum(few.values())),
+             ((crossing, 2_000_000 + args.seed, samples.crossing_samples), few["crossing"]),
+             ((crops, 3_000_000 + args.seed, None), few["crops"])]
+    trains = [("street", train_street, street, 1.0), ("crossing", train_crossing, crossing, 0.75),
+              ("plates", train_plates, crops, 0.5), ("vehicles", train_vehicles, crops, 0.3)]
+    return draws, [each for each in trains if each[0] in only]
+
+
+def on_cores(first, after, how, *args):
+    """Run a function on some of the cores."""
+    if (os.cpu_count() or 1) >= MANY_CORES:
+        os.sched_setaffinity(0, range(first, min(after, os.cpu_count())))
+        torch.set_num_threads(1)
+    how(*args)
 
 
 def run(args):
@@ -285,15 +197,20 @@ def run(args):
     processes = []
     for task, count in draws:
         for worker in range(count):
-            processes.append(fork.Process(target=pool.work, daemon=True,
-                                          args=(task, worker, count, begin + args.seconds * 0.9)))
-    for how, stores, part in trains:
-        processes.append(fork.Process(target=how, args=(stores, args, begin + args.seconds * part)))
+            processes.append(fork.Process(
+                target=on_cores, daemon=True,
+                args=(len(trains), 1000, pool.work, task, worker, count,
+                      begin + args.seconds * 0.9)))
+    for place, (_, how, stores, part) in enumerate(trains):
+        processes.append(fork.Process(target=on_cores,
+                                      args=(place, place + 1, how, stores, args,
+                                            begin + args.seconds * part)))
     for process in processes:
         process.start()
-    for process in processes[-len(trains):]:
-        process.join()
-    for process in processes[:-len(trains)]:
+    trainers = processes[-len(trains):]
+    while any(each.is_alive() for each in trainers) and not any(each.exitcode for each in trainers):
+        time.sleep(0.5)
+    for process in processes:
         process.terminate()
     print(f"done in {time.monotonic() - begin:.0f} s", flush=True)
-    return max(process.exitcode or 0 for process in processes[-len(trains):])
+    return max(abs(process.exitcode or 0) for process in trainers)
