@@ -96,7 +96,8 @@ std::string caption(const FrameBox& box, const char* label, const OverlayProps& 
   if (props.draw_tracking_ids && box.tracking_id) add(std::format("#{}", *box.tracking_id));
   if (props.draw_scores && std::isfinite(box.score)) add(std::format("{:.2f}", box.score));
   if (!props.draw_attributes) return text;
-  for (const BoxLabel& each : box.labels) add(ascii(each.text));
+  for (const BoxLabel& each : box.labels)
+    if (each.text != label || !props.draw_labels) add(ascii(each.text));
   return text;
 }
 

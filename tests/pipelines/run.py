@@ -115,6 +115,17 @@ def test_cascade(folder):
     assert set(models.values()) == {'angular', 'round'} and models['circle'] == 'round', models
 
 
+def test_objects(folder):
+    need_inference()
+    read, told = run(PIPELINES / 'objects', PIPELINES / 'media/street.webm', folder / 'objects.png')
+    assert 'WARNING' not in told, told
+    assert [line.split()[0] for line in sorted(read.splitlines())] == \
+        ['CR055Z', 'NJ073Z', 'SC382S', 'VU545W'], read
+    drawn, shown = (pixels(path, folder) for path in (folder / 'objects.png', PIPELINES / 'objects.png'))
+    apart = np.abs(drawn - shown).max(1) > 40
+    assert apart.mean() < .02, f"the page's picture differs in {apart.mean():.0%} of its pixels"
+
+
 def test_gpu_falls_back(folder):
     need_inference()
     _, told = run(PIPELINES / 'gpu', PIPELINES / 'media/shapes.webm', folder / 'gpu.jsonl')

@@ -23,10 +23,14 @@ ROOMS = ['formula', 'base', 'model', 'recognition', 'plan', 'run', 'reference']
 CORE = [f'core/{room}' for room in ROOMS]
 # Trackers use formulas only, and only the tracking element uses them.
 TRACK = 'core/track'
+# Classes and text of objects, which only the classifying element uses.
+CLASSIFY = 'core/classify'
 BELOW = {**{room: CORE[:i] for i, room in enumerate(CORE)}, TRACK: ['core/formula'],
+         CLASSIFY: ['core/formula', 'core/base'],
          'kernels': CORE,
          'gst/base': CORE, 'gst/tensors': [*CORE, 'gst/base'],
          'gst/metas': [*CORE, 'gst/base', 'gst/tensors'],
+         'gst/classify': [*CORE, CLASSIFY, 'gst/base', 'gst/metas', 'gst/tensors'],
          'gst/tool': [*CORE, 'gst/base', 'gst/decode'],
          'gst/track': [*CORE, TRACK, 'gst/base', 'gst/metas', 'gst/tensors'],
          'gst': [*CORE, 'gst/base', 'gst/metas', 'gst/tensors']}
