@@ -36,7 +36,7 @@ class BatchMember::Pending : public PendingFrame {
     const auto first = static_cast<unsigned>(places_.size());
     if (first == 0) put_ = Batches::Clock::now();
     KB_ASSIGN(auto places, shared_->batches->take_some(shared_->member, order,
-                                                       shared_->pictures - first, first > 0));
+                                                       shared_->pictures - first, first));
     places_.insert(places_.end(), places.begin(), places.end());
     KB_ASSIGN(const std::shared_ptr<void> ready, make(places, first));
     for (const Batches::Place& each : places) shared_->batches->put(each, ready);

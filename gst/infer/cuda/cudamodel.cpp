@@ -3,6 +3,7 @@
 #include "gst/infer/cuda/cudamodel.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "gst/base/error.h"
@@ -17,8 +18,8 @@ namespace {
 constexpr size_t kBatchSlots = 2;       // one is filled while the other runs
 constexpr size_t kInputAlignment = 16;  // of InputMaker
 constexpr unsigned kLargestBatch = 64;  // of those that are settled by measurement
-/// Gain of a step below which larger batches are not worth it: a tenth per factor of two.
-constexpr double kWorthwhile = 1.1 * 1.1;
+/// Gain per factor of two below which larger batches are not worth it.
+constexpr double kWorthwhile = 1.1;
 
 std::vector<CUdeviceptr> pointers_to(std::span<const DeviceMemory> inputs) {
   std::vector<CUdeviceptr> out;
@@ -195,7 +196,7 @@ Status CudaModel::bind(Size& size, std::span<const DeviceMemory> inputs) {
 /// frame.
 unsigned CudaModel::wanted_capacity() const {
   const unsigned most = spec_.batch.size == 0 ? kLargestBatch : spec_.batch.size;
-  return std::max(batch_capacity(frames_, most), std::min(group_, most));
+  return batch_capacity(frames_, most, group_);
 }
 
 /// Adds sizes for the frames of all elements, as long as they are worth it. If that fails, pictures
@@ -203,9 +204,9 @@ unsigned CudaModel::wanted_capacity() const {
 void CudaModel::grow() {
   const unsigned wanted = wanted_capacity();
   while (fixed_batch() == 0 && !settled_ && capacity() < wanted) {
-    const unsigned step = std::max(capacity() * kBatchStep, group_);
-    auto grown = grow_to(std::min(step, wanted));
-    if (!grown && step > capacity() * kBatchStep) grown = grow_to(capacity() * kBatchStep);
+    const unsigned next = std::min(next_size(capacity(), group_), wanted);
+    auto grown = grow_to(next);
+    if (!grown && next == group_) grown = grow_to(std::min(next_size(capacity()), wanted));
     settled_ = !grown || !*grown;
     if (grown) continue;
     GST_CAT_INFO(tensorinfer_debug, "no larger batches than %u: %s", capacity(),
@@ -252,7 +253,8 @@ Result<bool> CudaModel::adopt(Size& size, std::vector<DeviceMemory>& inputs) {
         each->rate = *rate;
         GST_CAT_INFO(tensorinfer_debug, "batches of %u: %.0f pictures/s", each->batch, each->rate);
       }
-    if (size.rate < kWorthwhile * sizes_.back().rate) return false;
+    const double doublings = std::log2(static_cast<double>(size.batch) / sizes_.back().batch);
+    if (size.rate < std::pow(kWorthwhile, doublings) * sizes_.back().rate) return false;
   }
   std::vector<std::unique_ptr<CudaRuns>> fresh;
   for (const Size& each : sizes_) {
