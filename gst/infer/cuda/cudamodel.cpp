@@ -161,7 +161,10 @@ Status CudaModel::prepare(const ModelFacts& facts) {
   auto joining = make_stream(context_, StreamPriority::kHigh);
   if (!joining) return std::unexpected(joining.error());
   joining_ = std::move(*joining);
-  if (fixed_batch() > 0) start_batches();
+  if (fixed_batch() > 0) {
+    KB_TRY(check_tables(spec_, claims_, facts_));
+    start_batches();
+  }
   prepared_ = true;
   return {};
 }
@@ -211,7 +214,7 @@ void CudaModel::grow() {
     if (grown) continue;
     GST_CAT_INFO(tensorinfer_debug, "no larger batches than %u: %s", capacity(),
                  grown.error().message().c_str());
-    if (capacity() == 1) why_single_ = grown.error().message();
+    if (capacity() == 1) why_single_ = grown.error();
   }
 }
 
@@ -221,7 +224,8 @@ Result<bool> CudaModel::grow_to(unsigned batch) {
   if (facts_.input.bytes() % kInputAlignment != 0)
     return fail(ErrorKind::kUnsupported, "a picture of a multiple of 16 bytes",
                 std::to_string(facts_.input.bytes()));
-  if (claims_.batch == 1 && !opened_) KB_TRY(check_opened());
+  if (!checked_) KB_TRY(claims_.batch == 1 ? check_opened() : check_tables(spec_, claims_, facts_));
+  checked_ = true;
   auto session = open_session(sizes_.front().session->graph(), batch);
   if (!session) return std::unexpected(session.error());
   auto inputs = make_inputs(batch);
@@ -283,7 +287,7 @@ Status CudaModel::check_opened() {
 void CudaModel::start_batches() {
   engine_ = std::make_unique<Engine>(*this);
   if (const Status created = engine_->create(); !created) {
-    why_single_ = created.error().message();
+    why_single_ = created.error();
     return;
   }
   batches_ = std::make_unique<Batches>(
