@@ -144,7 +144,7 @@ class InferWays : public test::Inference, public testing::WithParamInterface<con
           const auto numbers = [](const FrameBox& of) {
             return std::vector<float>{of.box.x1, of.box.y1, of.box.x2, of.box.y2, of.score};
           };
-          EXPECT_EQ(one.boxes[b].label, other.boxes[b].label);
+          ASSERT_EQ(one.boxes[b].label, other.boxes[b].label);
           expect_near(numbers(one.boxes[b]), numbers(other.boxes[b]), exact);
         }
       }
@@ -153,7 +153,7 @@ class InferWays : public test::Inference, public testing::WithParamInterface<con
     ASSERT_EQ(got.size(), want.size());
     for (size_t i = 0; i < got.size(); ++i) {
       const float most = exact ? 0 : 1e-4f * std::max(1.0f, std::abs(want[i]));
-      EXPECT_NEAR(got[i], want[i], most) << i;
+      ASSERT_NEAR(got[i], want[i], most) << i;
     }
   }
 
