@@ -60,7 +60,7 @@ TEST_F(TiledBatches, TheRestWaitsForAnElementThatMayCome) {
   patient_.join(6);
   patient_.join(2);
   std::jthread comes([&] {
-    wait_until([&] { return engine_.sizes.size() == 1; });
+    wait_until([&] { return patient_.counts().batches == 1; });
     std::this_thread::sleep_for(20ms);
     run(other, 2);
   });
