@@ -51,6 +51,23 @@ onnx::Model external_data_model();
 /// million numbers, each of which takes milliseconds.
 onnx::Model slow_model(int operators);
 
+/// Returns a model whose file takes seconds to load: the runtime computes `operators` consecutive
+/// operators on a million constants, each of which takes milliseconds.
+onnx::Model slow_to_load_model(int operators);
+
+/// Returns a model that ends in ONNX's NonMaxSuppression: `boxes` Bx8x4, `scores` Bx1x8 and
+/// `selected` Nx3 of image, class and box, with the first 8 pixels above 0.3 as scores, up to
+/// `most` per picture. Input Bx3x48x64.
+onnx::Model selecting_model(const onnx::Dim& batch, int64_t most);
+
+/// Returns a model like TensorRT's EfficientNMS: `num_dets` Bx1, `det_boxes` Bx8x4, `det_scores`
+/// and `det_classes` Bx8. Input Bx3x48x64.
+onnx::Model counting_model(const onnx::Dim& batch);
+
+/// Returns a detector of three convolutions with random weights and Ultralytics' metadata:
+/// `output0` 1x6x64 for an input of 1x3x64x64.
+onnx::Model random_detector();
+
 /// Returns a model whose output has 2^45 elements, with dimensions unknown from the file.
 onnx::Model huge_model();
 

@@ -97,12 +97,17 @@ bool same_memory(const InputForm& a, const InputForm& b) {
          a.channels == b.channels && a.channels_last == b.channels_last;
 }
 
-Status check_slices(const ModelPort& port, const Shape& shape, unsigned batch) {
+std::unexpected<Error> no_slices(const ModelClaims& claims, std::string found) {
+  return fail(
+      ErrorKind::kUnsupported, "outputs whose first dimension is the batch", std::move(found),
+      std::string(claims.batch > 1 ? "export the model for one picture" : "set batch-size=1") +
+          ", or export it without NMS or with padded outputs per picture");
+}
+
+Status check_slices(const ModelClaims& claims, size_t output, const Shape& shape, unsigned batch) {
   if (shape.rank() > 0 && shape[0] == batch) return {};
-  return fail(ErrorKind::kUnsupported,
-              "outputs whose first dimension is the batch, " + std::to_string(batch),
-              "output " + port.name + " of " + shape.to_string(),
-              "set batch-size=1, or export the model with outputs per picture");
+  return no_slices(claims, "output " + claims.outputs[output].name + " of " + shape.to_string() +
+                               " for a batch of " + std::to_string(batch));
 }
 
 }  // namespace keepbox

@@ -6,6 +6,7 @@
 #include <gst/video/video.h>
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -53,8 +54,8 @@ class Inferencer {
 
   /// True if the model's launches are replayed from a graph.
   virtual bool graph() const { return false; }
-  /// Returns why several pictures cannot run together; empty if they can, or if it was not tried.
-  virtual std::string why_single() const = 0;
+  /// Returns why several pictures cannot run together; none if they can, or if it was not tried.
+  virtual std::optional<Error> why_single() const = 0;
   /// Returns the counts of the model's batches, of all elements that share it. From any thread.
   virtual BatchCounts batch_counts() const = 0;
 };
@@ -86,7 +87,12 @@ std::vector<int64_t> bound_dims(const ModelPort& port, const InputForm& input, u
 /// True if inputs of both forms have the same shape and type, whatever their values mean.
 bool same_memory(const InputForm& a, const InputForm& b);
 
+/// Returns the error of a model that cannot run batches because of an output.
+/// @param claims of the model. @param found the output, and what is wrong with it.
+std::unexpected<Error> no_slices(const ModelClaims& claims, std::string found);
+
 /// Checks that an output has one part per picture. kUnsupported with its name if it does not.
-Status check_slices(const ModelPort& port, const Shape& shape, unsigned batch);
+/// @param output its number in the model.
+Status check_slices(const ModelClaims& claims, size_t output, const Shape& shape, unsigned batch);
 
 }  // namespace keepbox

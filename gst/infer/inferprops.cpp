@@ -330,6 +330,7 @@ Result<InputSettings> input_settings(const InferProps& props) {
   if (!deviation) return std::unexpected(deviation.error());
   out.mean = *mean;
   out.deviation = *deviation;
+  out.objects = static_cast<Regions>(props.regions) == Regions::kObjects;
   out.rectangle = props.resize_mode == kRectangle;
   if (out.rectangle) out.resize = ResizeMode::kLetterboxCenter;
   else if (props.resize_mode != kModelsOwn) out.resize = static_cast<ResizeMode>(props.resize_mode);

@@ -14,6 +14,7 @@ void InferStream::forget() {
 }
 
 Status InferStream::begin(GstBuffer* frame, const SkipRules& rules, uint64_t order, bool late) {
+  KB_TRY(model_.prepare());
   // A GAP buffer may lack a picture. If it has one, it is inferred: videorate sets GAP on repeats.
   const bool picture = gst_buffer_n_memory(frame) != 0;
   const bool early = late || (since_ > 0 && since_ < rules.interval);

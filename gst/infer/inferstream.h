@@ -27,7 +27,8 @@ class InferStream {
   Model& model() { return model_; }
   const Model& model() const { return model_; }
 
-  /// Gives a frame to the model, or skips it. The frame follows by push().
+  /// Gives a frame to the model, or skips it. The frame follows by push(). Waits until the model is
+  /// loaded.
   /// @param order see Inferencer::begin(). @param late skip it in any case.
   Status begin(GstBuffer* frame, const SkipRules& rules, uint64_t order, bool late);
   /// Adds the frame of the last begin(). Takes ownership.

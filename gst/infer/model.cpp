@@ -9,7 +9,6 @@
 #include "gst/base/error.h"
 #include "gst/base/picture.h"
 #include "gst/infer/facts/modelinput.h"
-#include "gst/infer/facts/trial.h"
 #include "gst/infer/frameform.h"
 #include "gst/infer/provider.h"
 #include "gst/metas/pixelway.h"
@@ -59,25 +58,18 @@ void Model::take(std::unique_ptr<Inferencer> inferencer) {
 void Model::interrupt(bool on) {
   const std::lock_guard guard(lock_);
   interrupted_ = on;
+  if (awaited_ != nullptr) awaited_->interrupt(on);
   if (inferencer_) inferencer_->interrupt(on);
 }
 
 Status Model::settle(const FamilyOfModel* family) {
-  KB_ASSIGN(InputSettings settings, input_settings(props_));
-  settings.objects = objects_.has_value();
-  auto facts = settle_model(claims_, settings, family);
-  if (!facts) {
-    facts.error().expected += " for " + props_.model_file;
-    return std::unexpected(facts.error());
-  }
-  facts_ = std::move(*facts);
+  KB_ASSIGN(facts_, settle_by(props_, claims_, family));
   if (claims_.metadata_left_out > 0)
     facts_.warnings.push_back("too much metadata: " + std::to_string(claims_.metadata_left_out) +
                               " keys were ignored");
   if (!claims_.left_out.empty())
     facts_.remark += "; ignored outputs, not numeric tensors of up to 8 dimensions: " +
                      ports_text(claims_.left_out);
-  setup_.recognized = facts_.remark;
   return {};
 }
 
@@ -95,7 +87,7 @@ Status Model::settle_family() {
   if (wanted_) return settle(&*wanted_);
   KB_TRY(settle(nullptr));
   if (!facts_.unknown) return {};
-  if (!tried_) tried_ = try_model(trial_spec(props_), claims_, facts_);
+  KB_TRY(try_family());
   if (!*tried_) {
     GST_CAT_INFO_OBJECT(tensorinfer_debug, element_, "trial run did not reveal the family: %s",
                         tried_->error().message().c_str());
@@ -126,6 +118,8 @@ void Model::stop() {
   drain();
   forget();
   take(nullptr);
+  load_.reset();
+  trial_.reset();
   source_.reset();
   held_source_.reset();
 }
@@ -141,13 +135,19 @@ Result<Pictures> Model::plan(const Picture& picture) const {
   return plan_pictures(form, picture, tiles_, facts_.input, facts_.resize);
 }
 
-Status Model::set_frames(const GstVideoInfo& info) {
+void Model::set_frames(const GstVideoInfo& info) {
   info_ = info;
+  prepared_ = false;
   line_latency_ = info.fps_n > 0 ? gst_util_uint64_scale(props_.lookahead * GST_SECOND,
                                                          guint64(info.fps_d), guint64(info.fps_n))
                                  : 0;
+}
+
+Status Model::prepare() {
+  if (prepared_) return {};
+  KB_TRY(open());
   KB_TRY(settle_family());
-  const Picture picture = picture_of(info);
+  const Picture picture = picture_of(info_);
   KB_ASSIGN(const Picture leading, leading_picture(picture, tiles_));
   KB_TRY(follow_frames(leading));
   GST_CAT_INFO_OBJECT(tensorinfer_debug, element_, "model input: %s", facts_.remark.c_str());
@@ -171,9 +171,11 @@ Status Model::set_frames(const GstVideoInfo& info) {
   TensorSource held = *source_;
   held.held = true;
   held_source_ = std::make_shared<const TensorSource>(std::move(held));
-  KB_TRY(inferencer_->set_frames(std::move(pictures), info));
+  KB_TRY(inferencer_->set_frames(std::move(pictures), info_));
+  setup_.recognized = facts_.remark;
   setup_.graph = inferencer_->graph();
   check_batches();
+  prepared_ = true;
   return {};
 }
 
@@ -187,10 +189,12 @@ Result<std::vector<InferredTensor>> Model::infer_on_cpu(GstBuffer* frame,
                                                         const std::vector<ObjectCrop>& objects,
                                                         const Error& why) {
   if (setup_.provider == kCudaProvider) {
-    KB_TRY(leave_device(why));
+    take(nullptr);
     left_device_ = true;
-    KB_TRY(set_frames(info_));
+    prepared_ = false;
+    KB_TRY(leave_device(why));
   }
+  KB_TRY(prepare());
   auto pending = inferencer_->begin(frame, 0, crops_of(objects));
   if (!pending) return std::unexpected(pending.error());
   return (*pending)->finish();

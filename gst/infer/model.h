@@ -13,10 +13,12 @@
 #include <string>
 #include <vector>
 
+#include "gst/infer/background.h"
 #include "gst/infer/facts/modelfacts.h"
 #include "gst/infer/inferencer.h"
 #include "gst/infer/inferprops.h"
 #include "gst/infer/inferstats.h"
+#include "gst/infer/loadedmodel.h"
 #include "gst/infer/objects.h"
 #include "gst/infer/provider.h"
 #include "gst/tensors/cudascope.h"
@@ -37,25 +39,31 @@ class Model {
   /// context is set, because ONNX Runtime works only in the primary one.
   void offer_context(const InferProps& props);
 
-  /// Opens the model, with a warning if an automatically chosen provider fails.
+  /// Begins to load the model in the background.
   Status start(const InferProps& props);
+  /// Leaves a load that is not complete.
   void stop();
 
   /// Takes the format of the coming frames. @pre started.
-  Status set_frames(const GstVideoInfo& info);
+  void set_frames(const GstVideoInfo& info);
+  /// Waits until the model is loaded, with a warning if an automatically chosen provider fails, and
+  /// settles it for the frames. kInterrupted after interrupt(). @pre set_frames().
+  Status prepare();
+  /// True if prepare() has nothing to do.
+  bool prepared() const { return prepared_; }
 
   /// A frame that was given to the model.
   struct Begun {
     std::unique_ptr<PendingFrame> pending;  // nullptr if the frame has no objects for the model
     std::vector<ObjectCrop> objects;        // its pictures, if they are of objects
   };
-  /// Gives a frame to the model. @pre set_frames(), and less than InferProps::lookahead + 1 frames
+  /// Gives a frame to the model. @pre prepared(), and less than InferProps::lookahead + 1 frames
   /// are pending. @param order see Inferencer::begin().
   Result<Begun> begin(GstBuffer* frame, uint64_t order);
   /// Attaches the tensors of the frame that was begun first among those that are pending.
   Status finish(GstBuffer* frame, Begun begun);
-  /// Makes begin() and finish() fail while `on`, even if it is already running, or until the next
-  /// start(). From any thread.
+  /// Makes prepare(), begin() and finish() fail while `on`, even if it is already running, or until
+  /// the next start(). From any thread.
   void interrupt(bool on);
   bool interrupted() const { return interrupted_; }
   /// Attaches the tensors of the last run again, marked as held; false if there are none.
@@ -74,7 +82,7 @@ class Model {
   GstClockTime line_latency() const { return line_latency_; }
 
   const InferSetup& setup() const { return setup_; }
-  /// Returns what the tensors of frames declare about themselves; nullptr before set_frames().
+  /// Returns what the tensors of frames declare about themselves; nullptr before prepare().
   const SharedTensorSource& source() const { return source_; }
   /// Returns the times of the last frame that was finished.
   const InferTimes& times() const { return times_; }
@@ -82,13 +90,19 @@ class Model {
   BatchCounts batch_counts() const;
 
  private:
-  Status open(const InferProps& props, const ProviderChoice& provider);
-  Status open_on(const InferProps& props, const ProviderChoice& provider);
-  Result<std::unique_ptr<Inferencer>> load(const ProviderChoice& provider, Size size);
-  Status follow_frames(const Picture& picture);
-  Status opened_on(const ProviderChoice& provider);
+  struct Load;
+  using Trial = BackgroundResult<FamilyOfModel>;
+
+  Status begin_load(Size size, const ModelFacts* facts);
+  Result<LoadedModel> loaded(Size size, const ModelFacts* facts);
+  template <class T>
+  Result<T> await(BackgroundResult<T>& result);
+  Status open();
+  Status opened(LoadedModel model);
   Status leave_device(const Error& why);
+  Status follow_frames(const Picture& picture);
   Status settle(const FamilyOfModel* family);
+  Status try_family();
   Status settle_family();
   void warn_of_guesses();
   void take(std::unique_ptr<Inferencer> inferencer);
@@ -108,14 +122,20 @@ class Model {
   GstElement* element_;
   const uint64_t number_ = new_producer();
   SharedCuda cuda_;
-  mutable std::mutex lock_;  // guards inferencer_ between changes and calls of other threads
+  // Guards the next two between changes and calls of other threads.
+  mutable std::mutex lock_;
+  const BackgroundThread* awaited_ = nullptr;  // by the streaming thread
   std::unique_ptr<Inferencer> inferencer_;
   std::atomic<bool> interrupted_ = false;
   std::atomic<GstClockTime> line_latency_ = 0;
   InferProps props_;         // as of start()
-  ProviderChoice provider_;  // in use
-  Size loaded_;              // of the input that the inferencer was made for
-  GstVideoInfo info_{};      // of frames
+  ProviderChoice provider_;  // in use, or of the load
+  std::shared_ptr<Load> load_;
+  std::shared_ptr<Trial> trial_;
+  std::optional<Error> left_;  // why a device was left, until a warning is posted
+  bool prepared_ = false;      // for frames of info_
+  Size loaded_;                // of the input that the inferencer was made for
+  GstVideoInfo info_{};        // of frames
   ModelClaims claims_;
   ModelFacts facts_;
   TileGrid tiles_;                              // of frames

@@ -4,42 +4,26 @@
 #include <utility>
 
 #include "gst/base/error.h"
+#include "gst/infer/engineprogress.h"
+#include "gst/infer/facts/trial.h"
 #include "gst/infer/model.h"
 #include "gst/infer/provider.h"
 
 GST_DEBUG_CATEGORY_EXTERN(tensorinfer_debug);
 
 namespace keepbox {
-namespace {
 
-/// Posts progress messages while a provider builds engines, which may take minutes.
-class EngineProgress {
- public:
-  EngineProgress(GstElement* element, const ProviderChoice& provider)
-      : element_(provider.tensorrt() ? element : nullptr) {
-    post(GST_PROGRESS_TYPE_START,
-         "building TensorRT engines, or reading those of an earlier start");
-  }
-  ~EngineProgress() { post(GST_PROGRESS_TYPE_ERROR, "TensorRT cannot run the model"); }
-  EngineProgress(const EngineProgress&) = delete;
-  EngineProgress& operator=(const EngineProgress&) = delete;
+/// A load in the background.
+struct Model::Load {
+  Load(GstElement* element, const ProviderChoice& on, LoadOrder order, Size of)
+      : size(of),
+        progress(element, on),
+        result([order = std::move(order)] { return load_model(order); }) {}
 
-  void done() {
-    post(GST_PROGRESS_TYPE_COMPLETE, "TensorRT engines are ready");
-    element_ = nullptr;
-  }
-
- private:
-  void post(GstProgressType type, const char* text) const {
-    if (element_ == nullptr) return;
-    gst_element_post_message(element_,
-                             gst_message_new_progress(GST_OBJECT(element_), type, "engine", text));
-  }
-
-  GstElement* element_;
+  const Size size;
+  EngineProgress progress;
+  BackgroundResult<LoadedModel> result;
 };
-
-}  // namespace
 
 void Model::offer_context(const InferProps& props) {
   const auto provider = choose_provider(props);
@@ -52,69 +36,111 @@ void Model::offer_context(const InferProps& props) {
 Status Model::start(const InferProps& props) {
   tried_.reset();
   warned_.clear();
-  left_device_ = false;
+  left_.reset();
+  left_device_ = prepared_ = false;
   interrupt(false);
-  KB_ASSIGN(tiles_, tile_grid(props));
   KB_ASSIGN(auto rules, object_rules(props));
   objects_ = rules ? std::optional<Objects>(std::move(*rules)) : std::nullopt;
-  KB_ASSIGN(const ProviderChoice provider, choose_provider(props));
-  return open(props, provider);
-}
-
-/// Falls back to the CPU if a GPU that was chosen automatically fails.
-Status Model::open(const InferProps& props, const ProviderChoice& provider) {
   props_ = props;
-  Status opened = open_on(props, provider);
-  if (!opened && is_automatic(props) && provider.cuda()) return leave_device(opened.error());
-  if (!opened) return opened;
-  return opened_on(provider);
+  KB_ASSIGN(tiles_, tile_grid(props));
+  KB_ASSIGN(provider_, choose_provider(props));
+  const Status begun = begin_load({}, nullptr);
+  if (begun || !is_automatic(props) || !provider_.cuda()) return begun;
+  return leave_device(begun.error());
 }
 
-Status Model::leave_device(const Error& why) {
-  take(nullptr);
-  const ProviderChoice provider{"cpu", why.message()};
-  KB_TRY(open_on(props_, provider));
-  post_warning(element_, {why.kind, why.expected, why.found,
-                          "the model runs on the CPU; to run it on the GPU, " + why.hint});
-  return opened_on(provider);
-}
-
-Status Model::opened_on(const ProviderChoice& provider) {
-  const InferProps& props = props_;
-  const auto runtime = OnnxRuntime::load(props.runtime_library);
-  setup_ = {.provider = provider.name,
-            .reason = provider.reason,
-            .runtime = (*runtime)->name(),
-            .recognized = facts_.remark,
-            .graph = inferencer_->graph()};
-  GST_CAT_INFO_OBJECT(tensorinfer_debug, element_, "%s on %s (%s): %s", props.model_file.c_str(),
-                      provider.name.c_str(), provider.reason.c_str(), facts_.remark.c_str());
+/// Begins to load the model, after checks that take no time.
+/// @param size of an input whose size follows the frames'; empty: as properties and model define.
+Status Model::begin_load(Size size, const ModelFacts* facts) {
+  load_.reset();
+  LoadOrder order{.props = props_, .spec = {}, .context = {}, .facts = {}};
+  if (facts != nullptr) order.facts = *facts;
+  KB_ASSIGN(const OnnxRuntime* runtime, OnnxRuntime::load(props_.runtime_library));
+  setup_ = {.provider = provider_.name,
+            .reason = provider_.reason,
+            .runtime = runtime->name(),
+            .recognized = {}};
+  KB_TRY(check_model_file(props_.model_file));
+  KB_ASSIGN(order.spec, session_spec(props_, provider_, size));
+  if (provider_.cuda()) {
+    KB_TRY(check_cuda(props_, provider_));
+    KB_ASSIGN(order.context, cuda_.offer_primary(element_, props_.device_id));
+    order.spec.device = cuda_device_of(order.context);
+  }
+  load_ = std::make_shared<Load>(element_, provider_, std::move(order), size);
   return {};
 }
 
-/// @param size of an input whose size follows the frames'; empty: as properties and model define.
-Result<std::unique_ptr<Inferencer>> Model::load(const ProviderChoice& provider, Size size) {
-  KB_ASSIGN(SessionSpec spec, session_spec(props_, provider, size));
-  if (!provider.cuda()) return make_host_inferencer(spec);
-  KB_TRY(check_cuda(props_, provider));
-  KB_ASSIGN(const CudaContext context, cuda_.offer_primary(element_, props_.device_id));
-  spec.device = cuda_device_of(context);
-  return make_cuda_inferencer(spec, context);
+/// Waits for work in the background. interrupt() ends the wait, not the work.
+template <class T>
+Result<T> Model::await(BackgroundResult<T>& result) {
+  const auto set = [&](const BackgroundThread* work) {
+    const std::lock_guard guard(lock_);
+    awaited_ = work;
+    if (work != nullptr) work->interrupt(interrupted_);
+  };
+  set(&result.work());
+  Result<T> out = result.take();
+  set(nullptr);
+  return out;
 }
 
-Status Model::open_on(const InferProps& props, const ProviderChoice& provider) {
-  KB_ASSIGN(auto info, find_model_info(props.model_file));
-  EngineProgress progress(element_, provider);
-  KB_ASSIGN(auto made, load(provider, {}));
-  ModelClaims claims = made->claims();
-  claims.info = std::move(info);
-  claims_ = std::move(claims);
+/// Returns the model of that size once it is loaded. An interrupted load is continued.
+Result<LoadedModel> Model::loaded(Size size, const ModelFacts* facts) {
+  if (!load_ || load_->size != size) KB_TRY(begin_load(size, facts));
+  auto model = await(load_->result);
+  if (!model && model.error().kind == ErrorKind::kInterrupted) return model;
+  if (model) load_->progress.done();
+  else load_->progress.failed();
+  load_.reset();
+  return model;
+}
+
+/// Falls back to the CPU if a GPU that was chosen automatically fails.
+Status Model::open() {
+  if (inferencer_) return {};
+  auto model = loaded({}, nullptr);
+  if (!model && provider_.cuda() && may_leave_device(model.error())) {
+    KB_TRY(leave_device(model.error()));
+    model = loaded({}, nullptr);
+  }
+  if (!model) return std::unexpected(model.error());
+  return opened(std::move(*model));
+}
+
+/// Loads the model for the CPU instead.
+Status Model::leave_device(const Error& why) {
+  left_ = why;
+  provider_ = {"cpu", why.message()};
+  return begin_load({}, nullptr);
+}
+
+Status Model::opened(LoadedModel model) {
+  claims_ = std::move(model.claims);
   KB_TRY(settle(nullptr));
-  KB_TRY(made->set_model(facts_));
-  progress.done();
-  take(std::move(made));
-  provider_ = provider;
+  take(std::move(model.inferencer));
   loaded_ = facts_.input.size;
+  GST_CAT_INFO_OBJECT(tensorinfer_debug, element_, "%s on %s (%s): %s", props_.model_file.c_str(),
+                      provider_.name.c_str(), provider_.reason.c_str(), facts_.remark.c_str());
+  if (const auto why = std::exchange(left_, std::nullopt))
+    post_warning(element_, {why->kind, why->expected, why->found,
+                            "the model runs on the CPU; to run it on the GPU, " + why->hint});
+  return {};
+}
+
+/// Runs the model on a picture, to recognise its family.
+Status Model::try_family() {
+  if (tried_) return {};
+  if (!trial_)
+    trial_ = std::make_shared<Trial>(
+        [spec = trial_spec(props_), claims = claims_, facts = facts_]() -> Result<FamilyOfModel> {
+          return try_model(spec, claims, facts);
+        });
+  Result<FamilyOfModel> found = await(*trial_);
+  if (!found && found.error().kind == ErrorKind::kInterrupted)
+    return std::unexpected(found.error());
+  tried_ = std::move(found);
+  trial_.reset();
   return {};
 }
 
@@ -125,26 +151,25 @@ Status Model::follow_frames(const Picture& picture) {
   const Size size = facts_.input.size;
   facts_.remark += std::format("; {}x{} for these frames", size.width, size.height);
   if (size == loaded_) return {};
-  EngineProgress progress(element_, provider_);
-  KB_ASSIGN(auto made, load(provider_, size));
-  KB_TRY(made->set_model(facts_));
-  progress.done();
+  KB_ASSIGN(LoadedModel made, loaded(size, &facts_));
   drain();
-  take(std::move(made));
+  take(std::move(made.inferencer));
   loaded_ = size;
   return {};
 }
 
 /// Warns if batches were asked for and cannot be run.
 void Model::check_batches() {
-  const std::string why = inferencer_->why_single();
-  if (why.empty()) return;
-  GST_CAT_INFO_OBJECT(tensorinfer_debug, element_, "frames run one by one: %s", why.c_str());
-  if (props_.batch_size > 1 && warned_.insert(why).second)
-    post_warning(element_, {ErrorKind::kUnsupported,
-                            "a model that can run batches, for batch-size=" +
-                                std::to_string(props_.batch_size),
-                            why, "export it with a dynamic batch, or set batch-size=1"});
+  const std::optional<Error> why = inferencer_->why_single();
+  if (!why) return;
+  GST_CAT_INFO_OBJECT(tensorinfer_debug, element_, "frames run one by one: %s",
+                      why->message().c_str());
+  if (props_.batch_size <= 1 || !warned_.insert(why->found).second) return;
+  const bool named = why->hint.contains("batch-size=1");
+  post_warning(element_,
+               {ErrorKind::kUnsupported,
+                "a model that can run batches, for batch-size=" + std::to_string(props_.batch_size),
+                why->found, why->hint + (named ? "" : ", or set batch-size=1")});
 }
 
 }  // namespace keepbox

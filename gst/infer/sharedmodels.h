@@ -35,7 +35,9 @@ class SharedModels {
   std::shared_ptr<Place> place_of(const SessionSpec& spec) {
     const std::lock_guard guard(lock_);
     std::erase_if(places_, [](const auto& each) {
-      return each.second.use_count() == 1 && each.second->model.expired();
+      if (each.second.use_count() > 1) return false;
+      const std::lock_guard last(each.second->lock);  // behind the last user, which is gone
+      return each.second->model.expired();
     });
     auto& place = places_[spec];
     if (!place) place = std::make_shared<Place>();

@@ -113,6 +113,13 @@ uint64_t due_time(GstBaseTransform* base, GstBuffer* buffer) {
   return start + running;
 }
 
+void show_setup(GstBaseTransform* base) {
+  State& s = Self::of(base);
+  GST_OBJECT_LOCK(base);
+  s.stats.set(s.model().setup());
+  GST_OBJECT_UNLOCK(base);
+}
+
 /// Gives a frame to the model, unless it is skipped.
 GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   State& s = Self::of(base);
@@ -122,7 +129,9 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   if (late) s.stats.add_late();
   GST_OBJECT_UNLOCK(base);
   if (s.failed) return GST_FLOW_ERROR;
+  const bool ready = s.model().prepared();
   const Status begun = s.stream.begin(buffer, rules, due_time(base, buffer), late);
+  if (!ready && s.model().prepared()) show_setup(base);
   return begun ? GST_FLOW_OK : flow_of(base, begun.error());
 }
 
@@ -221,11 +230,8 @@ gboolean set_caps(GstBaseTransform* base, GstCaps* input, GstCaps*) {
   GstVideoInfo info;
   if (!gst_video_info_from_caps(&info, input)) return FALSE;
   start_anew(s);
-  const bool taken = report(base, s.model().set_frames(info));
-  GST_OBJECT_LOCK(base);
-  if (taken) s.stats.set(s.model().setup());
-  GST_OBJECT_UNLOCK(base);
-  return taken;
+  s.model().set_frames(info);
+  return TRUE;
 }
 
 gboolean start(GstBaseTransform* base) {
@@ -253,7 +259,7 @@ gboolean stop(GstBaseTransform* base) {
 GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
   Model& model = Self::of(element).model();
   if (change == GST_STATE_CHANGE_NULL_TO_READY) model.offer_context(props_of(element));
-  // Deactivating pads waits for the current frame.
+  // Deactivating pads waits for the current frame, which may wait for the model.
   if (change == GST_STATE_CHANGE_PAUSED_TO_READY) model.interrupt(true);
   const auto done =
       GST_ELEMENT_CLASS(keepbox_tensor_infer_parent_class)->change_state(element, change);

@@ -89,14 +89,15 @@ command_mutate() { # [FILES] [TIME]
   return "$status"
 }
 
-command_soak() { # [FRAMES] [CYCLES] [RESTARTS]
+command_soak() { # [FRAMES] [CYCLES] [RESTARTS] [VISITS]
   targets=("${plugin_targets[@]}" tests/soak/soak)
   command_build
   mkdir -p "$top/out"
   rm -f "$top/out/soak.json"
   local status=0
   in_env "$build/tests/soak/soak" --frames "${1:-1000000}" --cycles "${2:-1000}" \
-    --restarts "${3:-5000}" --model "$top/pipelines/models/shapes.onnx" --json "$top/out/soak.json" || status=1
+    --restarts "${3:-5000}" --visits "${4:-100000}" --model "$top/pipelines/models/shapes.onnx" \
+    --json "$top/out/soak.json" || status=1
   [[ ! -f $top/out/soak.json ]] || in_env "$top/tools/plot_soak.py" "$top/out/soak.json" "$top/out/soak.svg" || status=1
   restore_owner
   return "$status"

@@ -39,13 +39,23 @@ void Batches::open_next() {
 /// Returns the number of places that a member has at least while others wait.
 unsigned Batches::share() const { return std::max(1u, capacity_ / std::max(1u, members_)); }
 
-bool Batches::is_next(const Waiter& waiter) const {
-  return has_room() && !(*waiters_.begin() < waiter);
+/// True if the open batch has room. A frame that a whole batch can hold is not divided, because its
+/// tensors would be complete one run later, and be copied together.
+bool Batches::fits(const Waiter& waiter) const {
+  const bool divided = waiter.before > 0 || waiter.pictures > capacity_;
+  return !held_ && open_->taken() + (divided ? 1 : waiter.pictures) <= capacity_;
 }
 
-/// True if waiting for more pictures is pointless.
+bool Batches::is_next(const Waiter& waiter) const {
+  return fits(waiter) && !(*waiters_.begin() < waiter);
+}
+
+/// True if waiting for more pictures is pointless: there is no room for the next frame, or all
+/// frames that the members may have at a time are waiting for this batch.
 bool Batches::is_full() const {
-  return open_->taken() >= std::min(capacity_, std::max(places_, 1u));
+  if (!waiters_.empty() && !fits(*waiters_.begin())) return true;
+  const size_t taken = open_->taken();
+  return taken >= capacity_ || taken + open_->before >= std::max(places_, 1u);
 }
 
 Result<Batches::Place> Batches::take(Member& member, uint64_t order) {
@@ -54,18 +64,21 @@ Result<Batches::Place> Batches::take(Member& member, uint64_t order) {
 }
 
 Result<std::vector<Batches::Place>> Batches::take_some(Member& member, uint64_t order,
-                                                       unsigned most, bool more) {
+                                                       unsigned pictures, unsigned before) {
   std::unique_lock lock(lock_);
-  const Waiter waiter{!more && member.places >= share(), order};
+  const bool over_share = before == 0 && member.places >= share();
+  const Waiter waiter{over_share, order, pictures, before};
   const auto waiting = waiters_.insert(waiter);
+  if (!fits(waiter)) work_.notify_one();  // the open batch is full then
   room_.wait(lock, [&] { return member.stopped || is_next(waiter); });
   waiters_.erase(waiting);
   if (!waiters_.empty()) room_.notify_all();
   if (member.stopped) return interrupted();
   Batch& batch = *open_;
   if (batch.taken() == 0) batch.begun = Clock::now();
+  batch.before += before;
   std::vector<Place> out;
-  while (out.size() < most && batch.taken() < capacity_) {
+  while (out.size() < pictures && batch.taken() < capacity_) {
     out.push_back({open_, static_cast<unsigned>(batch.taken()), batch.slot});
     batch.entries.push_back({});
     ++batch.wanted;
@@ -101,6 +114,7 @@ void Batches::drop(Member& member, const Place& place) {
   if (batch.wanted == 0 && batch.pending == 0 && place.batch == open_ &&
       !engine_.makes_inputs_later()) {
     batch.entries.clear();
+    batch.before = 0;
     room_.notify_all();
   }
   work_.notify_one();

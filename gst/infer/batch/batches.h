@@ -71,10 +71,12 @@ class Batches {
   /// member is stopped.
   /// @param order the time at which the picture is due, in any unit that all members share.
   Result<Place> take(Member& member, uint64_t order);
-  /// Reserves one to `most` adjacent places, as many as are free in the open batch.
-  /// @param more true for further pictures of a frame, which count in the member's share once.
-  Result<std::vector<Place>> take_some(Member& member, uint64_t order, unsigned most,
-                                       bool more = false);
+  /// Reserves adjacent places for the pictures of a frame: for all of them if a batch holds that
+  /// many, otherwise for as many as are free in the open batch.
+  /// @param pictures without a place, at least 1. @param before pictures of the frame that have
+  /// places in earlier batches; a frame counts in the member's share once.
+  Result<std::vector<Place>> take_some(Member& member, uint64_t order, unsigned pictures,
+                                       unsigned before = 0);
 
   /// Marks the input of a place as made. @param ready see BatchEngine::launch(); kept alive until
   /// the batch was launched.
@@ -112,6 +114,7 @@ class Batches {
     bool launched = false;  // the result is there
     unsigned pending = 0;   // places whose input is not made yet
     unsigned wanted = 0;    // places that were not abandoned
+    unsigned before = 0;    // pictures of its frames that are in earlier batches
     Clock::time_point begun;
     std::vector<Entry> entries;  // by place
     Result<std::shared_ptr<const BatchResult>> result;
@@ -119,10 +122,16 @@ class Batches {
 
     size_t taken() const { return entries.size(); }
   };
-  using Waiter = std::pair<bool, uint64_t>;  // over its share, order
+  struct Waiter {
+    bool over_share;
+    uint64_t order;
+    unsigned pictures, before;  // see take_some()
+
+    auto operator<=>(const Waiter&) const = default;
+  };
 
   bool is_next(const Waiter& waiter) const;
-  bool has_room() const { return !held_ && open_->taken() < capacity_; }
+  bool fits(const Waiter& waiter) const;
   bool is_full() const;
   bool is_due(std::unique_lock<std::mutex>& lock);
   unsigned share() const;

@@ -37,7 +37,7 @@ class BatchMember::Pending : public PendingFrame {
     const auto first = static_cast<unsigned>(places_.size());
     if (first == 0) put_ = Batches::Clock::now();
     KB_ASSIGN(auto places,
-              shared_->batches->take_some(shared_->member, order, pictures_ - first, first > 0));
+              shared_->batches->take_some(shared_->member, order, pictures_ - first, first));
     places_.insert(places_.end(), places.begin(), places.end());
     KB_ASSIGN(const std::shared_ptr<void> ready, make(places, first));
     for (const Batches::Place& each : places) shared_->batches->put(each, ready);

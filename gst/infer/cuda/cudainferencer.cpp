@@ -63,7 +63,7 @@ class CudaInferencer : public Inferencer {
     const std::lock_guard guard(model_->turn());
     return model_->graph();
   }
-  std::string why_single() const override {
+  std::optional<Error> why_single() const override {
     const std::lock_guard guard(model_->turn());
     return model_->why_single();
   }
@@ -120,7 +120,7 @@ class CudaInferencer : public Inferencer {
     unsigned users = 0;
     {
       const std::lock_guard guard(model_->turn());
-      if (model_->why_single().empty()) return {};
+      if (!model_->why_single()) return {};
       users = model_->users();
     }
     SessionSpec spec = model_->spec();

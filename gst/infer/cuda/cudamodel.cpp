@@ -3,6 +3,7 @@
 #include "gst/infer/cuda/cudamodel.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "gst/base/error.h"
@@ -17,8 +18,8 @@ namespace {
 constexpr size_t kBatchSlots = 2;       // one is filled while the other runs
 constexpr size_t kInputAlignment = 16;  // of InputMaker
 constexpr unsigned kLargestBatch = 64;  // of those that are settled by measurement
-/// Gain of a step below which larger batches are not worth it: a tenth per factor of two.
-constexpr double kWorthwhile = 1.1 * 1.1;
+/// Gain per factor of two below which larger batches are not worth it.
+constexpr double kWorthwhile = 1.1;
 
 std::vector<CUdeviceptr> pointers_to(std::span<const DeviceMemory> inputs) {
   std::vector<CUdeviceptr> out;
@@ -160,7 +161,10 @@ Status CudaModel::prepare(const ModelFacts& facts) {
   auto joining = make_stream(context_, StreamPriority::kHigh);
   if (!joining) return std::unexpected(joining.error());
   joining_ = std::move(*joining);
-  if (fixed_batch() > 0) start_batches();
+  if (fixed_batch() > 0) {
+    KB_TRY(check_tables(spec_, claims_, facts_));
+    start_batches();
+  }
   prepared_ = true;
   return {};
 }
@@ -195,7 +199,7 @@ Status CudaModel::bind(Size& size, std::span<const DeviceMemory> inputs) {
 /// frame.
 unsigned CudaModel::wanted_capacity() const {
   const unsigned most = spec_.batch.size == 0 ? kLargestBatch : spec_.batch.size;
-  return std::max(batch_capacity(frames_, most), std::min(group_, most));
+  return batch_capacity(frames_, most, group_);
 }
 
 /// Adds sizes for the frames of all elements, as long as they are worth it. If that fails, pictures
@@ -203,14 +207,14 @@ unsigned CudaModel::wanted_capacity() const {
 void CudaModel::grow() {
   const unsigned wanted = wanted_capacity();
   while (fixed_batch() == 0 && !settled_ && capacity() < wanted) {
-    const unsigned step = std::max(capacity() * kBatchStep, group_);
-    auto grown = grow_to(std::min(step, wanted));
-    if (!grown && step > capacity() * kBatchStep) grown = grow_to(capacity() * kBatchStep);
+    const unsigned next = std::min(next_size(capacity(), group_), wanted);
+    auto grown = grow_to(next);
+    if (!grown && next == group_) grown = grow_to(std::min(next_size(capacity()), wanted));
     settled_ = !grown || !*grown;
     if (grown) continue;
     GST_CAT_INFO(tensorinfer_debug, "no larger batches than %u: %s", capacity(),
                  grown.error().message().c_str());
-    if (capacity() == 1) why_single_ = grown.error().message();
+    if (capacity() == 1) why_single_ = grown.error();
   }
 }
 
@@ -220,7 +224,8 @@ Result<bool> CudaModel::grow_to(unsigned batch) {
   if (facts_.input.bytes() % kInputAlignment != 0)
     return fail(ErrorKind::kUnsupported, "a picture of a multiple of 16 bytes",
                 std::to_string(facts_.input.bytes()));
-  if (claims_.batch == 1 && !opened_) KB_TRY(check_opened());
+  if (!checked_) KB_TRY(claims_.batch == 1 ? check_opened() : check_tables(spec_, claims_, facts_));
+  checked_ = true;
   auto session = open_session(sizes_.front().session->graph(), batch);
   if (!session) return std::unexpected(session.error());
   auto inputs = make_inputs(batch);
@@ -252,7 +257,8 @@ Result<bool> CudaModel::adopt(Size& size, std::vector<DeviceMemory>& inputs) {
         each->rate = *rate;
         GST_CAT_INFO(tensorinfer_debug, "batches of %u: %.0f pictures/s", each->batch, each->rate);
       }
-    if (size.rate < kWorthwhile * sizes_.back().rate) return false;
+    const double doublings = std::log2(static_cast<double>(size.batch) / sizes_.back().batch);
+    if (size.rate < std::pow(kWorthwhile, doublings) * sizes_.back().rate) return false;
   }
   std::vector<std::unique_ptr<CudaRuns>> fresh;
   for (const Size& each : sizes_) {
@@ -281,7 +287,7 @@ Status CudaModel::check_opened() {
 void CudaModel::start_batches() {
   engine_ = std::make_unique<Engine>(*this);
   if (const Status created = engine_->create(); !created) {
-    why_single_ = created.error().message();
+    why_single_ = created.error();
     return;
   }
   batches_ = std::make_unique<Batches>(

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,8 +43,8 @@ class CudaModel : public std::enable_shared_from_this<CudaModel> {
   unsigned capacity() const { return sizes_.back().batch; }
   /// Returns the batches; nullptr while pictures run one by one.
   std::shared_ptr<Batches> batches();
-  /// Returns why several pictures cannot run together; empty if they can, or if it was not tried.
-  const std::string& why_single() const { return why_single_; }
+  /// Returns why several pictures cannot run together; none if they can, or if it was not tried.
+  const std::optional<Error>& why_single() const { return why_single_; }
   unsigned users() const { return users_; }
 
   /// An input that is not in use any more.
@@ -114,9 +115,10 @@ class CudaModel : public std::enable_shared_from_this<CudaModel> {
   CudaStream joining_;                  // of joined(), apart from runs that may be captured
   size_t next_ = 0;
   bool prepared_ = false;
+  bool checked_ = false;  // batches were found to be possible
   bool opened_ = false;   // sessions but the first have an open batch
   bool settled_ = false;  // larger batches bring no more
-  std::string why_single_;
+  std::optional<Error> why_single_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Batches> batches_;  // ends first
 };

@@ -69,7 +69,7 @@ Status CudaRuns::bind_extras(OrtIoBinding* binding) const {
 Status CudaRuns::check(std::span<const OnnxOutput> outputs) const {
   if (batch_ == 1) return {};
   for (size_t i = 0; i < outputs.size(); ++i)
-    KB_TRY(check_slices(session_.onnx().claims().outputs[i], outputs[i].shape, batch_));
+    KB_TRY(check_slices(session_.onnx().claims(), i, outputs[i].shape, batch_));
   return {};
 }
 

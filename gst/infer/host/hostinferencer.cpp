@@ -116,7 +116,7 @@ class HostInferencer : public Inferencer {
     else model_->session().runtime().terminate(options_.get(), on);
   }
 
-  std::string why_single() const override { return model_->why_single(); }
+  std::optional<Error> why_single() const override { return model_->why_single(); }
   BatchCounts batch_counts() const override {
     const std::lock_guard guard(lock_);
     return member_ ? member_->counts() : BatchCounts{};

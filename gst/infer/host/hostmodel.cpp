@@ -27,7 +27,7 @@ class HostResult : public BatchResult, public std::enable_shared_from_this<HostR
     std::vector<InferredTensor> out;
     for (size_t i = 0; i < outputs_.size(); ++i) {
       const OnnxOutput& output = outputs_[i];
-      KB_TRY(check_slices(model_->claims().outputs[i], output.shape, batch_));
+      KB_TRY(check_slices(model_->claims(), i, output.shape, batch_));
       const size_t bytes = output.bytes / batch_;
       InferredTensor tensor{.type = output.type, .shape = slice_shape(output.shape, count)};
       tensor.data = wrapped_output(shared_from_this(), output.data + first * bytes, count * bytes);
@@ -177,7 +177,7 @@ Status HostModel::prepare(const ModelFacts& facts) {
   } else if (wanted > 1) {
     Status made = claims_.batch == 1 ? open_batch(facts) : Status{};
     if (made) made = make_batches(facts, wanted);
-    if (!made) why_single_ = made.error().message();
+    if (!made) why_single_ = made.error();
   }
   prepared_ = true;
   return {};
@@ -196,16 +196,13 @@ Status HostModel::open_batch(const ModelFacts& facts) {
   return {};
 }
 
-/// Tries a run first, which reveals outputs that have no part per picture.
 Status HostModel::make_batches(const ModelFacts& facts, unsigned capacity) {
   if (facts.input.bytes() % kInputAlignment != 0)
     return fail(ErrorKind::kUnsupported, "a picture of a multiple of 16 bytes",
                 std::to_string(facts.input.bytes()));
+  KB_TRY(check_parts(*session_, facts, claims_.batch > 1 ? capacity : 2));
   engine_ = std::make_unique<Engine>(*this);
   KB_TRY(engine_->create(facts, capacity));
-  const auto probed = engine_->run(0, claims_.batch > 1 ? capacity : 2);
-  if (!probed) return std::unexpected(probed.error());
-  if (const auto slice = (*probed)->slice(0); !slice) return std::unexpected(slice.error());
   batches_ = std::make_unique<Batches>(
       Batches::Options{.capacity = capacity,
                        .slots = kSlots,

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -60,8 +61,8 @@ class HostModel : public std::enable_shared_from_this<HostModel> {
   /// share them; kInvalid if their input differs. If the model cannot run several pictures, they
   /// run one by one.
   Status prepare(const ModelFacts& facts);
-  /// Returns why several pictures cannot run together; empty if they can, or if it was not tried.
-  const std::string& why_single() const { return why_single_; }
+  /// Returns why several pictures cannot run together; none if they can, or if it was not tried.
+  const std::optional<Error>& why_single() const { return why_single_; }
 
   /// Returns nullptr if pictures run one by one.
   std::shared_ptr<Batches> batches();
@@ -80,7 +81,7 @@ class HostModel : public std::enable_shared_from_this<HostModel> {
   std::mutex lock_;     // guards prepare()
   InputForm form_;
   bool prepared_ = false;
-  std::string why_single_;
+  std::optional<Error> why_single_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Batches> batches_;  // ends first
 };

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <mutex>
 #include <optional>
 
 #include "gst/base/error.h"
@@ -54,6 +53,15 @@ OnnxOwned<T> owned(T* object, void (*release)(T*)) {
 
 }  // namespace
 
+Status check_model_file(const std::string& file) {
+  if (file.empty())
+    return fail(ErrorKind::kInvalid, "a model to run", "none", "set model-file= to an ONNX file");
+  if (g_file_test(file.c_str(), G_FILE_TEST_IS_REGULAR)) return {};
+  const bool other = g_file_test(file.c_str(), G_FILE_TEST_EXISTS);
+  return file_error("an ONNX file " + file, other ? "no regular file" : "none",
+                    "set model-file= to an ONNX file");
+}
+
 OnnxSession::OnnxSession(const OnnxRuntime& runtime, SessionSpec spec)
     : runtime_(&runtime),
       spec_(std::move(spec)),
@@ -64,13 +72,7 @@ Result<std::unique_ptr<OnnxSession>> OnnxSession::open(const SessionSpec& spec, 
                                                        const std::string* model) {
   const auto runtime = OnnxRuntime::load(spec.runtime_library);
   if (!runtime) return std::unexpected(runtime.error());
-  if (spec.file.empty())
-    return fail(ErrorKind::kInvalid, "a model to run", "none", "set model-file= to an ONNX file");
-  if (!g_file_test(spec.file.c_str(), G_FILE_TEST_IS_REGULAR))
-    return file_error(
-        "an ONNX file " + spec.file,
-        g_file_test(spec.file.c_str(), G_FILE_TEST_EXISTS) ? "no regular file" : "none",
-        "set model-file= to an ONNX file");
+  KB_TRY(check_model_file(spec.file));
   if (const auto files = external_files(spec.file); !files) return std::unexpected(files.error());
   std::unique_ptr<OnnxSession> out(new OnnxSession(**runtime, spec));
   KB_TRY(out->load(stream, model));
@@ -105,8 +107,6 @@ Status OnnxSession::create(OrtSessionOptions* options, const std::string* model)
             options, kOrtSessionOptionsModelExternalInitializersFileFolderPath, folder.c_str()),
         "a folder of weights for"));
   }
-  static std::mutex quiet;
-  const std::lock_guard guard(quiet);
   const WithoutSchemaErrors silence;
   OrtSession* session = nullptr;
   OrtStatus* status =

@@ -45,6 +45,9 @@ struct SessionSpec {
   auto operator<=>(const SessionSpec&) const = default;
 };
 
+/// Checks that there is a regular file. Errors name it.
+Status check_model_file(const std::string& file);
+
 using OnnxValue = OnnxOwned<OrtValue>;
 using OnnxRunOptions = OnnxOwned<OrtRunOptions>;
 

@@ -12,32 +12,29 @@
 namespace keepbox {
 
 /// Drops lines on std::cerr that begin with this text, and empty lines after them, during its
-/// lifetime; other lines pass, including those of other threads. One at a time.
+/// lifetime; other lines pass, including those of other threads.
 class WithoutSchemaErrors {
  public:
-  WithoutSchemaErrors() {
-    filter().begin(std::cerr.rdbuf());
-    std::cerr.rdbuf(&filter());
-  }
+  WithoutSchemaErrors() { filter().begin(); }
   WithoutSchemaErrors(const WithoutSchemaErrors&) = delete;
   WithoutSchemaErrors& operator=(const WithoutSchemaErrors&) = delete;
-  ~WithoutSchemaErrors() { std::cerr.rdbuf(filter().end()); }
+  ~WithoutSchemaErrors() { filter().end(); }
 
  private:
   static constexpr std::string_view kDropped = "Schema error: ";
 
   class Filter : public std::streambuf {
    public:
-    void begin(std::streambuf* to) {
+    void begin() {
       const std::lock_guard guard(lock_);
-      to_ = to;
-      on_ = true;
+      if (users_++ == 0) to_ = std::cerr.rdbuf(this);
     }
-    std::streambuf* end() {
+    void end() {
       const std::lock_guard guard(lock_);
+      if (--users_ > 0) return;
       end_line();
-      dropping_ = on_ = false;
-      return to_;
+      dropping_ = false;
+      std::cerr.rdbuf(to_);
     }
 
    private:
@@ -50,7 +47,7 @@ class WithoutSchemaErrors {
 
     std::streamsize xsputn(const char* text, std::streamsize count) override {
       const std::lock_guard guard(lock_);
-      if (!on_) return to_->sputn(text, count);  // from a writer that started before the end
+      if (users_ == 0) return to_->sputn(text, count);  // from a writer that started before the end
       for (std::streamsize i = 0; i < count; ++i) {
         line_ += text[i];
         if (text[i] == '\n') end_line();
@@ -69,7 +66,8 @@ class WithoutSchemaErrors {
     std::mutex lock_;
     std::streambuf* to_ = nullptr;
     std::string line_;
-    bool on_ = false, dropping_ = false;
+    unsigned users_ = 0;
+    bool dropping_ = false;
   };
 
   /// Never destroyed, because other threads may still be using it.

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <sstream>
 #include <thread>
 #include <vector>
@@ -31,6 +32,19 @@ TEST(Quietly, DropsSchemaErrorsAndEmptyLinesAfterThem) {
   }
   std::cerr << "six\nSchema error: seven\n";
   EXPECT_EQ(caught.text(), "one\nthree\n\nfivesix\nSchema error: seven\n");
+}
+
+/// Models that load at the same time end at different times.
+TEST(Quietly, EndsWithTheLastOfSeveral) {
+  const Caught caught;
+  auto first = std::make_unique<WithoutSchemaErrors>();
+  {
+    const WithoutSchemaErrors second;
+    first.reset();
+    std::cerr << "Schema error: one\ntwo\n";
+  }
+  std::cerr << "Schema error: three\n";
+  EXPECT_EQ(caught.text(), "two\nSchema error: three\n");
 }
 
 TEST(Quietly, KeepsOutputOfOtherThreads) {

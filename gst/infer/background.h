@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Work of seconds in a thread of its own, which its caller may leave.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "core/base/result.h"
+
+namespace keepbox {
+
+/// A thread that runs one function. If the object is destroyed before the end, the function goes on
+/// in the background. The process does not exit before its end.
+class BackgroundThread {
+ public:
+  /// @param work owns all that it uses. Libraries that it uses are loaded already.
+  explicit BackgroundThread(std::function<void()> work);
+
+  /// Waits until the work is complete; false if it was interrupted.
+  bool wait() const;
+  /// Makes wait() return while `on`, also if it waits already. From any thread.
+  void interrupt(bool on) const;
+
+ private:
+  struct Shared;
+  std::shared_ptr<Shared> shared_;
+};
+
+/// BackgroundThread work with a result, which is destroyed in the background if it is not taken.
+template <class T>
+class BackgroundResult {
+ public:
+  explicit BackgroundResult(std::function<Result<T>()> work)
+      : work_([work = std::move(work), to = result_] { to->emplace(work()); }) {}
+
+  const BackgroundThread& work() const { return work_; }
+
+  /// Waits for the result. Call it until it succeeds or fails otherwise than by kInterrupted.
+  Result<T> take() {
+    if (!work_.wait())
+      return fail(ErrorKind::kInterrupted, "time to load a model", "a flush or a stop");
+    return std::move(**result_);
+  }
+
+ private:
+  std::shared_ptr<std::optional<Result<T>>> result_ = std::make_shared<std::optional<Result<T>>>();
+  BackgroundThread work_;
+};
+
+}  // namespace keepbox

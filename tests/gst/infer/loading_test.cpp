@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Models that take seconds to load, and pipelines that do not wait for them.
+#include <memory>
+#include <thread>
+
+#include "tests/gst/infer/infer.h"
+#include "tests/gst/infer/player.h"
+
+namespace keepbox {
+namespace {
+
+using test::identity_model;
+using test::InferManners;
+using test::kRedSrc;
+using test::Player;
+using test::tensor_of;
+
+gint64 microseconds(auto act) {
+  const gint64 start = g_get_monotonic_time();
+  act();
+  return g_get_monotonic_time() - start;
+}
+
+class InferLoading : public InferManners {
+ protected:
+  void SetUp() override {
+    InferManners::SetUp();
+    if (IsSkipped()) return;
+    slow_ = kRedSrc + infer(test::slow_to_load_model(60), "name=infer provider=cpu") +
+            " ! fakesink name=out";
+    Player whole(slow_);
+    whole_us_ = microseconds([&] { ASSERT_TRUE(whole.to(GST_STATE_PAUSED)); });
+  }
+
+  /// Starts to load the model, and returns while that goes on.
+  void begin(Player& line) const {
+    const auto begun = microseconds([&] { start(line); });
+    EXPECT_LT(begun, whole_us_ / 3);
+    g_usleep(static_cast<gulong>(whole_us_ / 5));
+  }
+  static void start(Player& line) {
+    EXPECT_EQ(gst_element_set_state(line.pipeline(), GST_STATE_PAUSED), GST_STATE_CHANGE_ASYNC);
+  }
+  void expect_soon(auto act) const { EXPECT_LT(microseconds(act), whole_us_ / 3); }
+
+  std::string slow_;
+  gint64 whole_us_ = 0;  // of loading and one frame
+};
+
+/// The element is gone before its model is loaded.
+TEST_F(InferLoading, IsNotWaitedForByAStop) {
+  for (const GstState state : {GST_STATE_NULL, GST_STATE_READY}) {
+    auto line = std::make_unique<Player>(slow_);
+    begin(*line);
+    expect_soon([&] { EXPECT_TRUE(line->to(state)); });
+    EXPECT_EQ(line->errors(), "");
+    expect_soon([&] { line.reset(); });
+  }
+  Player again(slow_);
+  EXPECT_TRUE(again.to(GST_STATE_PAUSED)) << "after the loads that were left";
+}
+
+TEST_F(InferLoading, IsNotWaitedForByANewModel) {
+  const std::string other = file(identity_model({1, 3, 16, 24}), "other.onnx");
+  Player line(slow_);
+  begin(line);
+  expect_soon([&] {
+    ASSERT_TRUE(line.to(GST_STATE_READY));
+    g_autoptr(GstElement) element = line.get("infer");
+    g_object_set(element, "model-file", other.c_str(), nullptr);
+    ASSERT_TRUE(line.to(GST_STATE_PAUSED));
+  });
+  EXPECT_EQ(tensor_of(line.last("out")).dims, (std::vector<size_t>{1, 3, 16, 24}));
+  EXPECT_EQ(line.errors(), "");
+}
+
+/// A seek flushes the frame that waits for the model; the next frame waits for the same load.
+TEST_F(InferLoading, IsSharedByFramesBeforeAndAfterASeek) {
+  const std::string caps = test::raw("RGB", 64, 48);
+  test::Harness h(infer(test::slow_to_load_model(60), "provider=cpu"), caps);
+  test::Buffer first, second;
+  std::thread waits([&] { first = h.run(test::painted(caps, test::grey)); });
+  g_usleep(static_cast<gulong>(whole_us_ / 5));
+  const auto flushed = microseconds([&] {
+    gst_harness_push_event(h.get(), gst_event_new_flush_start());
+    waits.join();
+    gst_harness_push_event(h.get(), gst_event_new_flush_stop(TRUE));
+  });
+  EXPECT_LT(flushed, whole_us_ / 3);
+  EXPECT_EQ(h.flow, GST_FLOW_FLUSHING);
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  gst_harness_push_event(h.get(), gst_event_new_segment(&segment));
+  const auto rest = microseconds([&] { second = h.run(test::painted(caps, test::grey)); });
+  EXPECT_TRUE(second) << h.error();
+  EXPECT_LT(rest, whole_us_);
+  EXPECT_EQ(h.error(), "");
+}
+
+}  // namespace
+}  // namespace keepbox

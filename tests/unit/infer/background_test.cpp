@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Work in the background that is waited for, interrupted or left.
+#include "gst/infer/background.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "tests/unit/infer/fakeengine.h"
+
+namespace keepbox {
+namespace {
+
+using namespace std::chrono_literals;
+using Answer = std::shared_ptr<int>;
+
+/// Work that ends when the test wants.
+struct Gate {
+  std::atomic<bool> open = false;
+  Result<Answer> wait() {
+    while (!open) std::this_thread::sleep_for(1ms);
+    return std::make_shared<int>(7);
+  }
+};
+
+TEST(Background, HasAResultOrAnError) {
+  BackgroundResult<Answer> good([] { return Result<Answer>(std::make_shared<int>(7)); });
+  const auto answer = good.take();
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(**answer, 7);
+  BackgroundResult<Answer> bad(
+      []() -> Result<Answer> { return fail(ErrorKind::kInvalid, "one thing", "another"); });
+  EXPECT_EQ(bad.take().error().found, "another");
+}
+
+TEST(Background, GoesOnWhenTheWaitIsInterrupted) {
+  Gate gate;
+  BackgroundResult<Answer> result([&] { return gate.wait(); });
+  std::jthread interrupts([&] {
+    std::this_thread::sleep_for(10ms);
+    result.work().interrupt(true);
+  });
+  EXPECT_EQ(result.take().error().kind, ErrorKind::kInterrupted);
+  EXPECT_EQ(result.take().error().kind, ErrorKind::kInterrupted) << "until it is allowed again";
+  result.work().interrupt(false);
+  gate.open = true;
+  EXPECT_TRUE(result.take());
+}
+
+TEST(Background, DropsTheResultOfWorkThatWasLeft) {
+  auto gate = std::make_shared<Gate>();
+  auto kept = std::make_shared<int>(1);
+  std::weak_ptr<int> last;
+  {
+    BackgroundResult<Answer> result([gate, kept]() -> Result<Answer> {
+      (void)gate->wait();
+      return kept;
+    });
+    last = std::exchange(kept, nullptr);
+  }
+  EXPECT_FALSE(last.expired());
+  gate->open = true;
+  test::wait_until([&] { return last.expired(); });
+}
+
+TEST(Background, IsWaitedForByTheExitOfTheProcess) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto leave = [] {
+    BackgroundThread work([] {
+      std::this_thread::sleep_for(100ms);
+      std::fputs("complete", stderr);
+    });
+    std::exit(0);
+  };
+  EXPECT_EXIT(leave(), testing::ExitedWithCode(0), "complete");
+}
+
+}  // namespace
+}  // namespace keepbox
