@@ -176,6 +176,7 @@ Status OutFile::take(Descriptor file) {
 }
 
 Status OutFile::write(std::string_view text) {
+  size_ += text.size();
   if (part_.empty()) {
     direct_.waiting += text;
     return write_directly();
@@ -201,6 +202,7 @@ Status OutFile::finish(std::string_view tail) {
   if (!part_.empty()) whole_ = std::ftell(file_.get());
   tail_ = tail.size();
   KB_TRY(write(tail));
+  size_ -= tail.size();
   if (part_.empty()) return {};
   if (fsync(fileno(file_.get())) != 0) return failed(path_ + " to be stored");
   // Renamed under the lock, so that the next writer detects the new name.

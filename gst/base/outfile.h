@@ -5,6 +5,7 @@
 #include <gst/gst.h>
 #include <sys/types.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -54,6 +55,10 @@ class OutFile {
   const std::string& part() const { return part_; }
   /// Returns a warning about an older unfinished part, which was renamed.
   std::optional<Error> older() const;
+  /// Returns the final path, with links followed.
+  const std::string& path() const { return path_; }
+  /// Returns the bytes written so far, without a tail.
+  uint64_t size() const { return size_; }
   /// True if an interrupt left text to write.
   bool pending() const { return shared_ != nullptr && !shared_->is_written(direct_); }
 
@@ -86,8 +91,9 @@ class OutFile {
   DirectText direct_;
   const Interrupt* interrupt_ = nullptr;
   std::unique_ptr<FILE, Closer> file_;
-  long whole_ = 0;   // bytes before the tail
-  size_t tail_ = 0;  // bytes of the tail
+  uint64_t size_ = 0;  // bytes before the tail
+  long whole_ = 0;     // size of the part before the tail
+  size_t tail_ = 0;    // bytes of the tail
 };
 
 /// A file name with a number in it, such as labels/%06d.txt.

@@ -13,6 +13,8 @@
  * and of the first eight, can be told apart with every kind of colour vision. Labels of boxes with
  * higher scores are placed first.
  *
+ * With blur or pixelate, objects of some classes are made unrecognisable before anything is drawn.
+ *
  * ## Example launch lines
  * |[
  * gst-launch-1.0 videotestsrc ! framesave ! videoconvertscale
@@ -23,6 +25,10 @@
  * |[
  * gst-launch-1.0 ... ! boxtrack ! boxoverlay color-by=tracking-id draw-trails=2 ! ...
  * ]| After a tracker such as boxtrack: one colour per object.
+ * |[
+ * gst-launch-1.0 ... ! boxtrack ! boxoverlay blur=person draw-boxes=false draw-labels=false
+ *     draw-scores=false draw-tracking-ids=false blur-lost=1 ! ...
+ * ]| People are blurred, and stay so for a second where a frame does not have their box.
  */
 #include <gst/video/gstvideofilter.h>
 #include <gst/video/video.h>
@@ -33,6 +39,7 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gst/base/element.h"
@@ -42,8 +49,10 @@
 #include "gst/metas/readboxes.h"
 #include "gst/overlay/captions.h"
 #include "gst/overlay/colors.h"
+#include "gst/overlay/obscure.h"
 #include "gst/overlay/overlayprops.h"
 #include "gst/overlay/paint.h"
+#include "gst/overlay/privacy.h"
 #include "gst/tensors/tensors.h"
 
 GST_DEBUG_CATEGORY_STATIC(boxoverlay_debug);
@@ -60,6 +69,9 @@ struct State : TableProps<OverlayProps, overlay_properties> {
   Trails trails;
   Colors colors;
   Painter painter;
+  Privacy privacy;
+  std::vector<ObscuredBox> obscured;  // on the input buffer
+  PaintScratch scratch;
   bool warned = false;
 };
 
@@ -125,9 +137,20 @@ Pen pen_of(const OverlayProps& props, const GstVideoFrame& frame) {
   return pen;
 }
 
+/// Posts an error, because a frame on which nothing is obscured must not be shown.
+bool obscure_boxes(GstVideoFilter* filter, GstVideoFrame* frame, const OverlayProps& props) {
+  State& o = Self::of(filter);
+  if (o.obscured.empty()) return true;
+  const ObscuringSize size{.strength = props.blur_strength, .margin = props.blur_margin};
+  const Status status = obscure(*frame, o.obscured, size, o.scratch);
+  if (!status) post_error(GST_ELEMENT(filter), status.error());
+  return status.has_value();
+}
+
 GstFlowReturn transform_frame_ip(GstVideoFilter* filter, GstVideoFrame* frame) {
   State& o = Self::of(filter);
   const OverlayProps props = locked_copy(filter, o.props);
+  if (!obscure_boxes(filter, frame, props)) return GST_FLOW_ERROR;
   o.marks.clear();
   for (const FrameBox& box : o.boxes) o.marks.push_back(mark_of(box, props, o.colors, o.trails));
   std::ranges::stable_sort(o.marks, std::greater{}, &Mark::score);
@@ -139,33 +162,51 @@ GstFlowReturn transform_frame_ip(GstVideoFilter* filter, GstVideoFrame* frame) {
   return GST_FLOW_OK;
 }
 
-/// Trails are in stream time, which repeats what a seek repeats.
-void add_to_trails(GstBaseTransform* base, GstBuffer* input) {
-  State& o = Self::of(base);
-  const OverlayProps props = locked_copy(base, o.props);
+void add_to_trails(State& o, const OverlayProps& props, GstClockTime time) {
   const auto length = static_cast<GstClockTime>(props.draw_trails * GST_SECOND);
   if (length == 0) return o.trails.clear();
-  o.trails.add(o.boxes,
-               gst_segment_to_stream_time(&base->segment, GST_FORMAT_TIME, GST_BUFFER_PTS(input)),
-               length);
+  o.trails.add(o.boxes, time, length);
 }
 
-/// Copies a frame only if it has boxes. A GAP buffer may have boxes but no picture.
+bool is_unchanged(const State& o) { return o.boxes.empty() && o.obscured.empty(); }
+
+/// Copies a frame only if it is drawn on. A GAP buffer may have boxes but no picture.
 GstFlowReturn prepare_output_buffer(GstBaseTransform* base, GstBuffer* input, GstBuffer** output) {
   State& o = Self::of(base);
   const GstVideoInfo& info = GST_VIDEO_FILTER(base)->in_info;
   read_boxes(input, o.boxes, &o.points,
              {static_cast<uint32_t>(info.width), static_cast<uint32_t>(info.height)});
-  add_to_trails(base, input);
-  if (gst_buffer_n_memory(input) == 0) o.boxes.clear();
-  if (!o.boxes.empty()) return writable_with_tensors(base, input, output);
+  const OverlayProps props = locked_copy(base, o.props);
+  // Stream time repeats what a seek repeats.
+  const GstClockTime time =
+      gst_segment_to_stream_time(&base->segment, GST_FORMAT_TIME, GST_BUFFER_PTS(input));
+  add_to_trails(o, props, time);
+  o.privacy.choose(o.boxes, props, time, o.obscured);
+  for (const Error& error : o.privacy.take_warnings()) post_warning(GST_ELEMENT(base), error);
+  if (gst_buffer_n_memory(input) == 0) o.boxes.clear(), o.obscured.clear();
+  if (!is_unchanged(o)) return writable_with_tensors(base, input, output);
   *output = input;
   return GST_FLOW_OK;
 }
 
 GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
-  if (Self::of(base).boxes.empty()) return GST_FLOW_OK;
+  if (is_unchanged(Self::of(base))) return GST_FLOW_OK;
   return GST_BASE_TRANSFORM_CLASS(keepbox_box_overlay_parent_class)->transform_ip(base, buffer);
+}
+
+gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
+  if (GST_EVENT_TYPE(event) == GST_EVENT_EOS)
+    for (const Error& error : Self::of(base).privacy.unused())
+      post_warning(GST_ELEMENT(base), error);
+  return GST_BASE_TRANSFORM_CLASS(keepbox_box_overlay_parent_class)->sink_event(base, event);
+}
+
+/// Forgets places in a picture of another size.
+gboolean set_info(GstVideoFilter* filter, GstCaps*, GstVideoInfo* now, GstCaps*, GstVideoInfo*) {
+  const GstVideoInfo& before = filter->in_info;  // still that of the earlier caps
+  if (now->width != before.width || now->height != before.height)
+    Self::of(filter).privacy.forget_places();
+  return TRUE;
 }
 
 gboolean start(GstBaseTransform* base) {
@@ -180,6 +221,9 @@ gboolean stop(GstBaseTransform* base) {
   o.colors = {};
   o.boxes.clear();
   o.marks.clear();
+  o.privacy = {};
+  o.obscured.clear();
+  o.scratch = {};
   return TRUE;
 }
 
@@ -209,5 +253,7 @@ static void keepbox_box_overlay_class_init(KeepboxBoxOverlayClass* klass) {
   transform->stop = stop;
   transform->prepare_output_buffer = prepare_output_buffer;
   transform->transform_ip = transform_ip;
+  transform->sink_event = sink_event;
   GST_VIDEO_FILTER_CLASS(klass)->transform_frame_ip = transform_frame_ip;
+  GST_VIDEO_FILTER_CLASS(klass)->set_info = set_info;
 }

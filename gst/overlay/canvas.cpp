@@ -136,4 +136,21 @@ void Canvas::blend(const cv::Rect& at, const cv::Mat& mask, cv::Mat& coarse, Rgb
   }
 }
 
+void Canvas::average(const cv::Rect& at, const cv::Mat& mask, double block, bool smooth,
+                     PaintScratch& scratch) {
+  const cv::Size blocks(cvCeil(at.width / block), cvCeil(at.height / block));
+  for (Plane& plane : planes_) {
+    cv::Mat pixels = plane.pixels(under(at, plane)), cover = mask;
+    if (plane.shift_x != 0 || plane.shift_y != 0) {
+      cover = cleared(scratch.coarse, {at.width >> plane.shift_x, at.height >> plane.shift_y});
+      cv::resize(mask, cover, cover.size(), 0, 0, cv::INTER_AREA);
+    }
+    const cv::Size fewer(std::min(blocks.width, pixels.cols), std::min(blocks.height, pixels.rows));
+    cv::resize(pixels, scratch.means, fewer, 0, 0, cv::INTER_AREA);
+    cv::resize(scratch.means, scratch.drawn, pixels.size(), 0, 0,
+               smooth ? cv::INTER_LINEAR : cv::INTER_NEAREST);
+    scratch.drawn.copyTo(pixels, cover(cv::Rect({0, 0}, pixels.size())));
+  }
+}
+
 }  // namespace keepbox

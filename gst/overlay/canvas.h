@@ -24,6 +24,7 @@ struct Plane {
 /// Scratch memory for drawing, kept between frames.
 struct PaintScratch {
   cv::Mat cover, coarse, other;  // coverage: luma size, chroma size, luma size
+  cv::Mat means, drawn;          // of a plane: a value per block, and enlarged
   std::vector<PixelRun> runs;    // of a mask
 };
 
@@ -48,6 +49,12 @@ class Canvas {
   /// coverage of the pixels they represent, times a gain. @pre `at` is aligned, the mask has its
   /// size.
   void blend(const cv::Rect& at, const cv::Mat& mask, cv::Mat& coarse, Rgb color, double gain = 1);
+
+  /// Replaces the pixels that the mask (8 bits) covers by means of square blocks of about that size
+  /// in pixels, or smoothly by an interpolation of these. A subsampled pixel is covered if any that
+  /// it represents is. @pre as for blend()
+  void average(const cv::Rect& at, const cv::Mat& mask, double block, bool smooth,
+               PaintScratch& scratch);
 
  private:
   cv::Vec4b paint_for(const Plane& plane, Rgb color) const;

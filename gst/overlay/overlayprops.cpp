@@ -8,6 +8,8 @@ namespace {
 constexpr guint kThickest = 256;
 constexpr gdouble kLargestFont = 32;
 constexpr gdouble kLongestTrail = 3600;  // seconds
+constexpr gdouble kWeakest = 0.01;       // fraction of a box
+constexpr gdouble kLongestLost = 3600;   // seconds
 
 constexpr Property<OverlayProps> kOverlayProperties[] = {
     {"color-by", "What determines the colour of a box.", &OverlayProps::color_by, color_by_type},
@@ -36,6 +38,29 @@ constexpr Property<OverlayProps> kOverlayProperties[] = {
      &OverlayProps::draw_attributes},
     {"label-placement", "Where labels are placed; boxes with higher scores are placed first.",
      &OverlayProps::placement, label_placement_type},
+    {"blur",
+     "Comma-separated classes whose objects are blurred, by name or number: CLASS or MODEL/CLASS, "
+     "with * for every class, such as person,plates/*. What is blurred is the mask of an object, "
+     "or "
+     "its box, oriented or not; held and predicted boxes count. Boxes and labels are drawn on top.",
+     &OverlayProps::blur},
+    {"pixelate",
+     "Classes whose objects are shown as coarse blocks, as in blur; a class in both is pixelated.",
+     &OverlayProps::pixelate},
+    {"blur-strength",
+     "Size of the blocks as a fraction of the longer side of a box. Nothing but the mean of each "
+     "block is left of the picture, also by blur, which interpolates them.",
+     &OverlayProps::blur_strength, nullptr, kWeakest, 1},
+    {"blur-margin",
+     "Width of the area around an object that is blurred or pixelated too, as a fraction of the "
+     "longer side of its box.",
+     &OverlayProps::blur_margin},
+    {"blur-lost",
+     "Seconds for which an object with a tracking id (see boxtrack) stays blurred or pixelated if "
+     "frames do not have its box, or have it as another class: where it was last, and where its "
+     "speed takes it. 0 forgets it at once.",
+     &OverlayProps::blur_lost, nullptr, 0, kLongestLost, false, false,
+     &OverlayProps::blur_lost_set},
     {"thickness",
      "Width of outlines in pixels; dots and mask edges scale with it. 0 derives it from the frame "
      "size.",

@@ -4,9 +4,12 @@
 
 #include <gst/gst.h>
 
+#include <string>
+
 #include "gst/base/props.h"
 #include "gst/overlay/captions.h"
 #include "gst/overlay/colors.h"
+#include "gst/overlay/obscure.h"
 
 namespace keepbox {
 
@@ -20,6 +23,10 @@ struct OverlayProps {
   gfloat keypoint_threshold = 0.5;
   gdouble draw_trails = 0;  // seconds
   int placement = static_cast<int>(LabelPlacement::kApart);
+  std::string blur, pixelate;  // lists of classes
+  gdouble blur_strength = ObscuringSize{}.strength, blur_margin = ObscuringSize{}.margin;
+  gdouble blur_lost = 0.5;  // seconds
+  bool blur_lost_set = false;
   guint thickness = 0;     // 0: by the frame's size
   gdouble font_scale = 0;  // 0: by the frame's size
 };

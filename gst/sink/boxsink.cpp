@@ -8,7 +8,9 @@
  * Accepts video frames of any format and memory, and writes the boxes attached to them by any
  * decoder (#GstAnalyticsODMtd). Boxes of boxdecode are written with subpixel coordinates, class
  * number, score and model name; boxes of other decoders with the data in that meta. The file is
- * complete, and has its final name, at EOS.
+ * complete, and has its final name, at EOS. With max-file-time or max-file-size, files are finished
+ * while the stream runs. An element message "boxsink-file-finished" with the field "location"
+ * (string) is posted for each file that has its final name, except the files of single frames.
  *
  * Keypoints and masks are written in JSON Lines and COCO results, angles in formats that support
  * them; other formats have the upright box around an oriented one.
@@ -37,6 +39,7 @@
 #include "gst/metas/readboxes.h"
 #include "gst/sink/frametime.h"
 #include "gst/sink/session.h"
+#include "gst/sink/text.h"
 
 GST_DEBUG_CATEGORY_STATIC(boxsink_debug);
 #define GST_CAT_DEFAULT boxsink_debug
@@ -70,7 +73,19 @@ namespace {
 
 using Self = KeepboxBoxSink;
 
+/// Posts a message for each file that got its final name.
+void report_files(KeepboxBoxSink* self, Session& session) {
+  for (const std::string& path : session.finished) {
+    GST_INFO_OBJECT(self, "finished %s", path.c_str());
+    auto* news = gst_structure_new("boxsink-file-finished", "location", G_TYPE_STRING,
+                                   utf8(path).c_str(), nullptr);
+    gst_element_post_message(GST_ELEMENT(self), gst_message_new_element(GST_OBJECT(self), news));
+  }
+  session.finished.clear();
+}
+
 void report_news(KeepboxBoxSink* self, Session& session) {
+  report_files(self, session);
   for (const Error& error : session.take_warnings()) post_warning(GST_ELEMENT(self), error);
   const CategoryNews news = session.writer.take_news();
   for (const std::string& text : news.chosen) GST_INFO_OBJECT(self, "%s", text.c_str());
@@ -82,7 +97,8 @@ FrameInfo info_of(KeepboxBoxSink* self, const Session& session, GstBuffer* buffe
   const SinkProps& props = session.props;
   FrameInfo info{.number = session.number,
                  .timestamp = stream_time(GST_BASE_SINK(self)->segment, buffer),
-                 .size = self->state->frame};
+                 .size = self->state->frame,
+                 .running_time = running_time(GST_BASE_SINK(self)->segment, buffer)};
   GDateTime* time = time_of_day(buffer);
   if (time == nullptr && props.add_system_timestamp) time = g_date_time_new_now_utc();
   if (time != nullptr)
@@ -123,7 +139,9 @@ bool finish(KeepboxBoxSink* self) {
                   .expected = "frames with GstAnalyticsRelationMeta",
                   .found = "none on " + std::to_string(session.frames) + " frames",
                   .hint = "put a decoder such as boxdecode before boxsink"});
-  return check(self, session.finish());
+  const bool done = check(self, session.finish());
+  report_files(self, session);
+  return done;
 }
 
 /// Writes what is pending. A pause interrupts a write to a reader that does not read; the rest is

@@ -31,7 +31,7 @@ std::string_view BoxWriter::head() const {
 
 std::string_view BoxWriter::tail() const {
   if (format_ != BoxFormat::kCoco) return {};
-  return results_ == 0 ? "]\n" : "\n]\n";
+  return first_ ? "]\n" : "\n]\n";
 }
 
 Status BoxWriter::write(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& out) {
@@ -59,6 +59,11 @@ Status BoxWriter::write(const FrameInfo& frame, std::span<const FrameBox> boxes,
   return {};
 }
 
+void BoxWriter::start_file(std::string& first) {
+  if (format_ == BoxFormat::kCoco && first.starts_with(',')) first.erase(0, 1);
+  first_ = first.empty();
+}
+
 CategoryNews BoxWriter::take_news() {
   CategoryNews out = categories_.take_news();
   std::ranges::move(words_.take_warnings(), std::back_inserter(out.wrong));
@@ -72,7 +77,7 @@ Status BoxWriter::write_coco(const FrameInfo& frame, std::span<const FrameBox> b
   for (const FrameBox& box : boxes) {
     const Result<int64_t> category = categories_.of(box);
     if (!category) return std::unexpected(category.error());
-    out += results_++ == 0 ? "\n" : ",\n";
+    out += std::exchange(first_, false) ? "\n" : ",\n";
     write_coco_result({*image, *category, frame.size}, box, out);
   }
   return {};

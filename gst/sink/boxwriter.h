@@ -37,11 +37,12 @@ struct WriterOptions {
 
 /// A frame; only kJsonl writes more of it than number and size.
 struct FrameInfo {
-  int64_t number = 0;                   // as it is written
-  std::optional<uint64_t> timestamp;    // stream time, ns
-  Size size;                            // at least 1x1
-  std::string wall_time;                // ISO 8601; empty: omitted
-  std::optional<uint64_t> sender_time;  // clock of an RTP sender, ns since 1970
+  int64_t number = 0;                    // as it is written
+  std::optional<uint64_t> timestamp;     // stream time, ns
+  Size size;                             // at least 1x1
+  std::string wall_time;                 // ISO 8601; empty: omitted
+  std::optional<uint64_t> sender_time;   // clock of an RTP sender, ns since 1970
+  std::optional<uint64_t> running_time;  // ns, not written: decides when the next file begins
 };
 
 /// Writes floats as the shortest decimals that read back as the same float, and labels as UTF-8.
@@ -63,6 +64,9 @@ class BoxWriter {
   Status write(const FrameInfo& frame, std::span<const FrameBox> boxes,
                std::map<std::string, std::string>& by_class);
 
+  /// Starts another file with the text of the last frame, which the previous one does not have.
+  void start_file(std::string& first);
+
   /// Returns news about the category ids of kCoco and the words of kDota.
   CategoryNews take_news();
 
@@ -74,8 +78,8 @@ class BoxWriter {
   WriterOptions options_;
   CategoryIds categories_;
   ClassWords words_;
-  size_t frames_ = 0;   // written so far
-  size_t results_ = 0;  // for kCoco
+  size_t frames_ = 0;  // written so far
+  bool first_ = true;  // no result is in the file, for kCoco
 };
 
 }  // namespace keepbox

@@ -7,18 +7,6 @@
 
 namespace keepbox {
 
-Result<ClassFiles> ClassFiles::parse(std::string_view pattern) {
-  const size_t at = pattern.find("%s");
-  if (at == pattern.npos || std::ranges::count(pattern, '%') != 1)
-    return fail(ErrorKind::kInvalid, "a location with one %s and no other %",
-                '"' + std::string(pattern) + '"',
-                "set location= to a pattern such as Task1_%s.txt");
-  ClassFiles out;
-  out.before_ = pattern.substr(0, at);
-  out.after_ = pattern.substr(at + 2);
-  return out;
-}
-
 std::string as_file_name(std::string_view name) {
   std::string out(name);
   std::ranges::replace(out, '/', '_');
@@ -28,7 +16,7 @@ std::string as_file_name(std::string_view name) {
 }
 
 std::string ClassFiles::of(std::string_view name) const {
-  return before_ + as_file_name(name) + after_;
+  return name_.before + as_file_name(name) + name_.after;
 }
 
 Result<const OutFile*> ClassFiles::write(const std::string& name, std::string_view text) {
@@ -40,6 +28,11 @@ Result<const OutFile*> ClassFiles::write(const std::string& name, std::string_vi
   }
   KB_TRY(at->second.write(text));
   return &at->second;
+}
+
+uint64_t ClassFiles::size_with(const std::string& name, std::string_view text) const {
+  const auto file = files_.find(of(name));
+  return (file == files_.end() ? 0 : file->second.size()) + text.size();
 }
 
 Status ClassFiles::finish() {

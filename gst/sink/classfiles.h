@@ -2,12 +2,15 @@
 // Files of a format that has one file per class.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/base/result.h"
 #include "gst/base/outfile.h"
+#include "gst/sink/filepattern.h"
 
 namespace keepbox {
 
@@ -18,8 +21,8 @@ std::string as_file_name(std::string_view name);
 /// Files that are opened on first use, and get their final names in finish().
 class ClassFiles {
  public:
-  /// @param pattern has exactly one %s and no other %, such as Task1_%s.txt.
-  static Result<ClassFiles> parse(std::string_view pattern);
+  /// @param name of each file, around that of its class.
+  explicit ClassFiles(FileName name) : name_(std::move(name)) {}
 
   /// Returns the path of a class's file.
   std::string of(std::string_view name) const;
@@ -30,9 +33,13 @@ class ClassFiles {
   /// Continues with all files after finish().
   Status resume();
   bool any() const { return !files_.empty(); }
+  const std::map<std::string, OutFile>& by_path() const { return files_; }
+
+  /// Returns the size that a class's file would have with more text.
+  uint64_t size_with(const std::string& name, std::string_view text) const;
 
  private:
-  std::string before_, after_;
+  FileName name_;
   std::map<std::string, OutFile> files_;  // by path
 };
 

@@ -15,6 +15,14 @@ std::optional<uint64_t> stream_time(const GstSegment& segment, GstBuffer* buffer
   return time;
 }
 
+std::optional<uint64_t> running_time(const GstSegment& segment, GstBuffer* buffer) {
+  if (segment.format != GST_FORMAT_TIME) return {};
+  const GstClockTime time =
+      gst_segment_to_running_time(&segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
+  if (!GST_CLOCK_TIME_IS_VALID(time)) return {};
+  return time;
+}
+
 std::string iso_time(GDateTime* time, WallTimeFormat format) {
   g_autoptr(GDateTime) taken = time;
   g_autoptr(GDateTime) shown = format.utc ? g_date_time_to_utc(taken) : g_date_time_to_local(taken);

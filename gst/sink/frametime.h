@@ -14,6 +14,10 @@ namespace keepbox {
 /// of the stream.
 std::optional<uint64_t> stream_time(const GstSegment& segment, GstBuffer* buffer);
 
+/// Returns the running time of a buffer in ns; std::nullopt without a timestamp, or outside of the
+/// segment.
+std::optional<uint64_t> running_time(const GstSegment& segment, GstBuffer* buffer);
+
 struct WallTimeFormat {
   bool utc = false;           // otherwise local time with its offset
   bool microseconds = false;  // otherwise milliseconds

@@ -4,6 +4,7 @@
 
 #include <glib/gstdio.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -24,7 +25,11 @@ Status make_folder_of(const std::string& path) {
 
 Result<Session> Session::open(const SinkProps& props, const Interrupt& interrupt) {
   KB_ASSIGN(auto writer, make_writer(props));
-  Session out{.props = props, .writer = std::move(writer)};
+  KB_ASSIGN(auto series, FileSeries::of(props));
+  Session out{.props = props,
+              .writer = std::move(writer),
+              .series = std::move(series),
+              .interrupt = &interrupt};
   out.number = props.is(BoxFormat::kMot) ? 1 : 0;
   if (props.first_frame >= 0) out.number = props.first_frame;
   if (props.is(BoxFormat::kKitti)) {
@@ -32,38 +37,71 @@ Result<Session> Session::open(const SinkProps& props, const Interrupt& interrupt
     KB_TRY(make_folder_of(out.names->of(out.number)));
     return out;
   }
-  if (props.is(BoxFormat::kDota)) {
-    KB_ASSIGN(auto classes, ClassFiles::parse(props.location));
-    KB_TRY(make_folder_of(classes.of({})));
-    out.classes = std::move(classes);
-    return out;
-  }
-  KB_ASSIGN(out.file, OutFile::open(props.location, &interrupt));
-  out.note_older(*out.file);
-  if (!out.writer.head().empty()) KB_TRY(out.file->write(out.writer.head()));
+  KB_TRY(out.open_next());
   return out;
 }
 
-Status Session::write(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& text) {
-  if (classes) {
-    std::map<std::string, std::string> by_class;
-    KB_TRY(writer.write(frame, boxes, by_class));
-    for (const auto& [name, lines] : by_class) {
-      KB_ASSIGN(const auto written, classes->write(name, lines));
-      note_older(*written);
-    }
+/// Opens the next file, or prepares those of classes.
+Status Session::open_next() {
+  const FileName name = series.next();
+  if (series.varies()) KB_TRY(make_folder_of(name.before + name.after));
+  if (props.is(BoxFormat::kDota)) {
+    classes.emplace(name);
     return {};
   }
-  text.clear();
-  KB_TRY(writer.write(frame, boxes, text));
-  if (file && !text.empty()) KB_TRY(file->write(text));
-  if (names && (!boxes.empty() || props.write_empty)) KB_TRY(write_file_of_frame(text));
+  // A device cannot be finished: names that vary are those of regular files.
+  KB_ASSIGN(file, OutFile::open(name.before, series.varies() ? nullptr : interrupt));
+  note_older(*file);
+  if (!writer.head().empty()) KB_TRY(file->write(writer.head()));
   return {};
 }
 
-Status Session::finish() {
-  if (classes) return classes->finish();
-  return file ? file->finish(writer.tail()) : Status();
+/// Finishes the file, of which the next frame is not a part. @param tail as before that frame.
+Status Session::begin_next(std::string_view tail) {
+  KB_TRY(finish_with(tail));
+  return open_next();
+}
+
+Status Session::write_classes(const FrameInfo& frame, std::span<const FrameBox> boxes) {
+  std::map<std::string, std::string> by_class;
+  KB_TRY(writer.write(frame, boxes, by_class));
+  uint64_t largest = 0;
+  for (const auto& [name, lines] : by_class)
+    largest = std::max(largest, classes->size_with(name, lines));
+  if (series.takes_next(frame.running_time, largest)) KB_TRY(begin_next({}));
+  for (const auto& [name, lines] : by_class) {
+    KB_ASSIGN(const auto written, classes->write(name, lines));
+    note_older(*written);
+  }
+  if (!by_class.empty()) series.note_text();
+  return {};
+}
+
+Status Session::write(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& text) {
+  if (classes) return write_classes(frame, boxes);
+  text.clear();
+  const std::string_view tail = writer.tail();
+  KB_TRY(writer.write(frame, boxes, text));
+  if (names && (!boxes.empty() || props.write_empty)) KB_TRY(write_file_of_frame(text));
+  if (!file) return {};
+  if (series.takes_next(frame.running_time, file->size() + text.size() + writer.tail().size())) {
+    KB_TRY(begin_next(tail));
+    writer.start_file(text);
+  }
+  if (text.empty()) return {};
+  series.note_text();
+  return file->write(text);
+}
+
+Status Session::finish_with(std::string_view tail) {
+  if (classes) {
+    KB_TRY(classes->finish());
+    for (const auto& [path, each] : classes->by_path()) finished.push_back(path);
+  } else if (file) {
+    KB_TRY(file->finish(tail));
+    if (!file->part().empty()) finished.push_back(file->path());
+  }
+  return {};
 }
 
 Status Session::resume() {

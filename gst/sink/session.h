@@ -8,6 +8,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "gst/metas/framebox.h"
 #include "gst/sink/boxwriter.h"
 #include "gst/sink/classfiles.h"
+#include "gst/sink/fileseries.h"
 #include "gst/sink/sinkprops.h"
 
 namespace keepbox {
@@ -23,6 +25,8 @@ namespace keepbox {
 struct Session {
   SinkProps props;
   BoxWriter writer;
+  FileSeries series;  // for formats other than kKitti
+  const Interrupt* interrupt;
   std::optional<OutFile> file;        // for formats other than kKitti and kDota
   std::optional<NumberedName> names;  // for kKitti
   std::optional<ClassFiles> classes;  // for kDota
@@ -32,8 +36,9 @@ struct Session {
   bool analysed = false;    // a frame had analytics, even if without boxes
   bool ended = false;       // by EOS, after which a seek may bring more frames
   bool failed = false;
-  std::vector<Error> warnings;  // returned by take_warnings()
-  bool noted_older = false;     // a file of an earlier run was reported
+  std::vector<Error> warnings;        // returned by take_warnings()
+  std::vector<std::string> finished;  // paths that have their final names, not reported yet
+  bool noted_older = false;           // a file of an earlier run was reported
 
   /// Opens the files that properties name. @param interrupt of waits for readers; outlives the
   /// session.
@@ -43,7 +48,7 @@ struct Session {
   Status write(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& text);
 
   /// Gives the files their final names; resume() continues with them.
-  Status finish();
+  Status finish() { return finish_with(writer.tail()); }
   Status resume();
 
   /// Returns the files that have no final name yet, as text; empty if there are none.
@@ -56,6 +61,10 @@ struct Session {
   void tell_models_apart(std::span<FrameBox> boxes);
 
  private:
+  Status open_next();
+  Status begin_next(std::string_view tail);
+  Status finish_with(std::string_view tail);
+  Status write_classes(const FrameInfo& frame, std::span<const FrameBox> boxes);
   Status write_file_of_frame(const std::string& text);
   void note_older(const OutFile& opened);
 };

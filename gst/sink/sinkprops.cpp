@@ -10,6 +10,8 @@
 namespace keepbox {
 namespace {
 
+constexpr gint64 kLargest = G_GINT64_CONSTANT(1) << 60;  // bytes; in ns 36 years
+
 GType format_type() {
   static const GType type = register_enum(
       "KeepboxBoxFormat",
@@ -30,12 +32,28 @@ GType format_type() {
 const Property<SinkProps> kSinkProperties[] = {
     {"format", "Output format.", &SinkProps::format, format_type},
     {"location",
-     "Path of the output file, or - for stdout (run gst-launch-1.0 with -q). For kitti a pattern "
-     "with one %d or %0Nd, such as labels/%06d.txt; for dota one with %s, such as "
-     "results/Task1_%s.txt. The folder is created if missing. Until EOS the file is named "
-     "PATH.part (gst-launch-1.0 -e sends EOS when interrupted); then it replaces any existing "
-     "file. A PATH.part left by an earlier run is renamed to PATH.part.1 or the next free number.",
+     "Path of the output file, or - for stdout (run gst-launch-1.0 with -q). It may have the "
+     "conversions of strftime, such as %Y%m%d-%H%M%S, for the time when the file is opened, and "
+     "one number of the file, %d or %05d; next to a time %d is the day of the month. %% is a "
+     "percent sign. Names with a time or a number do not replace existing files: numbers that are "
+     "in use are left out, or -1, -2 ... is added. For kitti a pattern with one %d or %0Nd for the "
+     "number of the frame, such as labels/%06d.txt; for dota with %s for the class, such as "
+     "results/Task1_%s.txt. The folder of a pattern is created if missing. Until EOS, or until "
+     "max-file-time or max-file-size, the file is named PATH.part (gst-launch-1.0 -e sends EOS "
+     "when interrupted); then a PATH without a time or number replaces any existing file. A "
+     "PATH.part left by an earlier run is renamed to PATH.part.1 or the next free number.",
      &SinkProps::location},
+    {"max-file-time",
+     "Time in nanoseconds after which a file is finished and the next one begins, by the running "
+     "time of frames; 0 means one file. location needs a time or a number then. Each file is "
+     "complete: CSV has its header, COCO results are an array. Numbers of frames go on. The files "
+     "of all classes (dota) are finished together. Not for kitti.",
+     &SinkProps::max_file_time, nullptr, 0, kLargest},
+    {"max-file-size",
+     "Size in bytes that files do not exceed, unless a single frame does: a frame that does not "
+     "fit begins the next file; 0 means one file. As with max-file-time, files are complete. For "
+     "dota the largest file counts. Not for kitti.",
+     &SinkProps::max_file_size, nullptr, 0, kLargest},
     {"first-frame",
      "Number of the first frame; -1 means 1 for mot and 0 for other formats. Every buffer is "
      "counted.",
@@ -63,7 +81,8 @@ const Property<SinkProps> kSinkProperties[] = {
      "frame arrives here. A frame's own time code (GstVideoTimeCodeMeta, as set by "
      "timecodestamper) is always written, and replaces the system time if it has a date.",
      &SinkProps::add_system_timestamp},
-    {"timestamp-utc", "Write system_timestamp in UTC instead of local time.",
+    {"timestamp-utc",
+     "Write system_timestamp, and the time in location, in UTC instead of local time.",
      &SinkProps::timestamp_utc},
     {"timestamp-microseconds", "Write system_timestamp with microseconds instead of milliseconds.",
      &SinkProps::timestamp_microseconds},

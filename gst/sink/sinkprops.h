@@ -15,6 +15,8 @@ namespace keepbox {
 struct SinkProps {
   int format = static_cast<int>(BoxFormat::kJsonl);
   std::string location = "-";
+  gint64 max_file_time = 0;  // ns; 0: no limit
+  gint64 max_file_size = 0;  // bytes; 0: no limit
   int first_frame = -1;
   std::string image_ids, category_ids;
   std::string source, tags;

@@ -30,7 +30,7 @@ class Expected {
       std::map<std::string, std::string> by_class;
       if (!writer_.write(frame, boxes, by_class)) violated("a frame that is refused");
       for (const auto& [word, text] : by_class)
-        files_[ClassFiles::parse(location_)->of(word)] += text;
+        files_[ClassFiles(FilePattern::parse(location_, true)->name(nullptr, 0)).of(word)] += text;
     } else {
       std::string text;
       if (!writer_.write(frame, boxes, text)) violated("a frame that is refused");

@@ -151,20 +151,45 @@ void model_texts(Input& input) {
 }
 
 void patterns(Input& input) {
-  static constexpr std::string_view kPatterns[]{
-      "a%d",      "%06d.txt", "%n",    "%s",  "%d%d", "%0999d", "%018446744073709551616d",
-      "%",        "%%d",      "%018d", "%0d", "%-5d", "%lld",   "%5d",
-      "x/%s.txt", "%s%s"};
+  static constexpr std::string_view kPatterns[]{"a%d",
+                                                "%06d.txt",
+                                                "%n",
+                                                "%s",
+                                                "%d%d",
+                                                "%0999d",
+                                                "%018446744073709551616d",
+                                                "%",
+                                                "%%d",
+                                                "%018d",
+                                                "%0d",
+                                                "%-5d",
+                                                "%lld",
+                                                "%5d",
+                                                "x/%s.txt",
+                                                "%s%s",
+                                                "%Y-%m-%d/%H",
+                                                "%05d-%s",
+                                                "%F-%02d.%d",
+                                                "%E",
+                                                "%_d-%D"};
   std::string pattern(input.pick(kPatterns));
   if (input.chance(30)) pattern = damaged(input, pattern, kWordsOfTexts);
   const auto name = NumberedName::parse(pattern);
   count(name ? "patterns of frames" : "patterns refused");
   if (name && name->of(int64_t{input.below(UINT32_MAX)} << 20).contains('%'))
     violated("a pattern of which something stays: " + pattern);
-  const auto classes = ClassFiles::parse(pattern);
-  count(classes ? "patterns of classes" : "patterns refused");
-  if (!classes) return check_error(classes.error(), "");
-  if (std::ranges::count(classes->of(any_name(input)), '/') != std::ranges::count(pattern, '/'))
+  const bool of_classes = input.chance(50);
+  const auto files = FilePattern::parse(pattern, of_classes);
+  count(files ? "patterns of files" : "patterns refused");
+  if (!files) return check_error(files.error(), "");
+  g_autoptr(GDateTime) time = g_date_time_new_utc(2026, 2, 3, 4, 5, 6);
+  const FileName names = files->name(time, 7);
+  if (!files->varies() && !of_classes && names.before.size() + 2 < pattern.size() &&
+      !pattern.contains("%%"))
+    violated("a pattern that loses text: " + pattern);
+  const auto slashes = [](const std::string& text) { return std::ranges::count(text, '/'); };
+  if (of_classes && slashes(ClassFiles(names).of(any_name(input))) !=
+                        slashes(names.before) + slashes(names.after))
     violated("a class's file that leaves its folder");
 }
 

@@ -72,7 +72,10 @@ def launch(line, folder, status=0):
         line = line.replace(' input-image-format=chw', '')
     out, told = run('bash', '-c', line, cwd=folder, status=status)
     named = re.search(r'! boxsink (?:format=\w+ )?location=(\S+)', line)
-    return (folder / named[1]).read_text() if named and not status else out, told
+    if not named or status:
+        return out, told
+    written = sorted(folder.glob(re.sub('%[0-9]*[A-Za-z]', '*', named[1])))
+    return ''.join(path.read_text() for path in written), told
 
 
 def boxes_in(text):

@@ -98,24 +98,25 @@ def test_containers_and_services_are_stopped_by_sigint(folder):
     assert re.search('^STOPSIGNAL SIGINT$', (SOURCE / 'tools/Containerfile').read_text(), re.M)
     unit = (SOURCE / 'tools/debian/examples/keepbox@.service').read_text()
     assert 'KillSignal=SIGINT\nKillMode=mixed\n' in unit, unit
-    # Parsed like systemd: continued lines, $$ for $, %i for the instance, shell quotes.
+    # Parsed like systemd: continued lines, $$ for $, %% for %, %i for the instance, shell quotes.
     command = re.search(r'^ExecStart=((?:.*\\\n)*.*)$', unit, re.M)[1]
-    command = shlex.split(command.replace('\\\n', ' ').replace('$$', '$').replace('%i', 'front'))
+    command = re.sub('%[i%]', lambda found: {'%i': 'front', '%%': '%'}[found[0]], command)
+    command = shlex.split(command.replace('\\\n', ' ').replace('$$', '$'))
     assert '-e' in command[-1].split(), command
-    out = folder / 'front.jsonl'
-    out.write_text('{"of": "an earlier start"}\n')
-    size = out.stat().st_size
     environment = {**os.environ, 'SOURCE': long_clip(folder).as_uri(), 'STATE_DIRECTORY': str(folder),
                    'MODEL': str(PIPELINES / 'models/shapes.onnx')}
     with subprocess.Popen(command, env=environment, start_new_session=True) as service:
         try:
-            wait_for('boxes', lambda: out.stat().st_size > size)
+            wait_for('boxes', lambda: any(part.stat().st_size > 0
+                                          for part in folder.glob('front-*.jsonl.part')))
             service.send_signal(signal.SIGINT)
             assert service.wait(60) == 0, service.returncode
         finally:
             service.kill()
-    first, *frames = map(json.loads, out.read_text().splitlines())
-    assert 'of' in first and 0 < len(frames) < FRAMES, len(frames)
+    out, = folder.glob('front-*')
+    assert re.fullmatch(r'front-\d{8}T\d{6}\.jsonl', out.name), out
+    frames = [json.loads(line) for line in out.read_text().splitlines()]
+    assert 0 < len(frames) < FRAMES, len(frames)
 
 
 if __name__ == '__main__':

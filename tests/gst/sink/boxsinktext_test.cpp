@@ -116,10 +116,12 @@ TEST_F(BoxSink, FilesOfClassesAreCompleteAtEosAndContinueAfterIt) {
 
 TEST_F(BoxSink, RejectsInvalidPatternsAndListsOfNames) {
   set("format", "dota");
-  for (const char* bad : {"-", "out.txt", "%d.txt", "%s%s", "%", "%s%d"}) {
+  for (const char* bad : {"-", "out.txt", "%d.txt", "%s%s", "%", "%s%d%d"}) {
     set("location", bad);
     EXPECT_FALSE(can_start()) << bad;
-    EXPECT_EQ(message(), std::string("expected a location with one %s and no other %, found \"") +
+    EXPECT_EQ(message(), std::string("expected a location with one %s for the class, and otherwise "
+                                     "conversions of a time, such as %Y, and at most one number, "
+                                     "such as %05d, found \"") +
                              bad + "\": set location= to a pattern such as Task1_%s.txt");
   }
   set("location", path("%s.txt"));

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// File names made of a pattern, the time of day and a number.
+#pragma once
+
+#include <glib.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace keepbox {
+
+/// A path around the name of a class.
+struct FileName {
+  std::string before, after;  // without a class, `before` is the whole path
+
+  /// True if there is such a file, of any class.
+  bool exists(bool of_classes) const;
+};
+
+/// A pattern such as boxes-%Y%m%d-%05d.jsonl.
+class FilePattern {
+ public:
+  /// @param pattern may have conversions of strftime, as g_date_time_format() knows them, one
+  ///        number, %0Nd (N from 1 to 18), and %%. %d is a number too, but the day of the month if
+  ///        there are other conversions of time.
+  /// @param of_classes requires one %s, in the place of which classes have their names.
+  static Result<FilePattern> parse(std::string_view pattern, bool of_classes);
+
+  /// True if the names depend on time or number.
+  bool varies() const { return timed_ || numbered_; }
+  bool numbered() const { return numbered_; }
+
+  FileName name(GDateTime* time, int64_t number) const;
+
+ private:
+  enum class Kind { kText, kTime, kNumber, kClass };
+  struct Part {
+    Kind kind;
+    std::string text;   // or the conversion of time
+    size_t digits = 0;  // of the number, at least
+  };
+  bool add_conversion(std::string_view& rest, bool of_classes);
+  bool settle_days();
+
+  std::vector<Part> parts_;
+  bool timed_ = false, numbered_ = false, classes_ = false;
+};
+
+}  // namespace keepbox
