@@ -205,7 +205,10 @@ class Scratch:
         room = 'core' if kernel else parts[1]
         stem = re.sub(r'[-_.].*', '', parts[-1])
         folder = self.tree / 'tests/unit' / room
-        near = suites(folder, stem) or suites(folder)
+        near = suites(folder, stem)
+        if not near and kernel:
+            near = suites(self.tree / 'tests/unit' / parts[1])
+        near = near or suites(folder)
         steps = [self.google(UNIT, near)] if near else []
         steps.append(self.google(UNIT, '', near))
         if kernel:
