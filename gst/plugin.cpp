@@ -37,5 +37,5 @@ extern "C" {
 GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, keepbox,
                   "Runs object detectors, decodes their tensors and applies non-maximum "
                   "suppression",
-                  init, PACKAGE_VERSION, "LGPL", "keepbox", "keepbox")
+                  init, PACKAGE_VERSION, "LGPL", "keepbox", "Unknown package origin")
 }

@@ -14,8 +14,7 @@ import subprocess
 import time
 from typing import NamedTuple
 
-COPIED = ['core', 'docs', 'gst', 'kernels', 'pipelines', 'tests', 'tools', 'meson.build',
-          'meson.options', 'README.md', 'dev']
+BESIDE = ['docs', 'tools', 'meson.build', 'meson.options', 'README.md', 'dev']
 UNIT, FORMULAS = 'tests/unit/unit-test', 'tests/unit/formula-test'
 PARITY = 'tests/parity/parity-test'
 ELEMENTS, API, TOOL = 'tests/gst/element-test', 'tests/gst/api-test', 'gst/tool/keepbox'
@@ -76,6 +75,12 @@ def run(command, seconds, **options):
             raise
 
 
+def copied(top):
+    """Returns the names of what a build and its tests read: the build's folders, and more."""
+    build = (top / 'meson.build').read_text()
+    return re.findall(r"^ *subdir\('(\w+)'\)", build, re.M) + BESIDE
+
+
 def failed_test(out):
     found = re.search(r'\[  FAILED  \] (\S+?),? |^not ok \d+ (.*)', out, re.M)
     return next((g for g in found.groups() if g), '') if found else ''
@@ -101,7 +106,7 @@ class Scratch:
     def copy_tree(self):
         """Copies files; unchanged ones keep their times, so that they are not rebuilt."""
         wanted, state = set(), hashlib.sha256()
-        for name in COPIED:
+        for name in copied(self.top):
             paths = [self.top / name]
             if paths[0].is_dir():
                 paths = [p for p in paths[0].rglob('*')
@@ -200,7 +205,10 @@ class Scratch:
         room = 'core' if kernel else parts[1]
         stem = re.sub(r'[-_.].*', '', parts[-1])
         folder = self.tree / 'tests/unit' / room
-        near = suites(folder, stem) or suites(folder)
+        near = suites(folder, stem)
+        if not near and kernel:
+            near = suites(self.tree / 'tests/unit' / parts[1])
+        near = near or suites(folder)
         steps = [self.google(UNIT, near)] if near else []
         steps.append(self.google(UNIT, '', near))
         if kernel:

@@ -222,7 +222,7 @@ std::string layouts_text(std::span<const Layout> layouts, const Request& request
   return text;
 }
 
-/// Lists the inputs of the families and the families that share them; empty if all do.
+/// Lists the inputs of the families and the families that share them; empty if several share one.
 std::string inputs_text(std::span<const Layout> layouts) {
   std::vector<std::pair<std::string, std::string>> inputs;  // and their families
   for (const Layout& each : layouts) {
@@ -231,10 +231,10 @@ std::string inputs_text(std::span<const Layout> layouts) {
     if (found == inputs.end()) inputs.emplace_back(input, each.spec->name);
     else found->second += ", " + std::string(each.spec->name);
   }
-  if (inputs.size() < 2) return {};
+  if (layouts.size() > 1 && inputs.size() < 2) return {};
   std::string text;
   for (const auto& [input, families] : inputs)
-    text += (text.empty() ? "" : "; ") + input + " for " + families;
+    if (!input.empty()) text += (text.empty() ? "" : "; ") + input + " for " + families;
   return text;
 }
 
@@ -276,7 +276,9 @@ std::unexpected<Error> undecided(std::span<const TensorView> tensors, const Requ
   if (tensors.size() != 1 || !other.empty()) return unknown(tensors, other);
   const std::vector<Layout> likely = fitting(tensors[0], request);
   if (likely.empty()) return unknown(tensors, other);
-  std::string hint = "set detector= to one of them";
+  std::string hint = likely.size() > 1 ? "set detector= to one of them"
+                                       : "set detector=" + std::string(likely[0].spec->name) +
+                                             " if the model is of that family";
   if (known_classes(request) == 0)
     hint += ", or label-file= or num-classes= so that the number of classes decides";
   if (const std::string inputs = inputs_text(likely); !inputs.empty())

@@ -41,7 +41,7 @@ void Tracker::byte_track() {
     else if (track.state != kNew || track.streak >= settings_.params.confirm_after)
       track.state = kSeen;
   }
-  start_tracks(frame_ == 1 || settings_.params.confirm_after == 0);
+  start_tracks();
   end_tracks();
   end_duplicates();
 }

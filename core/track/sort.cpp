@@ -40,7 +40,6 @@ float agreement(const Direction& a, const Direction& b) {
 /// The largest sum of overlaps is found first and small overlaps are dropped afterwards, as
 /// published.
 void Tracker::sort() {
-  using enum Track::State;
   for (Track& track : tracks_) track.motion.advance(steps_);
   const auto any = [](const Track&) { return true; };
   const auto overlaps =
@@ -57,11 +56,9 @@ void Tracker::sort() {
   }
   assign(settings_.params.match_iou);
   if (directed) match_last_seen();
-  for (Track& track : tracks_) {
+  for (Track& track : tracks_)
     if (track.box == kUnmatched) track.streak = 0;
-    track.state = track.box == kUnmatched ? kLost : kSeen;
-  }
-  start_tracks(true);
+  start_tracks();
   end_tracks();
 }
 

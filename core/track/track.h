@@ -35,6 +35,7 @@ class Sightings {
 };
 
 struct Track {
+  /// Steps of ByteTrack; other methods do not use them.
   enum class State : uint8_t {
     kNew,   // not confirmed; ends with its first miss
     kSeen,  // matched on the last analysed frame

@@ -123,7 +123,8 @@ void Tracker::see(uint32_t index, uint32_t box) {
 }
 
 /// Starts tracks of the boxes with high scores that are left.
-void Tracker::start_tracks(bool confirmed) {
+void Tracker::start_tracks() {
+  const bool confirmed = frame_ == 1 || settings_.params.confirm_after == 0;
   for (uint32_t i = 0; i < boxes_.size(); ++i) {
     if (use_[i] != Use::kHigh || !(boxes_[i].score >= settings_.params.new_threshold)) continue;
     if (tracks_.size() >= kMaxTracks && !make_room()) return;

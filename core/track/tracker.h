@@ -82,7 +82,7 @@ class Tracker {
   int64_t lost_after() const;
   void end_overdue(int64_t time);
   void see(uint32_t track, uint32_t box);
-  void start_tracks(bool confirmed);
+  void start_tracks();
   bool make_room();
   void end_tracks();
   void erase(const auto& ended);

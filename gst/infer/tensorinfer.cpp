@@ -361,7 +361,7 @@ static void keepbox_tensor_infer_class_init(KeepboxTensorInferClass* klass) {
   install_stats(G_OBJECT_CLASS(klass), prop_stats, kStats);
 
   gst_element_class_set_static_metadata(
-      element, "ONNX model", "Filter/Video",
+      element, "ONNX inference", "Filter/Video",
       "Runs an ONNX model on video frames of any size, on the CPU or a GPU, and attaches its "
       "output tensors (GstTensorMeta) with the metadata that boxdecode needs",
       "The keepbox developers");

@@ -11,5 +11,5 @@ gboolean init(GstPlugin* plugin) { return GST_ELEMENT_REGISTER(boxoverlay, plugi
 extern "C" {
 GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, keepboxoverlay,
                   "Draws the boxes of object detectors", init, PACKAGE_VERSION, "LGPL", "keepbox",
-                  "keepbox")
+                  "Unknown package origin")
 }

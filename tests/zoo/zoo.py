@@ -51,7 +51,7 @@ FRAMEWORKS = {'yolo': 'ultralytics', 'vision': 'torchvision', 'detrs': 'transfor
 SCALED_FRAMES = ((640, 480), (810, 1080))
 LEAST_MASK = 30  # pixels; smaller masks are not compared
 MOST_BAD_MASKS = 0.1  # some have many edges
-TOUCHY = ('half', 'd-fine')  # rounding by another scaler moves their boxes far
+TOUCHY = ('half', 'd-fine')  # one rounding of the input changes scores, another scaler moves boxes
 WIDEST = 38  # column of names
 
 
@@ -95,11 +95,10 @@ class Zoo:
 def frames_of(module, name):
     """Returns sizes of frames, and the tolerances for them."""
     own = module.unscaled(name)
-    scaled = [] if module.ANY_SIZE else [size for size in SCALED_FRAMES if size not in own]
     if any(part in name for part in TOUCHY):
-        scaled = []
-    return [(size, HALF if 'half' in name else SAME) for size in own] + \
-        [(size, SCALED) for size in scaled]
+        return [(size, HALF) for size in own]
+    scaled = [] if module.ANY_SIZE else [size for size in SCALED_FRAMES if size not in own]
+    return [(size, SAME) for size in own] + [(size, SCALED) for size in scaled]
 
 
 def quietly(log, function, *arguments):

@@ -82,5 +82,16 @@ TEST(Ranking, ErrorsGroupTheInputsOfFamilies) {
   EXPECT_EQ(alike.error().hint.find("channel-order"), std::string::npos) << alike.error().hint;
 }
 
+TEST(Ranking, ErrorsNameTheInputOfTheOnlyFamily) {
+  const test::Tensor pose = test::dense({.payload = 51, .number = test::keypoint});
+  const TensorView view = pose.view();
+  const auto only = undecided({&view, 1}, {});
+  const std::string& hint = only.error().hint;
+  EXPECT_TRUE(hint.starts_with("set detector=yolov8-pose if the model is of that family")) << hint;
+  EXPECT_NE(hint.find("input-std=255 resize-mode=letterbox-center for yolov8-pose"),
+            std::string::npos)
+      << hint;
+}
+
 }  // namespace
 }  // namespace keepbox

@@ -439,6 +439,7 @@ TEST(Directions, AgreeByTheirAngle) {
   EXPECT_NEAR(agreement(to(3, 0), to(0, 4)), 0, 1e-6);
   EXPECT_NEAR(agreement(to(3, 0), to(4, 4)), 0.25f, 1e-6);
   EXPECT_NEAR(agreement(to(3, 0), to(4, -4)), 0.25f, 1e-6);
+  EXPECT_NEAR(agreement(to(3, 4), to(4, 3)), 0.40967f, 1e-5);
   EXPECT_EQ(agreement(to(0, 0), to(4, 4)), 0);
 }
 
