@@ -40,9 +40,10 @@ def test_demo(folder):
     need_inference()
     check_demo(folder, {'person', 'car', 'bus', 'van', 'bicycle'})
     frames, _ = labels_in(folder / 'demo.jsonl')
-    assert len(frames) == 150, len(frames)
-    ids = [[box.get('id') for box in frame['objects']] for frame in frames]
-    assert len(ids[140]) > 10 and set(ids[139]) == set(ids[140]), 'no prediction between'
+    assert len(frames) == 125, len(frames)
+    for number, frame in enumerate(frames[20:]):
+        assert len(frame['objects']) > 10, number
+        assert all(box.get('predicted', False) == number % 2 for box in frame['objects']), number
 
 
 def test_demo_from_recorded_tensors(folder):
