@@ -38,7 +38,7 @@ def captioned(picture, texts):
     context.set_font_size(TEXT)
     for number, text in enumerate(texts):
         place = width * (number + 0.5) / len(texts)
-        context.move_to(place - context.text_extents(text).width / 2,
+        context.move_to(place - context.text_extents(text).x_advance / 2,
                         height + STRIP / 2 + TEXT * 0.36)
         context.show_text(text)
     return out

@@ -177,7 +177,7 @@ def main():
     parser.add_argument("--frames", type=int, default=150, help="frames of each scene")
     parser.add_argument("--standard", action="store_true",
                         help="only with the cameras of the project's clips")
-    parser.add_argument("--score", type=float, default=0.55, help="least score of a box")
+    parser.add_argument("--score", type=float, default=settings.score, help="least score of a box")
     parser.add_argument("--look", type=pathlib.Path, metavar="FOLDER",
                         help="write pictures of what is found")
     args = parser.parse_args(namespace=settings)

@@ -15,7 +15,7 @@ LARGE = 24                   # pixels of the frame: smaller objects need not be 
 HELD_OUT = 900_000_000       # seeds from here on are not trained on
 FRAMES_A_SCENE = 3
 
-settings = argparse.Namespace(score=0.4)
+settings = argparse.Namespace(score=0.55)
 
 
 def session(path):
