@@ -19,12 +19,14 @@ from world import samples  # noqa: E402
 from world.actors import LABEL  # noqa: E402
 from world.street import Street  # noqa: E402
 from world.truth import SEEN  # noqa: E402
+from world.evaluated import Average  # noqa: E402
 from world.look import draw  # noqa: E402
 from world.measure_others import measure_crops, measure_crossing  # noqa: E402
 from world.measured import (FRAMES_A_SCENE, LARGE, MATCH, ious, kept, run, scenes,  # noqa: E402
                             session, settings)
 
 SIZES = (24, 48, 96)    # of the longer side, in tables
+WEAK = 0.05             # least score of the boxes of an average precision
 CLEAR = 0.4             # visible part of the objects that have to be found
 
 
@@ -93,11 +95,12 @@ def measure_street(folder, count, look, standard):
     models = {task: session(folder / f"world-street{end}.onnx")
               for task, end in (("detect", ""), ("segment", "-seg"), ("pose", "-pose"))}
     sizes, each = {n: Count(n) for n in SIZES}, {name: Count() for name in samples.NAMES}
-    masks, points, bodies = [], [], Count()
+    masks, points, bodies, average = [], [], Count(), Average(samples.NAMES)
     for number, frame in enumerate(scenes(Street, count, 0, standard)):
         image, scale = samples.fitted(frame.image)
         objects = objects_of(frame, scale)
         output = run(models["detect"], [image])[0][0]
+        average.add(*kept(output, len(samples.NAMES), WEAK)[:3], objects)
         boxes, labels, scores, _ = kept(output, len(samples.NAMES))
         for least, counted in sizes.items():
             counted.add(boxes, labels, objects_of(frame, scale, least))
@@ -110,6 +113,7 @@ def measure_street(folder, count, look, standard):
             draw(look / f"street-{number:03}.png", frame.image, boxes, labels, scores, scale)
     for least, counted in sizes.items():
         print(f"above {least} pixels:", counted.text())
+    print("above 24 pixels:", average.text())
     for name, counted in each.items():
         print(f"{name:10}", counted.text())
     for least in SIZES:
@@ -173,7 +177,7 @@ def main():
     parser.add_argument("--frames", type=int, default=150, help="frames of each scene")
     parser.add_argument("--standard", action="store_true",
                         help="only with the cameras of the project's clips")
-    parser.add_argument("--score", type=float, default=0.55, help="least score of a box")
+    parser.add_argument("--score", type=float, default=settings.score, help="least score of a box")
     parser.add_argument("--look", type=pathlib.Path, metavar="FOLDER",
                         help="write pictures of what is found")
     args = parser.parse_args(namespace=settings)

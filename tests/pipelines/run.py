@@ -23,10 +23,10 @@ def labels_in(path):
     return frames, {box['detection']['label'] for frame in frames for box in frame.get('objects', [])}
 
 
-def check_demo(folder, *options):
+def check_demo(folder, wanted, *options):
     out, _ = run(PIPELINES / 'demo/run', *options, folder)
     frames, labels = labels_in(folder / 'demo.jsonl')
-    assert labels == {'circle', 'square', 'triangle', 'star', 'cross', 'ring'}, labels
+    assert wanted <= labels and len(labels) < 9, labels
     assert len(frames) > 5 and frames[0]['resolution'] == {'width': 1280, 'height': 720}
     assert (folder / 'demo.png').read_bytes().startswith(b'\x89PNG')
     assert 'gst-launch-1.0' in out and 'boxdecode ' in out and ' us (' in out, out
@@ -38,11 +38,16 @@ def check_demo(folder, *options):
 
 def test_demo(folder):
     need_inference()
-    check_demo(folder)
+    check_demo(folder, {'person', 'car', 'bus', 'van', 'bicycle'})
+    frames, _ = labels_in(folder / 'demo.jsonl')
+    assert len(frames) == 125, len(frames)
+    for number, frame in enumerate(frames[20:]):
+        assert len(frame['objects']) > 10, number
+        assert all(box.get('predicted', False) == number % 2 for box in frame['objects']), number
 
 
 def test_demo_from_recorded_tensors(folder):
-    check_demo(folder, '--replay')
+    check_demo(folder, {'circle', 'square', 'triangle', 'star', 'cross', 'ring'}, '--replay')
 
 
 def test_demo_says_what_is_wrong(folder):

@@ -20,7 +20,8 @@ def frames_of(args):
     """Yield the frames that the options ask for."""
     make, size = SCENES[args.scene]
     size = tuple(int(v) for v in args.size.split("x")) if args.size else size
-    scene = make(args.seed, args.mood, size=size, warm=args.warm)
+    scene = make(args.seed, args.mood, size=size, warm=args.warm,
+                 standard=not args.own_camera)
     steps = max(1, round(25 / args.rate))
     for number in range(args.frames):
         for _ in range(steps if number else 0):
@@ -74,6 +75,8 @@ def main():
     parser.add_argument("scene", choices=sorted(SCENES))
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--mood", choices=sorted(MOODS), default="day")
+    parser.add_argument("--own-camera", action="store_true",
+                        help="a camera that the seed chooses (default: the scene's)")
     parser.add_argument("--frames", type=int, default=20)
     parser.add_argument("--rate", type=int, default=25, help="frames a second")
     parser.add_argument("--warm", type=float, default=40.0,

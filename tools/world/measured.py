@@ -15,7 +15,7 @@ LARGE = 24                   # pixels of the frame: smaller objects need not be 
 HELD_OUT = 900_000_000       # seeds from here on are not trained on
 FRAMES_A_SCENE = 3
 
-settings = argparse.Namespace(score=0.4)
+settings = argparse.Namespace(score=0.55)
 
 
 def session(path):
@@ -50,11 +50,14 @@ def ious(box, others):
     return both / np.maximum((box[2:] - box[:2]).prod() + areas - both, 1e-9)
 
 
-def kept(output, classes):
-    """Return boxes in input pixels, classes, scores and points after NMS in each class."""
+def kept(output, classes, score=None):
+    """Return boxes in input pixels, classes, scores and points after NMS in each class.
+
+    score: the least one; None takes that of the settings.
+    """
     scores = output[4:4 + classes]
     best, label = scores.max(0), scores.argmax(0)
-    order = np.flatnonzero(best > settings.score)
+    order = np.flatnonzero(best > (settings.score if score is None else score))
     order = order[np.argsort(-best[order])]
     centre, half = output[:2].T, output[2:4].T / 2
     boxes, left = np.concatenate([centre - half, centre + half], 1), []
