@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 namespace keepbox {
 namespace {
@@ -39,17 +40,19 @@ void wait_for_all() {
 struct BackgroundThread::Shared {
   std::mutex lock;
   std::condition_variable changed;
-  bool done = false, interrupted = false;
+  std::string failure;
+  bool done = false, interrupted = false, left = false;
 };
 
-BackgroundThread::BackgroundThread(std::function<void()> work)
+BackgroundThread::BackgroundThread(std::function<std::string()> work)
     : shared_(std::make_shared<Shared>()) {
   [[maybe_unused]] static const int registered = std::atexit(wait_for_all);
   running().add(1);
   std::thread([work = std::move(work), shared = shared_]() mutable {
-    work();
+    std::string failure = work();
     {
       const std::lock_guard guard(shared->lock);
+      shared->failure = std::move(failure);
       shared->done = true;
     }
     shared->changed.notify_all();
@@ -68,6 +71,18 @@ bool BackgroundThread::wait() const {
 void BackgroundThread::interrupt(bool on) const {
   const std::lock_guard guard(shared_->lock);
   shared_->interrupted = on;
+  shared_->changed.notify_all();
+}
+
+std::optional<std::string> BackgroundThread::end() const {
+  std::unique_lock lock(shared_->lock);
+  shared_->changed.wait(lock, [&] { return shared_->done || shared_->left; });
+  return shared_->done ? std::optional(shared_->failure) : std::nullopt;
+}
+
+void BackgroundThread::leave() const {
+  const std::lock_guard guard(shared_->lock);
+  shared_->left = true;
   shared_->changed.notify_all();
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "core/base/result.h"
@@ -15,13 +16,20 @@ namespace keepbox {
 /// in the background. The process does not exit before its end.
 class BackgroundThread {
  public:
-  /// @param work owns all that it uses. Libraries that it uses are loaded already.
-  explicit BackgroundThread(std::function<void()> work);
+  /// @param work owns all that it uses, and returns why it failed, or "". Libraries that it uses
+  /// are loaded already.
+  explicit BackgroundThread(std::function<std::string()> work);
 
   /// Waits until the work is complete; false if it was interrupted.
   bool wait() const;
   /// Makes wait() return while `on`, also if it waits already. From any thread.
   void interrupt(bool on) const;
+
+  /// Waits until the work is complete, and returns what it returned; none after leave(). For a
+  /// thread that interrupt() does not affect.
+  std::optional<std::string> end() const;
+  /// Makes end() return. From any thread.
+  void leave() const;
 
  private:
   struct Shared;
@@ -33,7 +41,10 @@ template <class T>
 class BackgroundResult {
  public:
   explicit BackgroundResult(std::function<Result<T>()> work)
-      : work_([work = std::move(work), to = result_] { to->emplace(work()); }) {}
+      : work_([work = std::move(work), to = result_] {
+          const Result<T>& result = to->emplace(work());
+          return result ? std::string() : result.error().message();
+        }) {}
 
   const BackgroundThread& work() const { return work_; }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Opens a model on its provider, on the CPU if a GPU fails, and for the size of frames.
 #include <format>
+#include <thread>
 #include <utility>
 
 #include "gst/base/error.h"
@@ -13,16 +14,36 @@ GST_DEBUG_CATEGORY_EXTERN(tensorinfer_debug);
 
 namespace keepbox {
 
-/// A load in the background.
+namespace {
+
+/// Posts the message "tensorinfer-model" with the fields "file" and "error".
+void post_end(GstElement* element, const std::string& file, const std::string& error) {
+  GstStructure* about = gst_structure_new("tensorinfer-model", "file", G_TYPE_STRING, file.c_str(),
+                                          "error", G_TYPE_STRING, error.c_str(), nullptr);
+  gst_element_post_message(element, gst_message_new_element(GST_OBJECT(element), about));
+}
+
+}  // namespace
+
+/// A load in the background, and a thread of the element that posts a message at its end. It is no
+/// error if the CPU follows.
 struct Model::Load {
-  Load(GstElement* element, const ProviderChoice& on, LoadOrder order, Size of)
+  Load(GstElement* element, const ProviderChoice& on, const LoadOrder& order, Size of)
       : size(of),
         progress(element, on),
-        result([order = std::move(order)] { return load_model(order); }) {}
+        result([order] { return load_model(order); }),
+        watch([this, element, file = order.props.model_file,
+               last = !on.cuda() || !is_automatic(order.props)] {
+          if (const auto error = result.work().end()) post_end(element, file, last ? *error : "");
+        }) {}
+  Load(const Load&) = delete;
+  Load& operator=(const Load&) = delete;
+  ~Load() { result.work().leave(); }
 
   const Size size;
   EngineProgress progress;
   BackgroundResult<LoadedModel> result;
+  std::jthread watch;  // ends first
 };
 
 void Model::offer_context(const InferProps& props) {
@@ -67,7 +88,7 @@ Status Model::begin_load(Size size, const ModelFacts* facts) {
     KB_ASSIGN(order.context, cuda_.offer_primary(element_, props_.device_id));
     order.spec.device = cuda_device_of(order.context);
   }
-  load_ = std::make_shared<Load>(element_, provider_, std::move(order), size);
+  load_ = std::make_shared<Load>(element_, provider_, order, size);
   return {};
 }
 

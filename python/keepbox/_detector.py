@@ -61,7 +61,9 @@ class Detector:
         given = {'model': model, 'classes': classes, 'confidence': confidence, 'iou': iou,
                  'labels': labels, **properties}
         self.set(**{name: value for name, value in given.items() if value is not None})
-        self._give_back(self._picture_line())
+        line = self._picture_line()
+        line.await_model()
+        self._give_back(line)
 
     def __call__(self, source: Source, *, live: bool | None = None) -> Stream:
         """Starts to read frames.

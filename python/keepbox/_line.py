@@ -33,6 +33,7 @@ class Line:
         self.out = self.element('keepbox-out')
         self.bus = self.pipeline.get_bus()
         self.error: Error | None = None
+        self.loaded = False  # the model of its tensorinfer, or that failed
         self.stop = weakref.finalize(self, self.pipeline.set_state, Gst.State.NULL)
 
     def element(self, name: str) -> Any:
@@ -50,10 +51,27 @@ class Line:
     def read_bus(self) -> None:
         """Issues warnings, and keeps the first error."""
         while self.bus.have_pending() and (message := self.bus.pop()):
-            if message.type == Gst.MessageType.WARNING:
-                warn_of(message)
-            elif message.type == Gst.MessageType.ERROR and self.error is None:
-                self.error = error_of(message)
+            self._take(message)
+
+    def await_model(self) -> None:
+        """Waits until the model is loaded; raises Error if it cannot be."""
+        while not self.loaded and self.error is None:
+            if message := self.bus.timed_pop(PATIENCE):
+                self._take(message)
+        if self.error:
+            self.close()
+            raise self.error
+
+    def _take(self, message: Any) -> None:
+        if message.type == Gst.MessageType.WARNING:
+            warn_of(message)
+        elif message.type == Gst.MessageType.ERROR and self.error is None:
+            self.error = error_of(message)
+        elif message.type == Gst.MessageType.ELEMENT and message.has_name('tensorinfer-model'):
+            self.loaded = True
+            text = message.get_structure().get_string('error')
+            if text and self.error is None:
+                self.error = Error(text, element=message.src.get_name())
 
     def pull(self) -> Any:
         """Returns the next sample, or None at the end.

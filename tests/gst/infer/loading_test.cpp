@@ -74,6 +74,34 @@ TEST_F(InferLoading, IsNotWaitedForByANewModel) {
   EXPECT_EQ(line.errors(), "");
 }
 
+/// Returns the error in the message about a load, for an element without frames.
+std::string end_of_load(const std::string& file) {
+  GstElement* element = gst_element_factory_make("tensorinfer", nullptr);
+  GstBus* bus = gst_bus_new();
+  gst_element_set_bus(element, bus);
+  g_object_set(element, "model-file", file.c_str(), nullptr);
+  EXPECT_EQ(gst_element_set_state(element, GST_STATE_PAUSED), GST_STATE_CHANGE_SUCCESS);
+  std::string out = "no message in 20 s";
+  GstMessage* message = gst_bus_timed_pop_filtered(bus, 20 * GST_SECOND, GST_MESSAGE_ELEMENT);
+  if (message != nullptr) {
+    EXPECT_TRUE(gst_message_has_name(message, "tensorinfer-model"));
+    const GstStructure* about = gst_message_get_structure(message);
+    EXPECT_STREQ(gst_structure_get_string(about, "file"), file.c_str());
+    out = gst_structure_get_string(about, "error");
+    gst_message_unref(message);
+  }
+  gst_element_set_state(element, GST_STATE_NULL);
+  gst_element_set_bus(element, nullptr);
+  gst_object_unref(element);
+  gst_object_unref(bus);
+  return out;
+}
+
+TEST_F(InferManners, ReportTheEndOfALoadWithoutAFrame) {
+  EXPECT_EQ(end_of_load(file(identity_model({1, 3, 16, 24}))), "");
+  test::expect_words(end_of_load(dir_.write("rubbish.onnx", "rubbish")), {"not ONNX"});
+}
+
 /// A seek flushes the frame that waits for the model; the next frame waits for the same load.
 TEST_F(InferLoading, IsSharedByFramesBeforeAndAfterASeek) {
   const std::string caps = test::raw("RGB", 64, 48);

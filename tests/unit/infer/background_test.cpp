@@ -53,6 +53,21 @@ TEST(Background, GoesOnWhenTheWaitIsInterrupted) {
   EXPECT_TRUE(result.take());
 }
 
+TEST(Background, HasAnEndForAThreadThatWatches) {
+  auto gate = std::make_shared<Gate>();
+  BackgroundResult<Answer> left([gate] { return gate->wait(); });
+  left.work().interrupt(true);
+  std::jthread leaves([&] {
+    std::this_thread::sleep_for(10ms);
+    left.work().leave();
+  });
+  EXPECT_EQ(left.work().end(), std::nullopt);
+  gate->open = true;
+  BackgroundResult<Answer> bad(
+      []() -> Result<Answer> { return fail(ErrorKind::kInvalid, "one thing", "another"); });
+  EXPECT_EQ(bad.work().end(), "expected one thing, found another");
+}
+
 TEST(Background, DropsTheResultOfWorkThatWasLeft) {
   auto gate = std::make_shared<Gate>();
   auto kept = std::make_shared<int>(1);
@@ -75,6 +90,7 @@ TEST(Background, IsWaitedForByTheExitOfTheProcess) {
     BackgroundThread work([] {
       std::this_thread::sleep_for(100ms);
       std::fputs("complete", stderr);
+      return std::string();
     });
     std::exit(0);
   };
