@@ -21,7 +21,8 @@ from world.street import Street  # noqa: E402
 from world.truth import SEEN  # noqa: E402
 from world.evaluated import Average  # noqa: E402
 from world.look import draw  # noqa: E402
-from world.measure_others import measure_crops, measure_crossing  # noqa: E402
+from world.measure_others import (measure_crops, measure_crossing,  # noqa: E402
+                                  measure_reading)
 from world.measured import (FRAMES_A_SCENE, LARGE, MATCH, ious, kept, run, scenes,  # noqa: E402
                             session, settings)
 
@@ -186,6 +187,7 @@ def main():
     measure_street(args.folder, args.frames, args.look, args.standard)
     measure_crossing(args.folder, args.frames, args.look, args.standard)
     measure_crops(args.folder, args.frames * 4)
+    measure_reading(args.folder, args.frames, args.standard)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,6 @@ NEAR_CENTRE = (1.5, 0.2)  # a point learns boxes centred within so many strides,
 MASK_STRIDE = 4
 LEARNING_RATE = 3e-3
 REUSE = 3                 # drawing is slow: only one in so many steps has a fresh batch
-IGNORED = -2              # what a point learns where it is not known whether there is an object
 # Columns of the row of an object.
 CLASS, BOX, TURNED, TIPS = 0, slice(1, 5), slice(5, 10), slice(10, 10 + 3 * POINTS)
 
@@ -194,7 +193,6 @@ def box_losses(output, which, objects):
     wanted[positive, objects[:, CLASS].long()] = overlap.detach().clamp(0.05)
     scores = predicted[..., 4:].clamp(1e-6, 1 - 1e-6)
     weight = torch.where(wanted > 0, wanted, 0.75 * scores.detach() ** 2)
-    weight = weight.masked_fill((which == IGNORED)[..., None], 0)
     entropy = F.binary_cross_entropy(scores, wanted, reduction="none")
     right = scores[positive].argmax(1) == objects[:, CLASS]
     return (entropy * weight).sum() / count, box_loss, {"IoU": overlap.mean(),

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Checks the drawn world: it is the same for a seed, and its truth agrees with its pixels."""
+import ast
 import importlib.util
 import json
 import sys
@@ -170,6 +171,25 @@ def test_files_hold_the_truth(folder):
         assert line.split(',')[:6] == [str(v) for v in (1, truth.identity, x, y, wide, high)]
     writers.write_png(folder / 'a.png', frame.image)
     assert (folder / 'a.png').read_bytes()[:4] == b'\x89PNG'
+
+
+def test_models_of_crops_name_their_outputs(_folder):
+    if not importlib.util.find_spec('onnxruntime'):
+        raise Skip('no ONNX Runtime for Python')
+    import onnxruntime
+    plates, vehicles = (onnxruntime.InferenceSession(
+        SOURCE / f'pipelines/models/world-{name}.onnx', providers=['CPUExecutionProvider'])
+        for name in ('plates', 'vehicles'))
+    characters = plates.get_modelmeta().custom_metadata_map['character'].split('\n')
+    assert set(characters) == set(world('font').PLATE_LETTERS) | set('0123456789'), characters
+    text, = plates.run(None, {'images': np.zeros((3, 3, 32, 128), np.float32)})
+    assert text.shape == (3, 32, len(characters) + 1), text.shape
+    named = vehicles.get_modelmeta().custom_metadata_map
+    made = vehicles.run(None, {'images': np.zeros((2, 3, 64, 64), np.float32)})
+    for output, scores in zip(vehicles.get_outputs(), made, strict=True):
+        names = ast.literal_eval(named[f'names.{output.name}'])
+        assert list(names) == list(range(scores.shape[1])), output.name
+    assert tuple(ast.literal_eval(named['names.colour']).values()) == world('palette').COLOURS
 
 
 main(globals())

@@ -51,7 +51,7 @@ def placed(points, factor, offset):
 
 
 def placed_boxes(boxes, factor, offset):
-    """Return boxes x1, y1, x2, y2 at their new places, cut at the edges, and the part that is left."""
+    """Return boxes x1, y1, x2, y2 at their new places, cut at the edges, and the parts left."""
     ends = placed(boxes.unflatten(2, (2, 2)), factor, offset)
     low, high = torch.minimum(ends[:, :, 0], ends[:, :, 1]), torch.maximum(ends[:, :, 0],
                                                                            ends[:, :, 1])

@@ -10,8 +10,9 @@ from . import samples
 from .actors import LABEL
 from .crossing import Crossing
 from .look import draw_turned
-from .measured import (FRAMES_A_SCENE, HELD_OUT, LARGE, MATCH, OVERLAP, run, scenes, session,
-                       settings)
+from .measured import (FRAMES_A_SCENE, HELD_OUT, LARGE, MATCH, OVERLAP, ious, kept, run, scenes,
+                       session, settings)
+from .street import Street
 
 PLATES = ((9, 14), (14, 20), (20, 50))    # heights in pixels, in the table
 
@@ -91,6 +92,28 @@ def measure_crops(folder, count):
         if right:
             print(f"plates of {least} to {most} pixels read: {np.mean(right):.3f} of {len(right)}")
     print(f"colours {np.mean(colours):.3f}, types {np.mean(types):.3f} of {len(types)}")
+
+
+def measure_reading(folder, count, standard):
+    """Measure how many plates of the street are found by one model and read by another."""
+    finder, reader = (session(folder / f"world-{name}.onnx") for name in ("street", "plates"))
+    found, read, there = 0, 0, 0
+    for frame in scenes(Street, count, 500, standard):
+        image, scale = samples.fitted(frame.image)
+        boxes, labels, _, _ = kept(run(finder, [image])[0][0], len(samples.NAMES))
+        boxes = (boxes[labels == samples.PLATE] - (0, samples.BORDER) * 2) / scale
+        for truth in frame.objects:
+            if truth.plate is None or np.linalg.norm(truth.plate[3] - truth.plate[0]) < PLATES[0][0]:
+                continue
+            there += 1
+            overlap = ious(np.array((*truth.plate.min(0), *truth.plate.max(0))), boxes)
+            if not len(overlap) or overlap.max() < MATCH:
+                continue
+            found += 1
+            x1, y1, x2, y2 = np.clip(np.round(boxes[overlap.argmax()]), 0, None).astype(int)
+            crop = cv2.resize(frame.image[y1:y2, x1:x2], samples.PLATE_SIZE)
+            read += read_plate(run(reader, [crop])[0][0]) == truth.text
+    print(f"plates of the street from {PLATES[0][0]} pixels on: {there}, found {found}, read {read}")
 
 
 def read_plate(scores):

@@ -226,4 +226,3 @@ class Classifier(nn.Module):
         """Return scores of colours and of types, before the softmax."""
         made = self.body(image)
         return self.colour(made), self.kind(made)
-

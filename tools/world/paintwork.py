@@ -13,44 +13,13 @@ TINY = 26    # pixels of a vehicle's width below which its plate is left out
 def roles_of(paint, second, dusk):
     """Return colours by role for a body's paint and a second colour."""
     glass = mix(palette.GLASS, palette.rgb("f2c98a"), 0.25) if dusk else palette.GLASS
-    return {
-    "body": paint,
-    "roof": mix(
-        paint,
-        (1,
-        1,
-        1),
-        0.06),
-        "sheen": mix(
-            paint,
-            (1,
-            1,
-            1),
-            0.16),
-            "glass": glass,
-            "tyre": palette.TYRE,
-            "rim": palette.RIM,
-            "trim": palette.TRIM,
-            "shade": dim(
-                palette.TYRE,
-                0.7),
-                "crease": dim(
-                    paint,
-                    0.8),
-                    "stripe": second,
-                    "band": dim(
-                        palette.GLASS,
-                        0.75),
-                        "cargo": mix(
-                            second,
-                            (0.95,
-                            0.94,
-                            0.9),
-                            0.78),
-                            "plate": palette.rgb("fbf9ef"),
-                            "sign": palette.rgb("f5b73c"),
-                            "head": palette.rgb("f4f1e2"),
-                             "tail": palette.rgb("b8322f")}
+    return {"body": paint, "roof": mix(paint, (1, 1, 1), 0.06),
+            "sheen": mix(paint, (1, 1, 1), 0.16), "glass": glass, "tyre": palette.TYRE,
+            "rim": palette.RIM, "trim": palette.TRIM, "shade": dim(palette.TYRE, 0.7),
+            "crease": dim(paint, 0.8), "stripe": second, "band": dim(palette.GLASS, 0.75),
+            "cargo": mix(second, (0.95, 0.94, 0.9), 0.78), "plate": palette.rgb("fbf9ef"),
+            "sign": palette.rgb("f5b73c"), "head": palette.rgb("f4f1e2"),
+            "tail": palette.rgb("b8322f")}
 
 
 def draw_vehicle(vehicle, canvas, camera, mood):

@@ -119,7 +119,8 @@ def train_plates(stores, args, deadline):
     while time.monotonic() < deadline:
         if reader.steps % FILL == 0:
             data.fill()
-        drawn, batch = [plates.plates(bank, args.batch) for _ in range(DRAWN)], data.take(args.batch)
+        batch = data.take(args.batch)
+        drawn = [plates.plates(bank, args.batch) for _ in range(DRAWN)]
         parts = [part for part, _ in drawn] + [batch["image"].permute(0, 3, 1, 2).float() / 255]
         text = torch.cat([part for _, part in drawn] + [batch["text"].long()])
         reader.step({"image": augment.lit(augment.moved(torch.cat(parts), 0.05)), "text": text})

@@ -107,4 +107,3 @@ class Trainer:
     def result(self):
         """Return the mean net on the CPU."""
         return copy.deepcopy(self.mean).cpu().float().eval()
-
