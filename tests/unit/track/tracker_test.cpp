@@ -169,6 +169,13 @@ TEST_P(EachMethod, SkipsWhatIsNoBox) {
   EXPECT_EQ(tracker.size(), 0u);
 }
 
+TEST_P(EachMethod, FollowsBoxesOfLessThanAPixel) {
+  Own tracker(GetParam());
+  const std::vector<Sighting> small{{{10, 10, 10.5f, 10.75f}, 0.9f}};
+  for (int frame = 0; frame < 5; ++frame)
+    EXPECT_EQ(ids(tracker.update(small, frame * kStep)), (IdList{1}));
+}
+
 TEST_P(EachMethod, TakesScoresThatAreNoProbabilities) {
   for (const float score : {30.0f, 1e30f, std::numeric_limits<float>::infinity()}) {
     Own tracker(GetParam());
@@ -381,6 +388,19 @@ TEST(ByteTrack, EndsOneOfTwoTracksOfAnObject) {
   EXPECT_EQ(tracker.size(), 1u);
   next({one, same});
   EXPECT_EQ(next({one, same}), (IdList{1, 3}));
+}
+
+TEST(ByteTrack, EndsADuplicateNextToANewTrack) {
+  const Sighting one{{0, 0, 100, 100}, 0.9f, 0}, same{{4, 0, 104, 100}, 0.9f, 0};
+  const Sighting fresh{{500, 0, 600, 100}, 0.9f, 0};
+  Own tracker(TrackMethod::kByteTrack);
+  std::vector<std::vector<Sighting>> frames(4, {one, same});
+  frames.push_back({one, same, fresh});
+  follow(tracker, frames);
+  // The new track is confirmed on the frame on which the duplicate ends.
+  const std::vector<Sighting> left{one, fresh};
+  for (int64_t i = 5; i < 8; ++i) EXPECT_EQ(ids(tracker.update(left, i * kStep)), (IdList{1, 3}));
+  EXPECT_EQ(tracker.size(), 2u);
 }
 
 TEST(OcSort, FollowsAnObjectThatTurnsWhileHidden) {
