@@ -16,8 +16,7 @@ struct Allocation {
   Allocation& operator=(const Allocation&) = delete;
 
   GstAllocationParams params() const {
-    GstAllocationParams out;
-    gst_allocation_params_init(&out);
+    GstAllocationParams out{};
     if (gst_query_get_n_allocation_params(query) > 0)
       gst_query_parse_nth_allocation_param(query, 0, nullptr, &out);
     return out;

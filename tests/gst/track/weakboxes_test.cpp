@@ -61,6 +61,31 @@ TEST(WeakBoxes, HaveAnIdAndFloats) {
   EXPECT_EQ(found[0].box, (Box{100, 160, 300, 320}));
 }
 
+TEST(WeakBoxes, AppearNextToStrongOnes) {
+  Harness h(kDecoder + "! boxtrack", kWeakCaps);
+  h.run(frame(0, 0.9f, 0.8f));
+  const auto found = boxes(h.run(frame(1, 0.2f, 0.8f)));
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].box, (Box{400, 400, 500, 500}));
+  EXPECT_EQ(found[0].tracking_id, 2u);
+  EXPECT_EQ(found[1].box, (Box{100, 160, 300, 320}));
+  EXPECT_EQ(found[1].tracking_id, 1u);
+}
+
+TEST(WeakBoxes, AreCountedAsRecovered) {
+  Harness h("boxtrack", kWeakCaps);
+  for (guint i = 0; i < 3; ++i) {
+    Buffer in(gst_buffer_new_allocate(nullptr, 64, nullptr));
+    GST_BUFFER_PTS(in.get()) = i * GST_SECOND / 25;
+    FrameBox list[] = {test::plain_box({100, 160, 300, 320}, i == 0 ? 0.9f : 0.2f)};
+    attach_boxes(in.get(), i == 0 ? list : std::span<FrameBox>(), {});
+    if (i > 0) attach_weak_boxes(in.get(), list);
+    h.run(in.release());
+  }
+  EXPECT_EQ(test::counted(h.element(), "recovered-boxes"), 2u);
+  EXPECT_EQ(test::counted(h.element(), "tracked-boxes"), 3u);
+}
+
 TEST(WeakBoxes, FollowTheThresholdOfTheirClass) {
   const std::string strict = kDecoder + "class-thresholds=5:0.8 ";
   EXPECT_EQ(scores(strict, {0.9f, 0.7f}), (Scores{{0.9f}, {}}));

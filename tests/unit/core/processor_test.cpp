@@ -125,14 +125,18 @@ TEST(NotFinite, IsDroppedAndCounted) {
                                     {0, 0, 10, 10, 0.9f, 1e9f},
                                     {50, 50, 60, 60, 0.8f, 4}});
   const TensorView view = tensor.view();
-  auto processor = test::make_processor(greedy(), std::span(&view, 1));
-  ASSERT_TRUE(processor) << processor.error().message();
-  ASSERT_TRUE(processor->run(std::span(&view, 1)));
-  ASSERT_EQ(processor->detections().size(), 1u);
-  EXPECT_EQ(processor->detections()[0].class_id, 4u);
-  EXPECT_EQ(processor->funnel().anchors, 8u);
-  EXPECT_EQ(processor->funnel().above_threshold, 7u);  // a NaN score is not above the threshold
-  EXPECT_EQ(processor->funnel().not_finite, 6u);
+  for (const bool per_class : {false, true}) {
+    Settings settings = greedy();
+    if (per_class) settings.class_thresholds = {{3, 0.5f}};
+    auto processor = test::make_processor(settings, std::span(&view, 1));
+    ASSERT_TRUE(processor) << processor.error().message();
+    ASSERT_TRUE(processor->run(std::span(&view, 1)));
+    ASSERT_EQ(processor->detections().size(), 1u);
+    EXPECT_EQ(processor->detections()[0].class_id, 4u);
+    EXPECT_EQ(processor->funnel().anchors, 8u);
+    EXPECT_EQ(processor->funnel().above_threshold, 7u);  // a NaN score is not above the threshold
+    EXPECT_EQ(processor->funnel().not_finite, 6u);
+  }
 }
 
 TEST(Funnel, CountsEachStep) {

@@ -107,6 +107,15 @@ TEST(TileAreas, AreLimitedInNumber) {
   }
 }
 
+TEST(TileAreas, FollowAFrameThatIsScaledAndMoved) {
+  const Tile tile =
+      tile_of({80, 20, {100, 60}}, {180, 100}, {.frame = {100, 60}, .model = {100, 60}});
+  EXPECT_EQ(tile.area, (Box{80, 20, 180, 80}));
+  EXPECT_EQ(moved(tile, {400, 400}, 2, 3, 5, 7).area, (Box{165, 67, 365, 247}));
+  EXPECT_EQ(scaled_to(tile, {360, 50}).area, (Box{160, 10, 360, 40}));
+  EXPECT_EQ(scaled_to(tile, {180, 100}), tile);
+}
+
 /// Two tiles of 100 pixels that overlap by 20, in a frame of 180x100.
 Settings two_tiles() {
   Settings out = test::pixel_settings();

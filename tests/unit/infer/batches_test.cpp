@@ -9,6 +9,7 @@
 #include <random>
 #include <thread>
 
+#include "gst/infer/batch/member.h"
 #include "gst/infer/batch/sizes.h"
 #include "tests/unit/infer/fakeengine.h"
 
@@ -91,28 +92,53 @@ TEST_F(BatchesTest, WaitsForAFullBatchOnlyUntilTheTimeout) {
   EXPECT_LT(Batches::Clock::now() - again, 30ms) << "all members are in the batch";
 }
 
+TEST_F(BatchesTest, CountsElementsFromTheirStartToTheirEnd) {
+  engine_.end_all();
+  const auto patient =
+      std::make_shared<Batches>(Batches::Options{.capacity = 4, .timeout = 200ms}, engine_);
+  const auto time_of_a_frame = [](BatchMember& member) {
+    const auto begun = Batches::Clock::now();
+    auto frame = member.begin(0, [](auto, unsigned) { return picture(1); });
+    EXPECT_TRUE(frame && (*frame)->finish());
+    return Batches::Clock::now() - begun;
+  };
+  BatchMember one(patient, 1, 1, {});
+  {
+    BatchMember other(patient, 1, 1, {});
+    EXPECT_GE(time_of_a_frame(one), 200ms) << "the other's frame may come";
+  }
+  EXPECT_LT(time_of_a_frame(one), 200ms);
+}
+
 TEST_F(BatchesTest, TheEarliestGoesFirstWhenABatchIsFull) {
   Batches::Member members[8];
   for (int i = 0; i < 8; ++i) batches_.join(1);
   EXPECT_EQ(run(members[0], 1), 1u);
   wait_until([&] { return engine_.waiting == 1; });
+  std::vector<Batches::Place> full;
+  for (uint64_t i = 1; i < 5; ++i) {
+    full.push_back(*batches_.take(members[i], i));
+    batches_.put(full.back(), picture(i));
+  }
   std::vector<std::jthread> threads;
   std::array<std::atomic<unsigned>, 8> places;  // in the batch, by member
   for (auto& each : places) each = 99;
-  for (uint64_t i = 1; i < 5; ++i) threads.emplace_back([&, i] { run(members[i], i); });
-  std::this_thread::sleep_for(20ms);
+  std::atomic<int> begun = 0;
   for (uint64_t i = 5; i < 8; ++i)
     threads.emplace_back([&, i] {
+      ++begun;
       const auto place = batches_.take(members[i], 100 - i);
       places[i] = place->index;
       batches_.put(*place, picture(i));
       (void)batches_.result(members[i], *place);
     });
-  std::this_thread::sleep_for(20ms);
+  wait_until([&] { return begun == 3; });
+  std::this_thread::sleep_for(50ms);
   engine_.end_run();  // the full batch is launched, and the next one is open while it runs
   wait_until([&] { return places[5] != 99 && places[6] != 99; });
   engine_.end_all();
   threads.clear();
+  for (size_t i = 0; i < full.size(); ++i) EXPECT_TRUE(batches_.result(members[i + 1], full[i]));
   EXPECT_EQ(places[7], 0u) << "its frame is due first";
   EXPECT_EQ(places[6], 1u);
   EXPECT_EQ(places[5], 2u);

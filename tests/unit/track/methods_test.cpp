@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Tracking methods: ByteTrack against a plain one, SORT and OC-SORT.
+#include "core/track/tracker.h"
+
+#include <gtest/gtest.h>
+
+#include "core/track/direction.h"
+#include "tests/unit/track/own.h"
+#include "tests/unit/track/second.h"
+
+namespace keepbox {
+namespace {
+
+using test::follow;
+using test::IdList;
+using test::ids;
+using test::kStep;
+using test::Own;
+using test::settings_of;
+using test::sightings;
+
+TEST(ByteTrack, IsThePlainOne) {
+  size_t tracked = 0;
+  for (uint32_t seed = 0; seed < 60; ++seed) {
+    test::Crowd crowd(3 + static_cast<int>(seed % 9), seed, 500);
+    Own tracker(TrackMethod::kByteTrack);
+    test::PlainByteTrack plain;
+    for (int frame = 0; frame < 120; ++frame) {
+      const auto boxes = crowd.next(0.3f, 0.6f);
+      std::vector<test::Scored> expected;
+      for (const test::CrowdBox& box : boxes) expected.push_back({box.box, box.score});
+      plain.update(expected);
+      const auto found = tracker.update(sightings(boxes), frame * kStep);
+      for (size_t i = 0; i < boxes.size(); ++i) {
+        ASSERT_EQ(found[i].id, expected[i].id) << "seed " << seed << ", frame " << frame;
+        tracked += found[i].id != 0;
+      }
+    }
+  }
+  EXPECT_GT(tracked, 20'000u);
+}
+
+TEST(ByteTrack, KeepsAnObjectOfLowScore) {
+  std::vector<std::vector<Sighting>> frames(10, {{{0, 0, 50, 50}, 0.9f, 0}});
+  for (int i = 3; i < 8; ++i) frames[i][0].score = 0.2f;
+  Own tracker(TrackMethod::kByteTrack);
+  EXPECT_EQ(follow(tracker, frames), IdList(10, 1));
+  Own sort(TrackMethod::kOcSort);
+  EXPECT_EQ(follow(sort, frames)[4], 0u);
+}
+
+TEST(ByteTrack, RecoversALostObjectOfLowScoreIfAsked) {
+  std::vector<std::vector<Sighting>> frames(10, {{{0, 0, 50, 50}, 0.9f, 0}});
+  frames[4] = {};
+  frames[5][0].score = 0.2f;
+  for (const bool asked : {false, true}) {
+    TrackIds given;
+    TrackSettings settings = settings_of(TrackMethod::kByteTrack);
+    settings.params.recover_lost = asked;
+    Tracker tracker(settings, given);
+    EXPECT_EQ(follow(tracker, frames)[5], asked ? 1u : 0u);
+  }
+}
+
+TEST(ByteTrack, NeverStartsATrackOfALowScore) {
+  Own tracker(TrackMethod::kByteTrack);
+  EXPECT_EQ(follow(tracker, std::vector(5, std::vector<Sighting>{{{0, 0, 50, 50}, 0.65f, 0}})),
+            IdList(5, 0));
+}
+
+TEST(ByteTrack, ConfirmsOnTheSecondFrame) {
+  std::vector<std::vector<Sighting>> frames(5, {{{0, 0, 50, 50}, 0.9f, 0}});
+  Own tracker(TrackMethod::kByteTrack);
+  EXPECT_EQ(follow(tracker, frames), IdList(5, 1));  // the first frame of a stream is an exception
+  frames.insert(frames.begin(), {Sighting{{900, 0, 950, 50}, 0.9f, 0}});
+  Own later(TrackMethod::kByteTrack);
+  EXPECT_EQ(follow(later, frames), (IdList{1, 0, 2, 2, 2, 2}));
+}
+
+TEST(Sort, ConfirmsAfterThreeMatches) {
+  std::vector<std::vector<Sighting>> frames(12, {{{0, 0, 50, 50}, 0.9f, 0}});
+  for (int i = 0; i < 5; ++i) frames[i] = {};
+  frames[10] = {};
+  Own tracker(TrackMethod::kSort);
+  // The first frames of a stream are an exception; a miss hides a track until it has three matches
+  // in a row again.
+  EXPECT_EQ(follow(tracker, frames), (IdList{0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0}));
+  EXPECT_EQ(follow(tracker, std::vector(4, frames[9]), 12 * kStep), (IdList{0, 1, 1, 1}));
+}
+
+TEST(Sort, ConfirmsAtOnceAtTheStart) {
+  Own tracker(TrackMethod::kSort);
+  EXPECT_EQ(follow(tracker, std::vector(6, std::vector<Sighting>{{{0, 0, 50, 50}, 0.9f, 0}})),
+            IdList(6, 1));
+}
+
+TEST(Sort, EndsATrackWithItsSecondMiss) {
+  const std::vector<Sighting> box{{{0, 0, 50, 50}, 0.9f, 0}};
+  for (const int misses : {1, 2}) {
+    Own tracker(TrackMethod::kSort);
+    std::vector<std::vector<Sighting>> frames(5, box);
+    for (int i = 0; i < misses; ++i) frames.push_back({});
+    frames.insert(frames.end(), 6, box);
+    EXPECT_EQ(follow(tracker, frames).back(), static_cast<uint64_t>(misses)) << misses;
+  }
+}
+
+TEST(Sort, CountsAMissAtAnyRate) {
+  const std::vector<Sighting> box{{{0, 0, 50, 50}, 0.9f, 0}};
+  for (const int64_t interval : {kStep / 2, kStep, 6 * kStep}) {
+    TrackIds ids;
+    TrackSettings settings = settings_of(TrackMethod::kSort);
+    settings.interval = interval;
+    Tracker tracker(settings, ids);
+    uint64_t last = 0;
+    for (int frame = 0; frame < 16; ++frame) {
+      const bool miss = frame == 5 || frame == 10 || frame == 11;
+      const auto found = tracker.update(miss ? std::vector<Sighting>() : box, frame * interval);
+      if (frame == 9) {
+        EXPECT_EQ(found[0].id, 1u) << interval;
+      }
+      last = found.empty() ? 0 : found[0].id;
+    }
+    EXPECT_EQ(last, 2u) << interval;
+  }
+}
+
+TEST(ByteTrack, EndsOneOfTwoTracksOfAnObject) {
+  const Sighting one{{0, 0, 100, 100}, 0.9f, 0}, same{{4, 0, 104, 100}, 0.9f, 0};
+  Own tracker(TrackMethod::kByteTrack);
+  int frame = 0;
+  const auto next = [&](std::vector<Sighting> boxes) {
+    return ids(tracker.update(boxes, frame++ * kStep));
+  };
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(next({one, same}), (IdList{1, 2}));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(next({one}), (IdList{1}));
+  EXPECT_EQ(tracker.size(), 1u);
+  next({one, same});
+  EXPECT_EQ(next({one, same}), (IdList{1, 3}));
+}
+
+TEST(ByteTrack, EndsADuplicateNextToANewTrack) {
+  const Sighting one{{0, 0, 100, 100}, 0.9f, 0}, same{{4, 0, 104, 100}, 0.9f, 0};
+  const Sighting fresh{{500, 0, 600, 100}, 0.9f, 0};
+  Own tracker(TrackMethod::kByteTrack);
+  std::vector<std::vector<Sighting>> frames(4, {one, same});
+  frames.push_back({one, same, fresh});
+  follow(tracker, frames);
+  // The new track is confirmed on the frame on which the duplicate ends.
+  const std::vector<Sighting> left{one, fresh};
+  for (int64_t i = 5; i < 8; ++i) EXPECT_EQ(ids(tracker.update(left, i * kStep)), (IdList{1, 3}));
+  EXPECT_EQ(tracker.size(), 2u);
+}
+
+TEST(OcSort, FollowsAnObjectThatTurnsWhileHidden) {
+  // Hidden for 12 frames, in which it stops: the filter goes on, the last seen box does not.
+  std::vector<std::vector<Sighting>> frames;
+  for (int i = 0; i < 20; ++i) {
+    const auto x = static_cast<float>(i) * 10;
+    frames.push_back({{{x, 0, x + 40, 80}, 0.9f, 0}});
+  }
+  for (int i = 0; i < 12; ++i) frames.push_back({});
+  frames.insert(frames.end(), 6, {{{200, 0, 240, 80}, 0.9f, 0}});
+  Own oc(TrackMethod::kOcSort), byte(TrackMethod::kByteTrack);
+  EXPECT_EQ(follow(oc, frames).back(), 1u);
+  EXPECT_EQ(follow(byte, frames).back(), 2u);
+}
+
+TEST(OcSort, ForgetsTheSpeedFromBeforeAnOcclusion) {
+  std::vector<std::vector<Sighting>> frames;
+  for (int i = 0; i < 20; ++i) {
+    const auto x = static_cast<float>(i) * 10;
+    frames.push_back({{{x, 0, x + 40, 80}, 0.9f, 0}});
+  }
+  for (int i = 0; i < 12; ++i) frames.push_back({});
+  frames.push_back({{{200, 0, 240, 80}, 0.9f, 0}});
+  Own tracker(TrackMethod::kOcSort);
+  follow(tracker, frames);
+  ASSERT_EQ(tracker.size(), 1u);
+  // 10 pixels in 13 frames, not 10 pixels in each: the filter alone predicts 210.
+  const Box next = tracker.moved(0, 33 * kStep);
+  EXPECT_NEAR(next.x1, 201, 5);
+}
+
+TEST(OcSort, PrefersTheDirectionOfMovement) {
+  // Two boxes overlap with the prediction by the same amount; one is behind, one ahead.
+  std::vector<std::vector<Sighting>> frames;
+  for (int i = 0; i < 10; ++i) {
+    const auto x = static_cast<float>(i) * 2;
+    frames.push_back({{{x, 0, x + 40, 80}, 0.9f, 0}});
+  }
+  Own tracker(TrackMethod::kOcSort);
+  follow(tracker, frames);
+  const Box at = tracker.moved(0, 10 * kStep);
+  const auto shifted = [&](float by) {
+    return Sighting{{at.x1 + by, at.y1, at.x2 + by, at.y2}, 0.9f, 0};
+  };
+  const std::vector<Sighting> both{shifted(-12), shifted(12)};
+  const auto tracks = tracker.update(both, 10 * kStep);
+  EXPECT_EQ(tracks[0].id, 0u);
+  EXPECT_EQ(tracks[1].id, 1u);
+}
+
+TEST(Directions, AgreeByTheirAngle) {
+  const auto to = [](float x, float y) { return direction_of({0, 0, 2, 2}, {x, y, x + 2, y + 2}); };
+  EXPECT_FLOAT_EQ(agreement(to(3, 0), to(5, 0)), 0.5f);
+  EXPECT_FLOAT_EQ(agreement(to(3, 0), to(-5, 0)), -0.5f);
+  EXPECT_NEAR(agreement(to(3, 0), to(0, 4)), 0, 1e-6);
+  EXPECT_NEAR(agreement(to(3, 0), to(4, 4)), 0.25f, 1e-6);
+  EXPECT_NEAR(agreement(to(3, 0), to(4, -4)), 0.25f, 1e-6);
+  EXPECT_NEAR(agreement(to(3, 4), to(4, 3)), 0.40967f, 1e-5);
+  EXPECT_EQ(agreement(to(0, 0), to(4, 4)), 0);
+}
+
+}  // namespace
+}  // namespace keepbox
