@@ -14,9 +14,9 @@ TEST(Properties, HaveWordsAsNicks) {
   EXPECT_STREQ(nick_of("max-size-bytes"), "Max size bytes");
   EXPECT_STREQ(nick_of("loop"), "Loop");
   for (const char* name : {"boxdecode", "boxsink", "framerestore", "framesave", "tensorinfer",
-                           "tensorrecord", "tensorreplay", "boxoverlay"}) {
+                           "tensorrecord", "tensorreplay", "boxoverlay", "boxpublish"}) {
     g_autoptr(GstElementFactory) factory = gst_element_factory_find(name);
-    if (factory == nullptr) continue;  // built without OpenCV
+    if (factory == nullptr) continue;  // built without OpenCV or libmosquitto
     GstElement* element = gst_element_factory_create(factory, nullptr);
     guint count = 0;
     g_autofree GParamSpec** specs =
