@@ -272,6 +272,24 @@ TEST_F(BoxPublish, WarnsOfMessagesThatAreLostAtTheStop) {
       << all;
 }
 
+TEST_F(BoxPublish, StopsNextToABrokerThatHangs) {
+  for (const char* qos : {"0", "1"}) {
+    Mosquitto broker;
+    Publisher publisher(broker.address());
+    publisher.set("qos", qos);
+    publisher.set("stop-timeout", "0.1");
+    publisher.set("tags", R"({"filler":")" + std::string(100'000, 'x') + R"("})");
+    publisher.start();
+    ASSERT_TRUE(eventually([&] { return publisher.connected(); }));
+    broker.freeze();
+    publisher.push(0, 150);
+    const auto started = std::chrono::steady_clock::now();
+    publisher.stop();
+    EXPECT_LT(std::chrono::steady_clock::now() - started, 4s);
+    EXPECT_GT(publisher.stat("queued"), 20u);
+  }
+}
+
 TEST_F(BoxPublish, KeepsNumbersForLaterSubscribers) {
   Mosquitto broker;
   {
