@@ -19,7 +19,7 @@ UNIT, FORMULAS = 'tests/unit/unit-test', 'tests/unit/formula-test'
 PARITY = 'tests/parity/parity-test'
 ELEMENTS, API, TOOL = 'tests/gst/element-test', 'tests/gst/api-test', 'gst/tool/keepbox'
 FAULTS = 'tests/faults/faults-test'
-PLUGINS = ['gst/libgstkeepbox.so', 'gst/libgstkeepboxoverlay.so']
+PLUGINS = ['gst/libgstkeepbox.so', 'gst/libgstkeepboxoverlay.so', 'gst/libgstkeepboxpublish.so']
 FEW = '--gtest_filter=-*Planted*'  # with few seeds some families do not detect their bug
 MEMORY = 8 << 30
 ONE_TARGET = "'-DHWY_DISABLED_TARGETS=(~(HWY_AVX2|HWY_SSE2))'"

@@ -36,8 +36,8 @@
 #include "gst/base/elements.h"
 #include "gst/base/error.h"
 #include "gst/base/picture.h"
-#include "gst/metas/readboxes.h"
-#include "gst/sink/frametime.h"
+#include "gst/sink/boxreader.h"
+#include "gst/sink/jsonprops.h"
 #include "gst/sink/session.h"
 #include "gst/sink/text.h"
 
@@ -52,8 +52,7 @@ struct State : TableProps<SinkProps, sink_properties> {
   // The streaming thread's own:
   Size frame;
   std::optional<Session> session;
-  std::vector<FrameBox> boxes;
-  PointStore points;
+  BoxReader reader;
   std::string text;
 };
 
@@ -93,30 +92,15 @@ void report_news(KeepboxBoxSink* self, Session& session) {
   for (const Error& error : news.wrong) post_warning(GST_ELEMENT(self), error);
 }
 
-FrameInfo info_of(KeepboxBoxSink* self, const Session& session, GstBuffer* buffer) {
-  const SinkProps& props = session.props;
-  FrameInfo info{.number = session.number,
-                 .timestamp = stream_time(GST_BASE_SINK(self)->segment, buffer),
-                 .size = self->state->frame,
-                 .running_time = running_time(GST_BASE_SINK(self)->segment, buffer)};
-  GDateTime* time = time_of_day(buffer);
-  if (time == nullptr && props.add_system_timestamp) time = g_date_time_new_now_utc();
-  if (time != nullptr)
-    info.wall_time = iso_time(time, {props.timestamp_utc, props.timestamp_microseconds});
-  if (props.add_rtp_timestamp) info.sender_time = sender_time(buffer);
-  return info;
-}
-
 Status write_frame(KeepboxBoxSink* self, Session& session, GstBuffer* buffer) {
   State& s = *self->state;
   if (session.ended) KB_TRY(session.resume());
   session.ended = false;
-  session.analysed |= read_boxes(buffer, s.boxes, &s.points, s.frame);
-  session.tell_models_apart(s.boxes);
-  KB_TRY(session.write(info_of(self, session, buffer), s.boxes, s.text));
+  const FrameInfo info =
+      frame_info(buffer, GST_BASE_SINK(self)->segment, session.props, s.frame, session.number);
+  KB_TRY(session.write(info, s.reader.read(buffer, s.frame), s.text));
   report_news(self, session);
   ++session.number;
-  ++session.frames;
   return {};
 }
 
@@ -133,12 +117,8 @@ bool finish(KeepboxBoxSink* self) {
   Session& session = *self->state->session;
   if (session.ended || session.failed) return !session.failed;
   session.ended = true;
-  if (session.frames != 0 && !session.analysed)
-    post_warning(GST_ELEMENT(self),
-                 {.kind = ErrorKind::kMismatch,
-                  .expected = "frames with GstAnalyticsRelationMeta",
-                  .found = "none on " + std::to_string(session.frames) + " frames",
-                  .hint = "put a decoder such as boxdecode before boxsink"});
+  if (const auto complaint = self->state->reader.complaint("boxsink"))
+    post_warning(GST_ELEMENT(self), *complaint);
   const bool done = check(self, session.finish());
   report_files(self, session);
   return done;
@@ -188,9 +168,10 @@ gboolean stop(GstBaseSink* base) {
       !session.ended && !session.failed && !part.empty())
     GST_WARNING_OBJECT(self, "stopped before EOS: the boxes so far are in %s", part.c_str());
   else done = finish(self);
-  GST_INFO_OBJECT(self, "%" G_GUINT64_FORMAT " frames written%s", session.frames,
+  GST_INFO_OBJECT(self, "%" G_GUINT64_FORMAT " frames written%s", self->state->reader.frames(),
                   done ? "" : ", incomplete");
   self->state->session.reset();
+  self->state->reader = {};
   self->state->interrupt.set(false);
   return done;
 }

@@ -13,6 +13,9 @@ namespace keepbox {
 void write_jsonl(const FrameInfo& frame, std::span<const FrameBox> boxes,
                  const WriterOptions& options, std::string& out);
 
+/// Appends a box as an element of `objects` in JSON Lines.
+void write_object(const FrameBox& box, Size frame, std::string& out);
+
 /// The image and category that a COCO result refers to.
 struct CocoSubject {
   int64_t image = 0, category = 0;

@@ -125,6 +125,10 @@ void write_jsonl(const FrameInfo& frame, std::span<const FrameBox> boxes,
   out += text + '\n';
 }
 
+void write_object(const FrameBox& box, Size frame, std::string& out) {
+  out += dump(object_of(box, frame));
+}
+
 void write_coco_result(const CocoSubject& of, const FrameBox& box, std::string& out) {
   const Box around = enclosing(box);
   BoxJson result = {{"image_id", of.image},

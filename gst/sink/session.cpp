@@ -129,10 +129,4 @@ void Session::note_older(const OutFile& opened) {
   if (older && !std::exchange(noted_older, true)) warnings.push_back(*older);
 }
 
-void Session::tell_models_apart(std::span<FrameBox> boxes) {
-  for (const FrameBox& box : boxes) models.insert(box.model);
-  if (models.size() > 1)
-    for (FrameBox& box : boxes) box.unnamed = false;
-}
-
 }  // namespace keepbox

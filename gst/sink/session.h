@@ -5,7 +5,6 @@
 #include <gst/gst.h>
 
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,10 +30,7 @@ struct Session {
   std::optional<NumberedName> names;  // for kKitti
   std::optional<ClassFiles> classes;  // for kDota
   gint64 number = 0;                  // of the next frame
-  guint64 frames = 0;
-  std::set<GQuark> models;  // models of the boxes so far
-  bool analysed = false;    // a frame had analytics, even if without boxes
-  bool ended = false;       // by EOS, after which a seek may bring more frames
+  bool ended = false;                 // by EOS, after which a seek may bring more frames
   bool failed = false;
   std::vector<Error> warnings;        // returned by take_warnings()
   std::vector<std::string> finished;  // paths that have their final names, not reported yet
@@ -56,9 +52,6 @@ struct Session {
 
   /// Returns messages about the files, each once.
   std::vector<Error> take_warnings() { return std::exchange(warnings, {}); }
-
-  /// Gives each box the model name of its decoder, from the first frame with a second model on.
-  void tell_models_apart(std::span<FrameBox> boxes);
 
  private:
   Status open_next();

@@ -2,8 +2,6 @@
 // The table of boxsink's properties: name, blurb and where the value is kept.
 #include "gst/sink/sinkprops.h"
 
-#include <nlohmann/json.hpp>
-
 #include "gst/base/enums.h"
 #include "gst/base/error.h"
 
@@ -69,49 +67,18 @@ const Property<SinkProps> kSinkProperties[] = {
      "their class numbers from 0, or 1, 2 ... for labels in order of appearance. "
      "GST_DEBUG=boxsink:4 logs the choice.",
      &SinkProps::category_ids},
-    {"source", "Name of the stream in each jsonl line; empty omits the field.", &SinkProps::source},
-    {"tags",
-     "JSON object with user-defined values, such as {\"camera\":3}, written as tags in each jsonl "
-     "line; empty omits the field.",
-     &SinkProps::tags},
-    {"write-empty", "Write a jsonl line or a kitti file for frames without boxes, too.",
-     &SinkProps::write_empty},
-    {"add-system-timestamp",
-     "Write the time of day as system_timestamp in each jsonl line: the system time at which the "
-     "frame arrives here. A frame's own time code (GstVideoTimeCodeMeta, as set by "
-     "timecodestamper) is always written, and replaces the system time if it has a date.",
-     &SinkProps::add_system_timestamp},
-    {"timestamp-utc",
-     "Write system_timestamp, and the time in location, in UTC instead of local time.",
-     &SinkProps::timestamp_utc},
-    {"timestamp-microseconds", "Write system_timestamp with microseconds instead of milliseconds.",
-     &SinkProps::timestamp_microseconds},
-    {"add-rtp-timestamp",
-     "Write the sender's clock as rtp.sender_ntp_unix_timestamp_ns in jsonl lines, if the frame "
-     "has it (rtspsrc add-reference-timestamp-meta=true).",
-     &SinkProps::add_rtp_timestamp},
 };
-
-/// Returns the user's JSON object on one line.
-Result<std::string> parse_tags(const std::string& text) {
-  if (text.empty()) return text;
-  const auto tags = nlohmann::ordered_json::parse(text, nullptr, false);
-  if (tags.is_object()) return tags.dump();
-  return fail(ErrorKind::kInvalid, "a JSON object in tags=", '"' + text + '"',
-              R"(use tags='{"camera":3}', with quotes for the shell)");
-}
 
 }  // namespace
 
 const PropertyTable<SinkProps>& sink_properties() {
-  static constexpr PropertyTable<SinkProps> table(kSinkProperties, kChangeWhenReady);
+  static const auto rows = with_json_rows<SinkProps>(kSinkProperties);
+  static const PropertyTable<SinkProps> table(rows, kChangeWhenReady);
   return table;
 }
 
 Result<BoxWriter> make_writer(const SinkProps& props) {
-  KB_ASSIGN(auto tags, parse_tags(props.tags));
-  WriterOptions options{
-      .source = props.source, .tags = std::move(tags), .write_empty = props.write_empty};
+  KB_ASSIGN(auto options, json_options(props));
   const bool coco = props.is(BoxFormat::kCoco);
   if (props.is(BoxFormat::kDota) && !props.image_ids.empty()) {
     KB_ASSIGN(options.names, load_names(props.image_ids.c_str(), "image-ids"));

@@ -8,23 +8,18 @@
 
 #include "gst/base/props.h"
 #include "gst/sink/boxwriter.h"
+#include "gst/sink/jsonprops.h"
 
 namespace keepbox {
 
 /// Property values as set. Plain data: copied under the object lock.
-struct SinkProps {
+struct SinkProps : JsonProps {
   int format = static_cast<int>(BoxFormat::kJsonl);
   std::string location = "-";
   gint64 max_file_time = 0;  // ns; 0: no limit
   gint64 max_file_size = 0;  // bytes; 0: no limit
   int first_frame = -1;
   std::string image_ids, category_ids;
-  std::string source, tags;
-  bool write_empty = true;
-  bool add_system_timestamp = false;
-  bool timestamp_utc = false;
-  bool timestamp_microseconds = false;
-  bool add_rtp_timestamp = false;
 
   bool is(BoxFormat wanted) const { return static_cast<BoxFormat>(format) == wanted; }
 };

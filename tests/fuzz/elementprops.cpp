@@ -9,9 +9,9 @@
 namespace keepbox::fuzz {
 namespace {
 
-constexpr std::string_view kKept[]{"location",       "backend",    "memory",
-                                   "cuda-device-id", "image-ids",  "category-ids",
-                                   "priors-file",    "label-file", "format"};
+constexpr std::string_view kKept[]{"location",  "backend",       "memory",        "cuda-device-id",
+                                   "image-ids", "category-ids",  "priors-file",   "label-file",
+                                   "format",    "max-file-time", "max-file-size", "stop-timeout"};
 
 /// True if the property is ours. Those of GStreamer's classes could make a sink wait for a clock.
 bool is_own(const GParamSpec* spec) {
@@ -34,6 +34,8 @@ constexpr Texts kTexts[]{
     {"max-size", {nullptr, "20", "20x30", "0:4", "0", "x"}},
     {"regions", {nullptr, "0,0,1,1", "0,0,10,10;5,5,9,9", "0.1,0.1,0.5,0.5", "nan,0,1,1", ";"}},
     {"exclude-regions", {nullptr, "0,0,0.2,0.2", "4,4,4,4", "", "1", "-1,-1,3,3"}},
+    {"blur", {nullptr, "*", "class-0,1", "m/*", ",", "class-1"}},
+    {"pixelate", {nullptr, "*", "0", "", "m/class-0", "x"}},
     {"model-name", {nullptr, "m", "n", "", "\xc3\xa9", "a b"}},
     {"tensor-id", {nullptr, "yolo-26-end2end-out", "x", "", "a", "b"}},
 };

@@ -39,6 +39,7 @@ constexpr Line kLines[]{
     {"framesave ! framesave ! boxdecode ! framerestore ! framerestore ! boxoverlay", true},
     {"boxdecode ! tensorrecord location=LOCATION", true},
     {"identity ! tensorreplay location=REPLAYED ! boxdecode ! boxoverlay", true},
+    {"boxdecode ! boxpublish address=127.0.0.1:1 what=boxes,counts,tracks stop-timeout=0", true},
     {"boxdecode ! boxsink location=LOCATION", false},
     {"boxdecode ! boxsink location=LOCATION format=coco", false},
     {"framesave ! boxdecode ! boxdecode ! framerestore ! boxsink location=LOCATION%d format=kitti",
@@ -234,6 +235,7 @@ void set_up() {
   g_log_set_always_fatal(static_cast<GLogLevelFlags>(G_LOG_FATAL_MASK | G_LOG_LEVEL_CRITICAL));
   GST_ELEMENT_REGISTER(boxdecode, nullptr);
   GST_ELEMENT_REGISTER(boxoverlay, nullptr);
+  GST_ELEMENT_REGISTER(boxpublish, nullptr);
   GST_ELEMENT_REGISTER(boxsink, nullptr);
   GST_ELEMENT_REGISTER(framesave, nullptr);
   GST_ELEMENT_REGISTER(framerestore, nullptr);

@@ -170,7 +170,8 @@ def test_python_finds_what_is_installed(folder):
 
 def test_installed_plugins_are_found(folder):
     plugins = {path.name for path in install(folder).glob('**/libgst*.so')}
-    names = {'libgstkeepbox.so': 'boxdecode', 'libgstkeepboxoverlay.so': 'boxoverlay'}
+    names = {'libgstkeepbox.so': 'boxdecode', 'libgstkeepboxoverlay.so': 'boxoverlay',
+             'libgstkeepboxpublish.so': 'boxpublish'}
     assert 'libgstkeepbox.so' in plugins <= set(names), plugins
     for plugin in plugins:
         out, _ = run_installed(folder, f'gst-inspect-1.0 {names[plugin]}')

@@ -19,7 +19,7 @@ def installed(folder, *command):
 def test_every_element_is_found(folder):
     elements = {name for path in (SOURCE / 'gst').glob('**/*.cpp')
                 for name in REGISTER.findall(path.read_text())}
-    assert {'boxdecode', 'boxoverlay'} < elements, elements
+    assert {'boxdecode', 'boxoverlay', 'boxpublish'} < elements, elements
     for element in elements:
         out = installed(folder, 'gst-inspect-1.0', element)
         file, = re.findall(r'Filename +(\S+)', out)
@@ -27,10 +27,11 @@ def test_every_element_is_found(folder):
         assert re.search(rf'Version +{VERSION}\n', out), out
 
 
-def test_only_the_overlay_needs_opencv(folder):
-    for package, opencv in ('gstreamer1.0-keepbox', False), ('gstreamer1.0-keepbox-overlay', True):
-        needs = installed(folder, 'dpkg-query', '-W', '-f=${Depends}', package)
-        assert ('libopencv' in needs) == opencv, needs
+def test_only_their_plugins_need_opencv_and_libmosquitto(folder):
+    for package in '', '-overlay', '-publish':
+        needs = installed(folder, 'dpkg-query', '-W', '-f=${Depends}', f'gstreamer1.0-keepbox{package}')
+        assert ('libopencv' in needs) == (package == '-overlay'), needs
+        assert ('libmosquitto' in needs) == (package == '-publish'), needs
 
 
 def test_nothing_needs_a_driver(folder):

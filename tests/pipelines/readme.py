@@ -288,9 +288,10 @@ def test_lines_of_switching(folder):
 def test_switching_names_what_there_is(folder):
     del folder
     names = set()
-    for element in 'boxdecode', 'tensorinfer', 'boxoverlay', 'boxsink', 'boxtrack', 'queue':
+    for element in ('boxdecode', 'tensorinfer', 'boxoverlay', 'boxpublish', 'boxsink', 'boxtrack',
+                    'queue'):
         need(element)
-        names.update(re.findall(r'^  ([a-z][a-z-]+) +:', run('gst-inspect-1.0', element)[0], re.M))
+        names.update(re.findall(r'^  ([a-z][a-z-]+) *:', run('gst-inspect-1.0', element)[0], re.M))
     ours = re.findall(r'^\|.*\| (.*) \|$', SWITCHING.read_text(), re.M)
     named = re.findall(r'([a-z-]+)=', ' '.join(sum((re.findall('`([^`]*)`', row) for row in ours), [])))
     assert named and names.issuperset(named), set(named) - names

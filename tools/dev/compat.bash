@@ -29,7 +29,7 @@ provide_old_libraries() { # FOLDER FILES...
 
 prepare_compat_roots() {
   [[ -z ${KEEPBOX_INSIDE:-} ]] || die "./dev compat must be called outside the build environment, found it called inside; leave ./dev shell first"
-  prepare_root trixie "${packages[@]}"
+  prepare_root trixie "${packages[@]}" "${root_packages[@]}"
   prepare_root forky "${compat_packages[@]}"
 }
 

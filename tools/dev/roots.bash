@@ -92,6 +92,11 @@ make_root() { # SUITE MIRROR PACKAGES...   an empty MIRROR is mmdebstrap's own
   as_root mv -T "$cache/$suite.new" "$cache/$suite"
 }
 
+# Keeps packages from starting their services while a root is updated.
+# shellcheck disable=SC2016 # run in the root
+no_services='set -e; policy=/usr/sbin/policy-rc.d; trap "rm -f $policy" EXIT
+printf "#!/bin/sh\nexit 101\n" >$policy; chmod +x $policy; '
+
 update_root() { # SUITE PACKAGES...
   local suite=$1
   shift
@@ -99,7 +104,7 @@ update_root() { # SUITE PACKAGES...
   step "$suite" "Adding packages to the Debian $suite root (up to 2 minutes)" \
     as_root unshare -m bash "$top/dev" _enter "$cache" "$suite" - \
     env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive APT_CONFIG="$cache/home/apt.conf" \
-    sh -c 'dpkg --configure -a && apt-get update && apt-get install -y "$@"' sh "$@"
+    sh -c "$no_services"'dpkg --configure -a && apt-get update && apt-get install -y "$@"' sh "$@"
 }
 
 prepare_root() { # SUITE PACKAGES...
@@ -130,7 +135,7 @@ choose_environment() {
   # ./dev called in the environment itself, from ./dev shell for one
   environment=${KEEPBOX_INSIDE:-native}
   if [[ -n ${KEEPBOX_INSIDE:-} ]] || native_ready; then return; fi
-  if ! root_ready trixie "${packages[@]}"; then
+  if ! root_ready trixie "${packages[@]}" "${root_packages[@]}"; then
     if command -v apt-get >/dev/null && host_offers_gstreamer; then
       install_on_host "that keepbox needs" "${packages[@]}"
       local missing
@@ -138,7 +143,7 @@ choose_environment() {
       [[ -z $missing ]] || die "the host's packages are installed, but these are still missing: ${missing//$'\n'/ }; report this with your distribution's name"
       return
     fi
-    prepare_root trixie "${packages[@]}"
+    prepare_root trixie "${packages[@]}" "${root_packages[@]}"
   fi
   environment=trixie
 }

@@ -10,8 +10,8 @@
 namespace keepbox {
 namespace {
 
-constexpr const char* kElements[] = {"boxdecode",   "boxoverlay",   "boxsink",
-                                     "boxtrack",    "framerestore", "framesave",
+constexpr const char* kElements[] = {"boxdecode",   "boxoverlay",   "boxpublish",   "boxsink",
+                                     "boxtrack",    "classdecode",  "framerestore", "framesave",
                                      "tensorinfer", "tensorrecord", "tensorreplay"};
 
 TEST(Properties, HaveWordsAsNicks) {
@@ -19,7 +19,7 @@ TEST(Properties, HaveWordsAsNicks) {
   EXPECT_STREQ(nick_of("loop"), "Loop");
   for (const char* name : kElements) {
     g_autoptr(GstElementFactory) factory = gst_element_factory_find(name);
-    if (factory == nullptr) continue;  // built without OpenCV
+    if (factory == nullptr) continue;  // built without OpenCV or libmosquitto
     GstElement* element = gst_element_factory_create(factory, nullptr);
     guint count = 0;
     g_autofree GParamSpec** specs =

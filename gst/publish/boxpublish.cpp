@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// boxpublish: sends the boxes on frames to a message broker.
+/**
+ * SECTION:element-boxpublish
+ * @title: boxpublish
+ * @see_also: boxdecode, boxtrack, boxsink
+ *
+ * Publishes the boxes on frames (#GstAnalyticsODMtd of any decoder) by MQTT, and passes the frames
+ * on unchanged, in any format and memory: the JSON objects that boxsink writes, numbers of objects
+ * for dashboards and home automation, or events of tracks.
+ *
+ * A thread of its own connects and sends, so that the stream never waits for the network. While
+ * there is no connection, messages are kept in a queue, on disk if queue-location is set; if it is
+ * full, the oldest are dropped. It connects again for ever, with growing pauses. With qos=1 or 2, a
+ * message leaves the queue when the broker has confirmed it.
+ *
+ * ## Example launch line
+ * |[
+ * gst-launch-1.0 ... ! boxdecode ! boxtrack ! boxpublish address=broker source=front
+ *     what=counts,tracks ! fakesink
+ * ]| Numbers in keepbox/front/counts/person and so on, and events in keepbox/front/tracks.
+ */
+#include <gst/base/gstbasetransform.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gst/base/element.h"
+#include "gst/base/elementname.h"
+#include "gst/base/elements.h"
+#include "gst/base/error.h"
+#include "gst/base/picture.h"
+#include "gst/publish/messages.h"
+#include "gst/publish/outbox.h"
+#include "gst/publish/publishprops.h"
+#include "gst/publish/sender.h"
+#include "gst/sink/boxreader.h"
+
+GST_DEBUG_CATEGORY_STATIC(boxpublish_debug);
+#define GST_CAT_DEFAULT boxpublish_debug
+
+namespace keepbox {
+namespace {
+
+/// What is there between start and stop.
+struct Publishing {
+  Publishing(PublishSettings settings, const PublishProps& all, uint64_t first)
+      : props(all),
+        messages(std::move(settings), all),
+        outbox({.messages = all.queue_size, .bytes = static_cast<uint64_t>(all.queue_bytes)},
+               first) {}
+
+  PublishProps props;
+  Messages messages;
+  BoxReader reader;
+  Outbox outbox;
+  std::unique_ptr<Sender> sender;  // uses the outbox
+  std::vector<Message> made;       // of a frame
+  int64_t number = 0;              // of the next frame
+  uint64_t time = 0;               // running time of the last frame that has one
+  bool failed = false;
+};
+
+struct State : TableProps<PublishProps, publish_properties> {
+  Size frame;                           // the streaming thread's own
+  std::shared_ptr<Publishing> running;  // under the object lock
+};
+
+guint prop_stats;
+
+}  // namespace
+}  // namespace keepbox
+
+using KeepboxBoxPublish = keepbox::Instance<GstBaseTransform, keepbox::State>;
+using KeepboxBoxPublishClass = GstBaseTransformClass;
+
+using namespace keepbox;
+
+GType keepbox_box_publish_get_type();
+G_DEFINE_TYPE(KeepboxBoxPublish, keepbox_box_publish, GST_TYPE_BASE_TRANSFORM)
+GST_ELEMENT_REGISTER_DEFINE(boxpublish, "boxpublish", GST_RANK_NONE, keepbox_box_publish_get_type())
+
+namespace {
+
+using Self = KeepboxBoxPublish;
+
+GstBaseTransformClass* parent() {
+  return GST_BASE_TRANSFORM_CLASS(keepbox_box_publish_parent_class);
+}
+
+void send(Publishing& p) {
+  for (Message& message : p.made) p.outbox.push(std::move(message));
+  p.made.clear();
+}
+
+GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
+  State& s = Self::of(base);
+  Publishing& p = *s.running;
+  const FrameInfo frame = frame_info(buffer, base->segment, p.props, s.frame, p.number++);
+  p.time = frame.running_time.value_or(p.time);
+  const Status made = p.messages.add(frame, p.reader.read(buffer, s.frame), p.time, p.made);
+  if (!made && !std::exchange(p.failed, true)) post_warning(GST_ELEMENT(base), made.error());
+  send(p);
+  return GST_FLOW_OK;
+}
+
+void end(GstBaseTransform* base) {
+  Publishing& p = *Self::of(base).running;
+  if (const auto complaint = p.reader.complaint("boxpublish"))
+    post_warning(GST_ELEMENT(base), *complaint);
+  p.messages.finish(p.made);
+  send(p);
+}
+
+gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
+  if (GST_EVENT_TYPE(event) == GST_EVENT_EOS) end(base);
+  return parent()->sink_event(base, event);
+}
+
+gboolean set_caps(GstBaseTransform* base, GstCaps* input, GstCaps*) {
+  const auto picture = picture_of(input);
+  if (!picture) return FALSE;
+  Self::of(base).frame = picture->size;
+  return TRUE;
+}
+
+/// Opens the folder of the queue, if there is one.
+Result<std::optional<DiskQueue>> open_disk(const PublishProps& props) {
+  if (props.queue_location.empty()) return std::nullopt;
+  KB_ASSIGN(auto disk, DiskQueue::open(props.queue_location));
+  return disk;
+}
+
+Result<std::shared_ptr<Publishing>> begin(KeepboxBoxPublish* self, const PublishProps& props) {
+  g_autofree gchar* name = gst_object_get_name(GST_OBJECT(self));
+  KB_ASSIGN(auto settings, publish_settings(props, name));
+  KB_ASSIGN(auto broker, MqttBroker::make(settings.broker));
+  KB_ASSIGN(auto disk, open_disk(props));
+  const uint64_t first = disk ? disk->next_number() : 1;
+  auto out = std::make_shared<Publishing>(std::move(settings), props, first);
+  if (disk)
+    for (const auto& [number, place] : disk->take_left()) out->outbox.push_stored(number, place);
+  SenderSettings timing;
+  timing.longest_wait =
+      std::chrono::milliseconds(static_cast<int64_t>(props.max_reconnect_interval * 1000));
+  timing.first_wait = std::min(timing.first_wait, timing.longest_wait);
+  // Stopped before the element ends.
+  out->sender = std::make_unique<Sender>(
+      std::move(broker), out->outbox, std::move(disk), timing,
+      [self](const Error& error) { post_warning(GST_ELEMENT(self), error); });
+  return out;
+}
+
+gboolean start(GstBaseTransform* base) {
+  KeepboxBoxPublish* self = Self::cast(base);
+  auto running = begin(self, locked_copy(self, self->state->props));
+  if (!running) {
+    post_error(GST_ELEMENT(self), running.error());
+    return FALSE;
+  }
+  GST_OBJECT_LOCK(self);
+  self->state->running = std::move(*running);
+  GST_OBJECT_UNLOCK(self);
+  return TRUE;
+}
+
+/// Waits for messages to be delivered. The statistics stay as they are then.
+gboolean stop(GstBaseTransform* base) {
+  Publishing& p = *Self::of(base).running;
+  p.messages.finish(p.made);
+  send(p);
+  p.sender->stop(std::chrono::milliseconds(static_cast<int64_t>(p.props.stop_timeout * 1000)));
+  const size_t left = p.outbox.size();
+  if (left != 0 && p.props.queue_location.empty())
+    post_warning(GST_ELEMENT(base),
+                 {.kind = ErrorKind::kNoResource,
+                  .expected = "all messages to be delivered before the stop",
+                  .found = std::to_string(left) + " that are not",
+                  .hint = "set queue-location= to keep them, or raise stop-timeout="});
+  return TRUE;
+}
+
+GstStructure* stats_of(const Publishing& p) {
+  const SenderState state = p.sender->state();
+  return gst_structure_new("boxpublish-stats", "connected", G_TYPE_BOOLEAN, state.connected,
+                           "published", G_TYPE_UINT64, state.published, "queued", G_TYPE_UINT64,
+                           static_cast<guint64>(p.outbox.size()), "dropped", G_TYPE_UINT64,
+                           p.outbox.dropped(), "connections", G_TYPE_UINT64, state.connections,
+                           "last-error", G_TYPE_STRING, state.last_error.c_str(), nullptr);
+}
+
+void get_property(GObject* object, guint id, GValue* value, GParamSpec* spec) {
+  GST_OBJECT_LOCK(object);
+  const bool known = Self::of(object).get(id, value);
+  const std::shared_ptr<Publishing> running = Self::of(object).running;
+  GST_OBJECT_UNLOCK(object);
+  if (id == prop_stats)
+    g_value_take_boxed(value,
+                       running ? stats_of(*running) : gst_structure_new_empty("boxpublish-stats"));
+  else if (!known) G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+}
+
+}  // namespace
+
+static void keepbox_box_publish_init(KeepboxBoxPublish* self) {
+  self->make_state();
+  gst_base_transform_set_passthrough(GST_BASE_TRANSFORM(self), TRUE);
+}
+
+static void keepbox_box_publish_class_init(KeepboxBoxPublishClass* klass) {
+  name_by_factory(klass);
+  auto* element = GST_ELEMENT_CLASS(klass);
+  auto* transform = GST_BASE_TRANSFORM_CLASS(klass);
+  GST_DEBUG_CATEGORY_INIT(boxpublish_debug, "boxpublish", 0, "publishing of boxes");
+
+  Self::set_up(klass);
+  G_OBJECT_CLASS(klass)->get_property = get_property;
+  prop_stats = publish_properties().install(G_OBJECT_CLASS(klass));
+  install_stats(G_OBJECT_CLASS(klass), prop_stats,
+                "Counters since the start: published (messages that the broker has got), queued, "
+                "dropped (because the queue was full), connections; connected, and last-error of "
+                "the connection.");
+
+  gst_element_class_set_static_metadata(
+      element, "Detection box publisher", "Filter/Analyzer/Video",
+      "Publishes the boxes on frames (GstAnalyticsODMtd of any decoder) to an MQTT broker, as JSON "
+      "objects, numbers or events of tracks, and passes the frames on unchanged",
+      "The keepbox developers");
+  add_video_templates(element);
+  transform->start = start;
+  transform->stop = stop;
+  transform->set_caps = set_caps;
+  transform->sink_event = sink_event;
+  transform->transform_ip = transform_ip;
+}

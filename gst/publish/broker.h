@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What a client library of a message broker has to do.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "gst/publish/message.h"
+
+namespace keepbox {
+
+/// A connection that is opened again and again. Used by one thread.
+class Broker {
+ public:
+  virtual ~Broker() = default;
+
+  /// Begins to connect. It waits for the network, but not while `stopping` is true. After an error,
+  /// or if work() fails, it is closed and may be opened again.
+  virtual Status open(const std::atomic<bool>& stopping) = 0;
+
+  /// True if messages can be handed over.
+  virtual bool ready() const = 0;
+
+  /// Sends and receives until something happened, `wake` is readable or the time is over.
+  /// @param wake a file descriptor, which is not read
+  virtual Status work(int wake, int timeout_ms) = 0;
+
+  /// Takes a message, which it sends again after a lost connection, unless take_back() returns it.
+  /// @pre ready()
+  virtual Status send(const Message& message, uint64_t number) = 0;
+
+  /// Returns the numbers of the messages that the broker has got, since the last call.
+  virtual std::vector<uint64_t> take_delivered() = 0;
+
+  /// Returns the numbers of the messages that a lost connection took along, and which are to be
+  /// sent again.
+  virtual std::vector<uint64_t> take_back() = 0;
+
+  /// Ends the connection in an orderly way, if it is ready. @param timeout_ms that this may take
+  virtual void close(int timeout_ms) = 0;
+
+  /// Returns a name for messages, such as localhost:1883.
+  virtual std::string name() const = 0;
+};
+
+}  // namespace keepbox

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Counts boxes by topic.
+#include "gst/publish/counts.h"
+
+#include "gst/sink/text.h"
+
+namespace keepbox {
+
+TopicValues topic_values(const FrameBox& box, const std::string& source) {
+  TopicValues out{.source = source, .label = name_of(box.label), .model = name_of(box.model)};
+  if (out.label.empty() && box.class_id) out.label = "class-" + std::to_string(*box.class_id);
+  if (box.tracking_id) out.id = std::to_string(*box.tracking_id);
+  return out;
+}
+
+void Counts::add(const std::string& topic, uint32_t more) {
+  if (counts_.size() < kMaxTopics || counts_.contains(topic)) counts_[topic].now += more;
+}
+
+void Counts::set(std::span<const FrameBox> boxes, const TopicPattern& topics,
+                 const std::string& source) {
+  for (auto& [topic, count] : counts_) count.now = 0;
+  // Frames without boxes have a number too.
+  if (boxes.empty() && counts_.empty()) add(topics.of({.source = source, .label = "all"}), 0);
+  for (const FrameBox& box : boxes) {
+    TopicValues values = topic_values(box, source);
+    const std::string one = topics.of(values);
+    values.label = "all";
+    const std::string all = topics.of(values);
+    add(one, 1);
+    if (all != one) add(all, 1);
+  }
+}
+
+std::vector<std::pair<std::string, uint32_t>> Counts::take(bool changed) {
+  std::vector<std::pair<std::string, uint32_t>> out;
+  for (auto& [topic, count] : counts_) {
+    if (changed && count.taken == count.now) continue;
+    count.taken = count.now;
+    out.emplace_back(topic, count.now);
+  }
+  return out;
+}
+
+}  // namespace keepbox

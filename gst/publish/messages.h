@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Makes messages of frames.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "gst/publish/counts.h"
+#include "gst/publish/message.h"
+#include "gst/publish/pace.h"
+#include "gst/publish/publishprops.h"
+#include "gst/publish/trackevents.h"
+#include "gst/sink/boxwriter.h"
+
+namespace keepbox {
+
+/// The messages of a stream.
+class Messages {
+ public:
+  Messages(PublishSettings settings, const PublishProps& props);
+
+  /// Appends the messages of the next frame. @param time running time in ns
+  Status add(const FrameInfo& frame, std::span<const FrameBox> boxes, uint64_t time,
+             std::vector<Message>& out);
+
+  /// Appends what the rate kept back, and ends all tracks.
+  void finish(std::vector<Message>& out);
+
+ private:
+  // Model, class number and label of a box, and its tracking id or else its turn.
+  using Object = std::tuple<GQuark, std::optional<uint32_t>, GQuark, bool, uint64_t>;
+
+  Message message(std::string topic, std::string payload, bool retain) const;
+  bool is_changed(std::span<const FrameBox> boxes);
+  Status add_boxes(const FrameInfo& frame, std::span<const FrameBox> boxes,
+                   std::vector<Message>& out);
+  void add_events(const std::vector<TrackEvent>& events, std::vector<Message>& out);
+  void add_counts(bool changed, std::vector<Message>& out);
+
+  PublishSettings settings_;
+  int qos_;
+  BoxWriter writer_;
+  Pace pace_;
+  Counts counts_;
+  TrackEvents tracks_;
+  std::optional<std::set<Object>> published_;  // the objects of the last JSON object
+};
+
+}  // namespace keepbox

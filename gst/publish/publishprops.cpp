@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The table of boxpublish's properties, and what they define.
+#include "gst/publish/publishprops.h"
+
+#include <cstdlib>
+
+#include "gst/base/plainfile.h"
+#include "gst/base/words.h"
+
+namespace keepbox {
+namespace {
+
+constexpr guint kLargestQueue = 1u << 30;
+constexpr gint64 kMostBytes = G_GINT64_CONSTANT(1) << 40;
+constexpr gdouble kLongest = 86400;  // seconds
+constexpr guint kLongestKeepAlive = 65535;
+constexpr size_t kPasswordBytes = 4096;
+constexpr const char* kUsernameVariable = "KEEPBOX_MQTT_USERNAME";
+constexpr const char* kPasswordVariable = "KEEPBOX_MQTT_PASSWORD";
+
+const Property<PublishProps> kPublishProperties[] = {
+    {"address",
+     "The broker: HOST, HOST:PORT, mqtt://HOST:PORT or, with TLS, mqtts://HOST:PORT. The default "
+     "ports are 1883 and, with TLS, 8883.",
+     &PublishProps::address},
+    {"what",
+     "Comma-separated list of what is published. boxes: the JSON object of each frame, as boxsink "
+     "writes it. counts: the number of boxes of each class, and of all, as bare numbers. tracks: "
+     "JSON objects for the beginning, improvements and end of each object with a tracking id.",
+     &PublishProps::what},
+    {"topic-boxes",
+     "Topic of the JSON objects of frames. In topics, {source} is the property source or else the "
+     "element's name, {class} a class or all, {model} the model of a box and {id} a tracking id.",
+     &PublishProps::topic_boxes},
+    {"topic-counts",
+     "Topic of the number of boxes of a class; without {class} there is only the number of all.",
+     &PublishProps::topic_counts},
+    {"topic-tracks", "Topic of the JSON objects of tracks.", &PublishProps::topic_tracks},
+    {"topic-availability",
+     "Topic that has online while there is a connection and otherwise offline, by the broker if "
+     "the "
+     "connection is lost (a will), always retained; empty for none.",
+     &PublishProps::topic_availability},
+    {"qos",
+     "0: at most once, 1: at least once, 2: exactly once, as far as the broker keeps the session "
+     "of "
+     "client-id, which has to be set.",
+     &PublishProps::qos, nullptr, 0, 2},
+    {"retain",
+     "Comma-separated list, as in what, of messages that the broker keeps for later subscribers.",
+     &PublishProps::retain},
+    {"on-change",
+     "Comma-separated list of messages that are published only if they changed. boxes: if another "
+     "class, number of boxes of a class or tracking id is on the frame. counts: if the number did.",
+     &PublishProps::on_change},
+    {"rate",
+     "Maximum number of frames per second whose boxes and counts are published, and of "
+     "improvements "
+     "of each track, by running time; 0 means no limit. The last counts before EOS are published.",
+     &PublishProps::rate, nullptr, 0, 1000},
+    {"track-timeout",
+     "Seconds of running time without a box after which a track has ended; that of boxtrack's "
+     "lost-after.",
+     &PublishProps::track_timeout, nullptr, 0, kLongest},
+    {"client-id", "Name of the client at the broker; empty means a random one.",
+     &PublishProps::client_id},
+    {"username", "User name; empty means the environment variable KEEPBOX_MQTT_USERNAME, or none.",
+     &PublishProps::username},
+    {"password-file",
+     "File with the password on its first line; empty means the environment variable "
+     "KEEPBOX_MQTT_PASSWORD, or none.",
+     &PublishProps::password_file},
+    {"ca-file",
+     "Certificates (PEM) of the authorities that may sign the broker's; empty means the system's.",
+     &PublishProps::ca_file},
+    {"cert-file", "Certificate (PEM) of the client, if the broker requires one.",
+     &PublishProps::cert_file},
+    {"key-file", "Private key (PEM) of cert-file, without a password.", &PublishProps::key_file},
+    {"verify-host", "Require that the broker's certificate is for the host of address.",
+     &PublishProps::verify_host},
+    {"keep-alive", "Seconds without a sign of the broker after which it is asked for one.",
+     &PublishProps::keep_alive, nullptr, 5, kLongestKeepAlive},
+    {"queue-size",
+     "Number of messages that are kept while the broker cannot take them; then the oldest is "
+     "dropped and counted in stats.",
+     &PublishProps::queue_size, nullptr, 1, kLargestQueue},
+    {"queue-bytes", "Bytes of these messages, likewise.", &PublishProps::queue_bytes, nullptr, 1,
+     static_cast<gdouble>(kMostBytes)},
+    {"queue-location",
+     "Folder in which these messages are kept, for this element only, so that they are published "
+     "even if the process ends before; empty keeps them in memory.",
+     &PublishProps::queue_location},
+    {"max-reconnect-interval",
+     "Longest pause in seconds between attempts to connect, which go on for ever; the first is "
+     "half "
+     "a second.",
+     &PublishProps::max_reconnect_interval, nullptr, 0.01, kLongest},
+    {"stop-timeout",
+     "Seconds that a stop waits for messages to be delivered. Those that are not are lost, unless "
+     "queue-location is set.",
+     &PublishProps::stop_timeout, nullptr, 0, kLongest},
+};
+
+/// Returns a value, or else that of an environment variable.
+std::string or_variable(const std::string& value, const char* variable) {
+  const char* other = std::getenv(variable);
+  return value.empty() && other != nullptr ? other : value;
+}
+
+Result<std::string> password_of(const PublishProps& props) {
+  if (props.password_file.empty()) return or_variable({}, kPasswordVariable);
+  KB_ASSIGN(const std::string text, read_text(props.password_file, kPasswordBytes,
+                                              "set password-file= to a file with the password"));
+  return text.substr(0, text.find_first_of("\r\n"));
+}
+
+Result<MqttSettings> broker_settings(const PublishProps& props, const std::string& source) {
+  MqttSettings out;
+  KB_ASSIGN(out.address, BrokerAddress::parse(props.address));
+  KB_ASSIGN(out.password, password_of(props));
+  KB_ASSIGN(const auto availability,
+            TopicPattern::parse(props.topic_availability, "topic-availability"));
+  out.availability = availability.of({.source = source});
+  out.username = or_variable(props.username, kUsernameVariable);
+  out.client_id = props.client_id;
+  out.ca_file = props.ca_file;
+  out.cert_file = props.cert_file;
+  out.key_file = props.key_file;
+  out.verify_host = props.verify_host;
+  out.keep_alive = static_cast<int>(props.keep_alive);
+  out.qos = static_cast<int>(props.qos);
+  return out;
+}
+
+}  // namespace
+
+const PropertyTable<PublishProps>& publish_properties() {
+  static const auto rows = with_json_rows<PublishProps>(kPublishProperties);
+  static const PropertyTable<PublishProps> table(rows, kChangeWhenReady);
+  return table;
+}
+
+Result<PublishSettings> publish_settings(const PublishProps& props, const char* element) {
+  PublishSettings out;
+  out.source = props.source.empty() ? element : props.source;
+  KB_ASSIGN(out.what, Kinds::parse(props.what, "what"));
+  KB_ASSIGN(out.retain, Kinds::parse(props.retain, "retain"));
+  KB_ASSIGN(out.on_change, Kinds::parse(props.on_change, "on-change"));
+  KB_ASSIGN(out.boxes, TopicPattern::parse(props.topic_boxes, "topic-boxes"));
+  KB_ASSIGN(out.counts, TopicPattern::parse(props.topic_counts, "topic-counts"));
+  KB_ASSIGN(out.tracks, TopicPattern::parse(props.topic_tracks, "topic-tracks"));
+  KB_ASSIGN(out.writer, json_options(props));
+  KB_ASSIGN(out.broker, broker_settings(props, out.source));
+  if (out.what == Kinds{} || out.boxes.empty() || out.counts.empty() || out.tracks.empty())
+    return fail(ErrorKind::kInvalid, "something to publish, and a topic for it",
+                "an empty property", "set what= to boxes, counts or tracks, and topics");
+  return out;
+}
+
+}  // namespace keepbox

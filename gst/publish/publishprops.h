@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The properties of boxpublish.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <string>
+
+#include "gst/base/props.h"
+#include "gst/publish/kinds.h"
+#include "gst/publish/mqttbroker.h"
+#include "gst/publish/topics.h"
+#include "gst/sink/jsonprops.h"
+
+namespace keepbox {
+
+/// Property values as set. Plain data: copied under the object lock.
+struct PublishProps : JsonProps {
+  std::string address = "localhost";
+  std::string what = "boxes";
+  std::string topic_boxes = "keepbox/{source}/boxes";
+  std::string topic_counts = "keepbox/{source}/counts/{class}";
+  std::string topic_tracks = "keepbox/{source}/tracks";
+  std::string topic_availability = "keepbox/{source}/available";
+  guint qos = 1;
+  std::string retain = "counts", on_change = "counts";
+  gdouble rate = 0;           // per second; 0: no limit
+  gdouble track_timeout = 1;  // seconds
+  std::string client_id, username, password_file;
+  std::string ca_file, cert_file, key_file;
+  bool verify_host = true;
+  guint keep_alive = 30;  // seconds
+  guint queue_size = 10000;
+  gint64 queue_bytes = gint64{64} << 20;
+  std::string queue_location;
+  gdouble max_reconnect_interval = 30;  // seconds
+  gdouble stop_timeout = 5;             // seconds
+};
+
+const PropertyTable<PublishProps>& publish_properties();
+
+/// What properties define, checked.
+struct PublishSettings {
+  Kinds what, retain, on_change;
+  TopicPattern boxes, counts, tracks;
+  std::string source;  // of topics
+  WriterOptions writer;
+  MqttSettings broker;
+};
+
+/// @param element name, for topics if there is no `source`
+Result<PublishSettings> publish_settings(const PublishProps& props, const char* element);
+
+}  // namespace keepbox

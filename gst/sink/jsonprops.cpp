@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Reads tags, and the times of frames.
+#include "gst/sink/jsonprops.h"
+
+#include <nlohmann/json.hpp>
+
+#include "gst/base/error.h"
+#include "gst/sink/frametime.h"
+
+namespace keepbox {
+namespace {
+
+/// Returns the user's JSON object on one line.
+Result<std::string> parse_tags(const std::string& text) {
+  if (text.empty()) return text;
+  const auto tags = nlohmann::ordered_json::parse(text, nullptr, false);
+  if (tags.is_object()) return tags.dump();
+  return fail(ErrorKind::kInvalid, "a JSON object in tags=", '"' + text + '"',
+              R"(use tags='{"camera":3}', with quotes for the shell)");
+}
+
+}  // namespace
+
+Result<WriterOptions> json_options(const JsonProps& props) {
+  KB_ASSIGN(auto tags, parse_tags(props.tags));
+  return WriterOptions{
+      .source = props.source, .tags = std::move(tags), .write_empty = props.write_empty};
+}
+
+FrameInfo frame_info(GstBuffer* buffer, const GstSegment& segment, const JsonProps& props,
+                     Size size, int64_t number) {
+  FrameInfo info{.number = number,
+                 .timestamp = stream_time(segment, buffer),
+                 .size = size,
+                 .running_time = running_time(segment, buffer)};
+  GDateTime* time = time_of_day(buffer);
+  if (time == nullptr && props.add_system_timestamp) time = g_date_time_new_now_utc();
+  if (time != nullptr)
+    info.wall_time = iso_time(time, {props.timestamp_utc, props.timestamp_microseconds});
+  if (props.add_rtp_timestamp) info.sender_time = sender_time(buffer);
+  return info;
+}
+
+}  // namespace keepbox

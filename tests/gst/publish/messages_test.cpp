@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What is published of frames, and to which topics.
+#include "gst/publish/messages.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace keepbox::test {
+namespace {
+
+using nlohmann::json;
+using Texts = std::vector<std::string>;
+
+FrameBox box_of(const char* label, std::optional<guint64> id = {}, float score = 0.5f) {
+  return {
+      .box = {1, 2, 3, 4}, .score = score, .label = g_quark_from_string(label), .tracking_id = id};
+}
+
+/// A stream of frames, 100 ms apart.
+class Frames {
+ public:
+  explicit Frames(PublishProps props) : messages_(*publish_settings(props, "boxpublish0"), props) {}
+
+  /// Returns the messages of the next frame as "topic payload".
+  Texts add(const std::vector<FrameBox>& boxes) {
+    std::vector<Message> out;
+    const FrameInfo info{.number = number_, .timestamp = time(), .size = {10, 10}};
+    EXPECT_TRUE(messages_.add(info, boxes, time(), out));
+    ++number_;
+    return texts(out);
+  }
+  Texts finish() {
+    std::vector<Message> out;
+    messages_.finish(out);
+    return texts(out);
+  }
+  void go_back() { number_ = 0; }
+  const Message& last() const { return last_; }
+
+ private:
+  uint64_t time() const { return static_cast<uint64_t>(number_) * 100 * GST_MSECOND; }
+  Texts texts(const std::vector<Message>& messages) {
+    Texts out;
+    for (const Message& message : messages) out.push_back(message.topic + ' ' + message.payload);
+    if (!messages.empty()) last_ = messages.back();
+    return out;
+  }
+
+  Messages messages_;
+  int64_t number_ = 0;
+  Message last_;
+};
+
+/// Returns the type, id and score of the best box of each event.
+Texts events(const Texts& messages) {
+  Texts out;
+  for (const std::string& text : messages) {
+    const json event = json::parse(text.substr(text.find(' ')));
+    std::string line = event["type"].get<std::string>() + ' ' + event["id"].dump();
+    if (event.contains("best")) line += ' ' + event["best"]["detection"]["confidence"].dump();
+    out.push_back(line);
+  }
+  return out;
+}
+
+TEST(BrokerAddress, HasHostPortAndTls) {
+  const auto text = [](const char* address) {
+    const auto out = BrokerAddress::parse(address);
+    return out ? out->text() + (out->tls ? " tls" : "") : std::string();
+  };
+  EXPECT_EQ(text("localhost"), "localhost:1883");
+  EXPECT_EQ(text("10.0.0.1:99"), "10.0.0.1:99");
+  EXPECT_EQ(text("mqtt://broker"), "broker:1883");
+  EXPECT_EQ(text("mqtts://broker"), "broker:8883 tls");
+  EXPECT_EQ(text("mqtts://broker:1"), "broker:1 tls");
+  EXPECT_EQ(text("[::1]"), "[::1]:1883");
+  EXPECT_EQ(text("mqtt://[::1]:77"), "[::1]:77");
+  for (const char* wrong : {"", ":1883", "a:", "a:0", "a:65536", "a:b", "http://a", "[::1", "a/b",
+                            "user@a", "[::1]x", "mqtt://"})
+    EXPECT_EQ(text(wrong), "") << wrong;
+}
+
+TEST(TopicPattern, HasPlaceholders) {
+  const TopicValues values{.source = "front", .label = "a/+#\n", .model = "", .id = "7"};
+  EXPECT_EQ(TopicPattern::parse("k/{source}/{class}/{model}/{id}", "t")->of(values),
+            "k/front/a____/_/7");
+  EXPECT_TRUE(TopicPattern::parse("", "t")->empty());
+  for (const char* wrong : {"a/#", "+/a", "{", "{stream}", "{}", "a{source", "a\nb", "\xff"})
+    EXPECT_FALSE(TopicPattern::parse(wrong, "topic-boxes")) << wrong;
+  EXPECT_EQ(TopicPattern::parse("a/#", "topic-boxes").error().message(),
+            "expected a topic with {source}, {class}, {model} or {id}, and without + and #, found "
+            "\"a/#\": set topic-boxes= to one such as keepbox/{source}/boxes");
+}
+
+TEST(Settings, AreChecked) {
+  const auto error = [](PublishProps props) {
+    const auto out = publish_settings(props, "e");
+    return out ? std::string() : out.error().message();
+  };
+  PublishProps props;
+  EXPECT_EQ(error(props), "");
+  props.what = "boxes,count";
+  EXPECT_EQ(error(props),
+            "expected a list of boxes, counts and tracks, found \"count\": set what= to such a "
+            "list, as in boxes,counts");
+  props.what = " , ";
+  EXPECT_NE(error(props).find("something to publish"), std::string::npos);
+  props = {};
+  props.tags = "{";
+  EXPECT_NE(error(props).find("tags="), std::string::npos);
+  props = {};
+  props.password_file = "/missing";
+  EXPECT_NE(error(props).find("password-file="), std::string::npos);
+}
+
+TEST(Messages, AreJsonObjectsOfFrames) {
+  PublishProps props;
+  props.source = "front";
+  Frames frames(props);
+  const Texts out = frames.add({box_of("dog")});
+  ASSERT_EQ(out.size(), 1u);
+  EXPECT_TRUE(out[0].starts_with("keepbox/front/boxes {\"resolution\":{\"width\":10,"));
+  EXPECT_TRUE(out[0].ends_with("}]}")) << "without the end of a line: " << out[0];
+  EXPECT_EQ(frames.last().qos, 1);
+  EXPECT_FALSE(frames.last().retain);
+  EXPECT_EQ(frames.add({}).size(), 1u) << "frames without boxes too";
+}
+
+TEST(Messages, AreNumbersThatChange) {
+  PublishProps props;
+  props.what = "counts";
+  Frames frames(props);
+  EXPECT_EQ(frames.add({}), Texts{"keepbox/boxpublish0/counts/all 0"});
+  EXPECT_EQ(frames.add({box_of("dog"), box_of("cat"), box_of("dog")}),
+            (Texts{"keepbox/boxpublish0/counts/all 3", "keepbox/boxpublish0/counts/cat 1",
+                   "keepbox/boxpublish0/counts/dog 2"}));
+  EXPECT_TRUE(frames.last().retain) << "for subscribers that come later";
+  EXPECT_EQ(frames.add({box_of("dog"), box_of("dog"), box_of("cat")}), Texts{});
+  EXPECT_EQ(frames.add({box_of("dog"), box_of("dog"), box_of("dog")}),
+            (Texts{"keepbox/boxpublish0/counts/cat 0", "keepbox/boxpublish0/counts/dog 3"}));
+}
+
+TEST(Messages, AreAllNumbersOfEachFrameOnRequest) {
+  PublishProps props;
+  props.what = "counts";
+  props.on_change = "";
+  props.topic_counts = "n";
+  Frames frames(props);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(frames.add({box_of("a"), box_of("b")}), Texts{"n 2"});
+}
+
+TEST(Messages, HaveARate) {
+  PublishProps props;
+  props.what = "boxes,counts";
+  props.rate = 5;  // every second frame
+  Frames frames(props);
+  std::vector<size_t> sizes;
+  for (int i = 0; i < 6; ++i) sizes.push_back(frames.add({}).size());
+  EXPECT_EQ(sizes, (std::vector<size_t>{2, 0, 1, 0, 1, 0}));
+  EXPECT_EQ(frames.add({}).size(), 1u);
+  EXPECT_EQ(frames.add({box_of("dog")}), Texts{}) << "the rate keeps it back";
+  EXPECT_EQ(frames.finish(),
+            (Texts{"keepbox/boxpublish0/counts/all 1", "keepbox/boxpublish0/counts/dog 1"}))
+      << "until the end";
+}
+
+TEST(Messages, AreObjectsThatChange) {
+  PublishProps props;
+  props.on_change = "boxes";
+  Frames frames(props);
+  EXPECT_EQ(frames.add({}).size(), 1u);
+  EXPECT_EQ(frames.add({}).size(), 0u);
+  EXPECT_EQ(frames.add({box_of("dog"), box_of("dog")}).size(), 1u);
+  EXPECT_EQ(frames.add({box_of("dog", {}, 0.9f), box_of("dog")}).size(), 0u);
+  EXPECT_EQ(frames.add({box_of("dog")}).size(), 1u);
+  EXPECT_EQ(frames.add({box_of("dog", 1)}).size(), 1u) << "now with an id";
+  EXPECT_EQ(frames.add({box_of("dog", 2)}).size(), 1u);
+  EXPECT_EQ(frames.add({box_of("cat", 2)}).size(), 1u);
+}
+
+TEST(Messages, AreEventsOfTracks) {
+  PublishProps props;
+  props.what = "tracks";
+  props.track_timeout = 0.15;
+  Frames frames(props);
+  EXPECT_EQ(events(frames.add({box_of("dog", 7, 0.5f), box_of("cat")})), Texts{"new 7 0.5"});
+  EXPECT_EQ(frames.last().topic, "keepbox/boxpublish0/tracks");
+  EXPECT_EQ(events(frames.add({box_of("dog", 7, 0.25f)})), Texts{});
+  EXPECT_EQ(events(frames.add({box_of("dog", 7, 0.75f)})), Texts{"update 7 0.75"});
+  FrameBox held = box_of("dog", 7, 0.875f), predicted = held;
+  held.held = predicted.predicted = true;
+  EXPECT_EQ(events(frames.add({held})), Texts{});
+  EXPECT_EQ(events(frames.add({predicted})), Texts{});
+  EXPECT_EQ(events(frames.add({})), Texts{});
+  EXPECT_EQ(events(frames.add({box_of("dog", 8)})), (Texts{"new 8 0.5", "end 7 0.75"}));
+  const json end = json::parse(frames.last().payload);
+  EXPECT_EQ(end["frames"], 5);
+  EXPECT_EQ(end["label"], "dog");
+  EXPECT_EQ(end["first"], 0);
+  EXPECT_EQ(end["last"], 400000000);
+  EXPECT_EQ(events(frames.finish()), Texts{"end 8 0.5"});
+  EXPECT_EQ(events(frames.finish()), Texts{});
+}
+
+TEST(Messages, EndTracksWhereTimeGoesBack) {
+  PublishProps props;
+  props.what = "tracks";
+  Frames frames(props);
+  frames.add({});
+  frames.add({box_of("dog", 7)});
+  frames.go_back();
+  EXPECT_EQ(events(frames.add({box_of("dog", 7)})), (Texts{"end 7 0.5", "new 7 0.5"}));
+}
+
+TEST(Messages, KeepImprovementsBackByTheRate) {
+  PublishProps props;
+  props.what = "tracks";
+  props.rate = 5;
+  Frames frames(props);
+  EXPECT_EQ(events(frames.add({box_of("dog", 7, 0.125f)})), Texts{"new 7 0.125"});
+  EXPECT_EQ(events(frames.add({box_of("dog", 7, 0.25f)})), Texts{});
+  EXPECT_EQ(events(frames.add({box_of("dog", 7, 0.125f)})), Texts{"update 7 0.25"});
+}
+
+}  // namespace
+}  // namespace keepbox::test
