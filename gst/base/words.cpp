@@ -2,6 +2,8 @@
 // Quoted texts in messages, and lists of words.
 #include "gst/base/words.h"
 
+#include <algorithm>
+
 #include <glib.h>
 
 namespace keepbox {
@@ -40,6 +42,18 @@ std::vector<std::string_view> split(std::string_view text, char at) {
     if (end == text.npos) return parts;
     text.remove_prefix(end + 1);
   }
+}
+
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> out;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    out.push_back(line);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
 }
 
 }  // namespace keepbox

@@ -24,6 +24,10 @@ std::string_view trimmed(std::string_view text);
 /// Splits at a character and trims the parts; at least one.
 std::vector<std::string_view> split(std::string_view text, char at);
 
+/// Splits into lines without trimming blanks, which count in dictionaries of characters; "\r\n"
+/// ends a line too. A line end at the end of the text begins no other line.
+std::vector<std::string_view> lines_of(std::string_view text);
+
 /// Parses a number and nothing else; false if it is malformed or does not fit.
 template <class T>
 bool parse(std::string_view text, T& value) {

@@ -71,11 +71,18 @@ struct State : TableProps<ClassifyProps, classify_properties> {
 
   Counts counts;  // under the object lock, as props
   std::string recognised;
+  /// Forgets results and models of earlier frames.
+  void forget() {
+    kept.forget();
+    models.clear();
+  }
+
   // The streaming thread's own:
   ClassifyProps taken;  // properties that `classifier` has
   Classifier classifier;
   KeptResults kept;
   std::map<GQuark, GQuark> models;  // of kept results, by attribute
+  SharedTensorSource own;           // of the tensors that were decoded last
   Size frame;
   std::string warned;  // the last warning
   PostedError failed;
@@ -113,8 +120,10 @@ Status take_props(KeepboxClassDecode* self) {
   State& s = *self->state;
   ClassifyProps props = locked_copy(self, s.props);
   if (props == s.taken) return {};
+  KB_TRY(s.classifier.set(props));
   s.taken = std::move(props);
-  return s.classifier.set(s.taken);
+  s.forget();
+  return {};
 }
 
 void add_classes(GstAnalyticsRelationMeta* meta, guint od_id, NamedClasses& classes) {
@@ -160,7 +169,8 @@ void add_classifications(GstAnalyticsRelationMeta* meta, ObjectResults& results)
     for (const ObjectLabel& label : labels) {
       if (label.name == 0) continue;
       NamedClasses& own = results.classes[{attribute, label.od_id}];
-      const bool is_new = !own.names.empty() && own.names[0] == label.name;
+      const bool is_new =
+          !own.names.empty() && own.names[0] == label.name && own.levels[0] == label.level;
       if (!is_new) own = {{label.name}, {label.level}};
       add_classes(meta, label.od_id, own);
     }
@@ -199,16 +209,26 @@ void attach_to_frame(GstBuffer* buffer, std::vector<TensorResults>& tensors, Cou
     }
 }
 
-/// Returns the indices of the tensors of the first producer.
-std::vector<uint32_t> of_first_producer(const FrameTensors& tensors) {
+std::vector<uint32_t> tensors_of(const FrameTensors& tensors, const SharedTensorSource& source) {
   std::vector<uint32_t> out;
   for (uint32_t i = 0; i < tensors.listed().size(); ++i)
-    if (same_element(tensors.source(i), tensors.source(0))) out.push_back(i);
+    if (same_element(tensors.source(i), source)) out.push_back(i);
   return out;
 }
 
+/// Returns the indices of the tensors for this element: those of the producer whose tensors it
+/// decoded last, none if that one skipped the frame, or else those of the nearest producer.
+std::vector<uint32_t> choose(const State& s, GstBuffer* buffer, const FrameTensors& tensors) {
+  if (tensors.listed().empty()) return {};
+  if (s.own != nullptr) {
+    std::vector<uint32_t> own = tensors_of(tensors, s.own);
+    if (!own.empty() || was_skipped_by(buffer, s.own)) return own;
+  }
+  return tensors_of(tensors, tensors.source(tensors.listed().size() - 1));
+}
+
 Status check_any(GstBuffer* buffer, const FrameTensors& tensors) {
-  if (!tensors.listed().empty() || was_skipped(buffer)) return {};
+  if (!tensors.listed().empty() || was_skipped(buffer) || had_no_objects(buffer)) return {};
   return fail(ErrorKind::kMismatch, "tensors of a classifier on the frame", "none",
               "put tensorinfer before classdecode, with regions=objects for objects");
 }
@@ -222,9 +242,9 @@ Status classify(KeepboxClassDecode* self, GstBuffer* buffer, Counts& counts) {
   std::vector<TensorResults> results;
   std::vector<PictureRecord> pictures;
   SharedTensorSource source;
-  if (!tensors.listed().empty()) {
-    const std::vector<uint32_t> own = of_first_producer(tensors);
-    source = tensors.source(own[0]);
+  const std::vector<uint32_t> own = choose(s, buffer, tensors);
+  if (!own.empty()) {
+    source = s.own = tensors.source(own[0]);
     KB_TRY(tensors.map(own));
     KB_ASSIGN(results, s.classifier.decode(tensors, own));
     if (s.classifier.warning()) warn(self, *s.classifier.warning());
@@ -232,7 +252,8 @@ Status classify(KeepboxClassDecode* self, GstBuffer* buffer, Counts& counts) {
     tensors.mark_decoded(buffer, own);
   }
   if (source != nullptr && source->objects) pictures = read_pictures(buffer, source->producer);
-  if (source == nullptr || source->objects) attach(s, buffer, results, pictures, counts);
+  if (own.empty() || (source != nullptr && source->objects))
+    attach(s, buffer, results, pictures, counts);
   else attach_to_frame(buffer, results, counts);
   return {};
 }
@@ -263,12 +284,13 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
   State& s = Self::of(base);
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP ||
       GST_EVENT_TYPE(event) == GST_EVENT_STREAM_START)
-    s.kept.forget();
+    s.forget();
   return s.failed.take(event) || parent()->sink_event(base, event);
 }
 
 gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
   if (ends_producer_query(query)) return TRUE;
+  if (gboolean answered = FALSE; meets_family_query(query, answered)) return answered;
   return parent()->query(base, direction, query);
 }
 
@@ -283,8 +305,8 @@ gboolean start(GstBaseTransform* base) {
   State& s = *self->state;
   s.failed.clear();
   s.warned.clear();
-  s.kept.forget();
-  s.models.clear();
+  s.forget();
+  s.own.reset();
   GST_OBJECT_LOCK(self);
   s.counts = {};
   s.recognised.clear();

@@ -7,9 +7,13 @@
 #include <utility>
 
 #include "core/recognition/signs.h"
+#include "gst/base/plainfile.h"
+#include "gst/base/words.h"
 
 namespace keepbox {
 namespace {
+
+constexpr size_t kMaxDictionary = size_t{1} << 24;  // bytes
 
 GQuark quark_of(const std::string& text) {
   return text.empty() ? 0 : g_quark_from_string(text.c_str());
@@ -27,7 +31,7 @@ Result<Shape> shape_of(const TensorView& tensor) {
       ErrorKind::kMismatch,
       "tensors of a classifier, images x classes, or of a text recogniser, images x steps x "
       "characters",
-      tensor.to_string(), "decode boxes with boxdecode, or put classdecode behind a classifier");
+      tensor.to_string(), "decode boxes with boxdecode; leave other outputs out of the model");
 }
 
 TensorForm form_of_image(const TensorView& tensor) {
@@ -39,13 +43,26 @@ TensorForm form_of_image(const TensorView& tensor) {
 }  // namespace
 
 Status Classifier::set(const ClassifyProps& props) {
-  if (!props.label_file.empty() && props.label_file != props_.label_file) {
-    KB_ASSIGN(given_, Labels::load(props.label_file.c_str()));
+  std::optional<Labels> given;
+  std::vector<std::string> characters;
+  if (!props.label_file.empty()) {
+    KB_ASSIGN(given, Labels::load(props.label_file.c_str()));
+    KB_ASSIGN(const std::string text,
+              read_text(props.label_file, kMaxDictionary, "set label-file="));
+    for (const std::string_view line : lines_of(text)) characters.emplace_back(line);
   }
-  if (props.label_file.empty()) given_.reset();
+  given_ = std::move(given);
+  characters_ = std::move(characters);
   props_ = props;
   forget();
   return {};
+}
+
+/// @param alone the producer has no other tensor of results.
+std::string Classifier::attribute_of(const std::string& id, bool text, bool alone) const {
+  if (!alone) return props_.attribute.empty() ? id : props_.attribute + '.' + id;
+  if (!props_.attribute.empty()) return props_.attribute;
+  return text ? "text" : "class";
 }
 
 Activation Classifier::activation_of(const TensorView& tensor, size_t rows, size_t columns) const {
@@ -53,7 +70,6 @@ Activation Classifier::activation_of(const TensorView& tensor, size_t rows, size
   return adds_to_one(tensor, rows, columns) ? Activation::kNone : Activation::kSoftmax;
 }
 
-/// @param alone the producer has no other tensor.
 Result<Classifier::Head> Classifier::settle(const TensorView& tensor,
                                             const SharedTensorSource& source, bool alone) {
   KB_ASSIGN(const Shape shape, shape_of(tensor));
@@ -66,15 +82,16 @@ Result<Classifier::Head> Classifier::settle(const TensorView& tensor,
     out.labels = Labels(source->labels_of.at(id));
   else if (source != nullptr && alone) out.labels = Labels(source->labels);
   if (text) {
-    KB_ASSIGN(out.characters, Characters::create(out.labels.names(), classes));
+    KB_ASSIGN(out.characters,
+              Characters::create(given_ ? characters_ : out.labels.names(), classes));
   } else if (out.labels.size() != 0 && out.labels.size() != classes) {
     warning_ = Error{ErrorKind::kMismatch,
                      std::format("{} class names for {}", classes, tensor.to_string()),
                      std::to_string(out.labels.size()), "set label-file= to the model's classes"};
   }
   out.activation = activation_of(tensor, shape[0] * (text ? shape[1] : 1), classes);
-  const std::string named = !alone ? id : text ? "text" : "class";
-  out.about.attribute = quark_of(props_.attribute.empty() ? named : props_.attribute);
+  const std::string named = attribute_of(id, text, alone);
+  out.about.attribute = quark_of(named);
   out.about.model = quark_of(!props_.model_name.empty() ? props_.model_name
                              : source != nullptr        ? source->model
                                                         : std::string());
@@ -130,12 +147,20 @@ void Classifier::read_image(const TensorView& tensor, const Head& head, size_t i
 Result<std::vector<TensorResults>> Classifier::decode(const FrameTensors& tensors,
                                                       std::span<const uint32_t> which) {
   warning_.reset();
-  std::vector<TensorResults> out;
   const auto views = tensors.views();
-  for (size_t i = 0; i < views.size(); ++i) {
-    KB_TRY(check_bounds(views[i]));
+  std::vector<uint32_t> fit;  // indices in views
+  for (uint32_t i = 0; i < views.size(); ++i) {
+    const auto shape = shape_of(views[i]);
+    if (shape) fit.push_back(i);
+    else if (views.size() == 1) return std::unexpected(shape.error());
+    else warning_ = shape.error();
+  }
+  if (fit.empty() && warning_) return std::unexpected(*warning_);
+  std::vector<TensorResults> out;
+  for (const uint32_t i : fit) {
     TensorView view = views[i];
-    KB_ASSIGN(const Head* head, head_of(view, tensors.source(which[i]), views.size() == 1));
+    KB_TRY(check_bounds(view));
+    KB_ASSIGN(const Head* head, head_of(view, tensors.source(which[i]), fit.size() == 1));
     KB_ASSIGN(view.shape, shape_of(view));
     TensorResults& results = out.emplace_back(TensorResults{.about = head->about});
     for (size_t image = 0; image < view.shape[0]; ++image) read_image(view, *head, image, results);

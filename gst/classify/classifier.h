@@ -36,11 +36,12 @@ struct TensorResults {
 /// Decodes the tensors of one producer. For one thread.
 class Classifier {
  public:
-  /// Takes properties. kNotFound and others for a label file that cannot be read.
+  /// Takes properties and reads the label file. kNotFound and others if it cannot be read.
   Status set(const ClassifyProps& props);
 
   /// Decodes the mapped tensors of a frame. @param which their numbers among the listed ones.
-  /// kMismatch for tensors that are neither images x classes nor images x steps x characters.
+  /// Tensors that are neither images x classes nor images x steps x characters are left out;
+  /// kMismatch if all are.
   Result<std::vector<TensorResults>> decode(const FrameTensors& tensors,
                                             std::span<const uint32_t> which);
 
@@ -65,13 +66,14 @@ class Classifier {
   Result<const Head*> head_of(const TensorView& tensor, const SharedTensorSource& source,
                               bool alone);
   Result<Head> settle(const TensorView& tensor, const SharedTensorSource& source, bool alone);
+  std::string attribute_of(const std::string& id, bool text, bool alone) const;
   Activation activation_of(const TensorView& tensor, size_t rows, size_t columns) const;
   void read_image(const TensorView& tensor, const Head& head, size_t image,
                   TensorResults& out) const;
 
   ClassifyProps props_;
   std::optional<Labels> given_;          // from label-file
-  std::vector<std::string> characters_;  // of the same file
+  std::vector<std::string> characters_;  // of the same file, with blanks
   std::vector<Head> heads_;
   std::string remark_;
   std::optional<Error> warning_;

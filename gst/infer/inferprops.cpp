@@ -121,7 +121,8 @@ const Property<InferProps> kInferProperties[] = {
      .blurb = "Attach the tensors of the last run to skipped frames, too, so that they keep its "
               "boxes: at most interval - 1 times, and never across a flush, a new segment or new "
               "caps, after which the model runs at once. If false, skipped frames have no tensors, "
-              "which is not a mismatch.",
+              "which is not a mismatch. It has no effect with regions=objects, for which see "
+              "again-every.",
      .member = &InferProps::hold,
      .live = true},
     {"max-in-flight",
@@ -133,9 +134,10 @@ const Property<InferProps> kInferProperties[] = {
      "it.",
      &InferProps::cuda_graph},
     {"batch-size",
-     "Maximum number of frames, or tiles, per run of the model. Elements with the same model and "
-     "the same "
-     "settings run their frames together: a run has the frames that came during the run before, "
+     "Maximum number of frames, tiles or objects per run of the model. Elements with the same "
+     "model "
+     "and the same settings run their frames together: a run has the frames that came during the "
+     "run before, "
      "and a stream alone does not wait. 0 measures on a GPU up to which size batches are worth it, "
      "and is 1 on the CPU. 1 runs frame by frame.",
      &InferProps::batch_size, nullptr, 0, 1024},
@@ -304,6 +306,9 @@ Result<std::optional<ObjectRules>> object_rules(const InferProps& props) {
                   "regions=frame", std::string("set regions=objects, or leave ") + name + " unset");
     return std::nullopt;
   }
+  if (props.resize_mode == kRectangle)
+    return fail(ErrorKind::kInvalid, "another resize-mode for regions=objects", "rect",
+                "set resize-mode=stretch or letterbox-center");
   if (!props.tiles.empty() || props.tile_size != 0)
     return fail(ErrorKind::kInvalid, "either tiles or regions=objects", "both",
                 "leave one of them unset");

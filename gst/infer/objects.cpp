@@ -25,11 +25,12 @@ bool Objects::fits(const FrameBox& box) const {
          (rules_.classes.empty() || std::ranges::contains(rules_.classes, text_of(box.label)));
 }
 
-bool Objects::is_due(const FrameBox& box) const {
+bool Objects::is_due(const FrameBox& box) {
   if (!box.tracking_id) return true;
   const auto last = runs_.find(*box.tracking_id);
   if (last == runs_.end()) return true;
-  return rules_.again_every != 0 && frame_ - last->second >= rules_.again_every;
+  last->second.seen = frame_;
+  return rules_.again_every != 0 && frame_ - last->second.run >= rules_.again_every;
 }
 
 std::optional<Crop> Objects::crop(const FrameBox& box, const CropPlan& plan,
@@ -39,14 +40,13 @@ std::optional<Crop> Objects::crop(const FrameBox& box, const CropPlan& plan,
 }
 
 void Objects::note(const FrameBox& box) {
-  if (box.tracking_id) runs_[*box.tracking_id] = frame_;
+  if (box.tracking_id) runs_[*box.tracking_id] = {frame_, frame_};
 }
 
-/// Drops objects whose last run is long ago, now and then.
+/// Drops objects that have not been seen for long, now and then.
 void Objects::prune() {
   if (frame_ % kForgottenAfter != 0) return;
-  const uint64_t kept = std::max<uint64_t>(kForgottenAfter, 2ull * rules_.again_every);
-  std::erase_if(runs_, [&](const auto& run) { return frame_ - run.second > kept; });
+  std::erase_if(runs_, [&](const auto& run) { return frame_ - run.second.seen > kForgottenAfter; });
 }
 
 std::vector<ObjectCrop> Objects::of(GstBuffer* frame, const CropPlan& plan, ResizeMode mode) {

@@ -53,13 +53,17 @@ class Objects {
 
  private:
   bool fits(const FrameBox& box) const;
-  bool is_due(const FrameBox& box) const;
+  bool is_due(const FrameBox& box);
   std::optional<Crop> crop(const FrameBox& box, const CropPlan& plan, ResizeMode mode) const;
   void note(const FrameBox& box);
   void prune();
 
   ObjectRules rules_;
-  std::unordered_map<uint64_t, uint64_t> runs_;  // number of the last frame by tracking id
+  /// Numbers of the last frames on which the model ran on an object, and which showed it.
+  struct LastFrames {
+    uint64_t run = 0, seen = 0;
+  };
+  std::unordered_map<uint64_t, LastFrames> runs_;  // by tracking id
   uint64_t frame_ = 0;
   unsigned without_boxes_ = 0;
 };

@@ -323,7 +323,7 @@ constexpr const char* kStats =
     "frames that got the last tensors); microseconds per inferred frame: "
     "preprocess-us, inference-us, queue-us, and time-per-frame-us of the "
     "streaming thread; of all elements that share the model: batch-size (its "
-    "maximum), batches, batch-fill (frames or tiles per batch) and batch-dropped "
+    "maximum), batches, batch-fill (frames, tiles or objects per batch) and batch-dropped "
     "(of these, that were flushed); and how the model runs: provider, provider-reason, "
     "runtime, cuda-graph, recognized.";
 

@@ -37,7 +37,7 @@ class LabelRecords {
   explicit LabelRecords(GstAnalyticsRelationMeta* meta);
 
   bool any() const { return !blocks_.empty(); }
-  /// Adds the results about an object. Their texts are valid as long as this.
+  /// Adds the results about an object. Their texts are valid until mtds are added.
   void find(guint od_id, BoxLabels& out) const;
 
  private:

@@ -70,7 +70,16 @@ void note_skipped(GstBuffer* buffer, SharedTensorSource source) {
 
 bool was_skipped(GstBuffer* buffer) {
   const NoteMeta* note = find_note(buffer);
-  return note != nullptr && !note->skipped.empty();
+  return note != nullptr && std::ranges::any_of(note->skipped, [](const auto& source) {
+           return source == nullptr || !source->objects;
+         });
+}
+
+bool had_no_objects(GstBuffer* buffer) {
+  const NoteMeta* note = find_note(buffer);
+  return note != nullptr && std::ranges::any_of(note->skipped, [](const auto& source) {
+           return source != nullptr && source->objects;
+         });
 }
 
 bool was_skipped_by(GstBuffer* buffer, const SharedTensorSource& source) {

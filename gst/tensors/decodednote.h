@@ -14,12 +14,15 @@ namespace keepbox {
 /// reused.
 void note_decoded(GstBuffer* buffer, GstBuffer* data);
 
-/// Notes that the inference element skipped the frame: none of its tensors are missing.
+/// Notes that the inference element skipped the frame, or that the frame has no objects for it:
+/// none of its tensors are missing.
 /// @param buffer writable.
 /// @param source of its tensors; nullptr if unknown.
 void note_skipped(GstBuffer* buffer, SharedTensorSource source = nullptr);
-/// True if any inference element skipped the frame.
+/// True if any inference element that runs on frames skipped the frame.
 bool was_skipped(GstBuffer* buffer);
+/// True if there was no object for an inference element that runs on objects.
+bool had_no_objects(GstBuffer* buffer);
 /// True if the element of that source skipped the frame.
 bool was_skipped_by(GstBuffer* buffer, const SharedTensorSource& source);
 

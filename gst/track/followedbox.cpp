@@ -31,6 +31,7 @@ FollowedBox::FollowedBox(const FrameBox& box, const TrackOfBox& track)
       edges_(box.points.edges.begin(), box.points.edges.end()),
       values_(box.values.values.begin(), box.values.values.end()) {
   box_.mask = {};
+  box_.labels = {};
 }
 
 FrameBox FollowedBox::box() const {

@@ -64,7 +64,8 @@ Result<Batches::Place> Batches::take(Member& member, uint64_t order) {
 }
 
 Result<std::vector<Batches::Place>> Batches::take_some(Member& member, uint64_t order,
-                                                       unsigned pictures, unsigned before) {
+                                                       unsigned pictures, unsigned before,
+                                                       unsigned unused) {
   std::unique_lock lock(lock_);
   const bool over_share = before == 0 && member.places >= share();
   const Waiter waiter{over_share, order, pictures, before};
@@ -85,6 +86,7 @@ Result<std::vector<Batches::Place>> Batches::take_some(Member& member, uint64_t 
     ++batch.pending;
     ++member.places;
   }
+  if (out.size() == pictures) batch.before += unused;
   return out;
 }
 

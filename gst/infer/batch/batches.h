@@ -74,9 +74,10 @@ class Batches {
   /// Reserves adjacent places for the pictures of a frame: for all of them if a batch holds that
   /// many, otherwise for as many as are free in the open batch.
   /// @param pictures without a place, at least 1. @param before pictures of the frame that have
-  /// places in earlier batches; a frame counts in the member's share once.
+  /// places in earlier batches; a frame counts in the member's share once. @param unused number of
+  /// pictures by which the frame has less than join() announced; nothing waits for these.
   Result<std::vector<Place>> take_some(Member& member, uint64_t order, unsigned pictures,
-                                       unsigned before = 0);
+                                       unsigned before = 0, unsigned unused = 0);
 
   /// Marks the input of a place as made. @param ready see BatchEngine::launch(); kept alive until
   /// the batch was launched.
@@ -114,7 +115,7 @@ class Batches {
     bool launched = false;  // the result is there
     unsigned pending = 0;   // places whose input is not made yet
     unsigned wanted = 0;    // places that were not abandoned
-    unsigned before = 0;    // pictures of its frames that are in earlier batches
+    unsigned before = 0;    // pictures of its frames that are in earlier batches, or in none
     Clock::time_point begun;
     std::vector<Entry> entries;  // by place
     Result<std::shared_ptr<const BatchResult>> result;

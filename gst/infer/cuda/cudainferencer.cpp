@@ -81,7 +81,7 @@ class CudaInferencer : public Inferencer {
 
   Status set_frames(Pictures pictures, const GstVideoInfo& info) override {
     drain();
-    KB_TRY(expect(pictures.most));
+    KB_TRY(expect(pictures.most, !pictures.crops));
     const size_t slots = std::max(model_->spec().in_flight, frames_);
     feed_ = std::make_unique<CudaFeed>(std::move(pictures), info, model_->context(), slots);
     return {};
@@ -106,8 +106,13 @@ class CudaInferencer : public Inferencer {
   }
 
  private:
+  /// Objects, of which a frame may have few, run in batches of any size; tiles in whole frames.
+  Status join_on(CudaModel& model, const ModelFacts& facts) const {
+    return whole_ ? model.join(facts, frames_, pictures_)
+                  : model.join(facts, frames_ * pictures_, 1);
+  }
   Status join(const std::shared_ptr<CudaModel>& model, const ModelFacts& facts) {
-    KB_TRY(model->join(facts, frames_, pictures_));
+    KB_TRY(join_on(*model, facts));
     joined_ = true;
     return {};
   }
@@ -136,22 +141,24 @@ class CudaInferencer : public Inferencer {
       if (users == 1) break;
     }
     if (best == model_) return {};
-    if (!best->join(facts, frames_, pictures_)) return {};
+    if (!join_on(*best, facts)) return {};
     leave();
     model_ = std::move(best);
     joined_ = true;
     return {};
   }
 
-  /// Takes part with frames of that many pictures from now on.
-  Status expect(unsigned pictures) {
-    if (pictures == pictures_) return {};
+  /// Takes part with frames of up to that many pictures from now on. @param whole all frames have
+  /// that many.
+  Status expect(unsigned pictures, bool whole) {
+    if (pictures == pictures_ && whole == whole_) return {};
     {
       const std::lock_guard guard(lock_);
       member_.reset();
     }
     leave();
     pictures_ = pictures;
+    whole_ = whole;
     KB_TRY(join(model_, facts_));
     const std::lock_guard guard(model_->turn());
     follow();
@@ -201,6 +208,7 @@ class CudaInferencer : public Inferencer {
   std::shared_ptr<CudaModel> model_;
   const unsigned frames_;  // pending at a time
   unsigned pictures_ = 1;  // maximum per frame
+  bool whole_ = true;      // all frames have that many
   ModelFacts facts_;
   bool joined_ = false;
   const OnnxRuntime* runtime_ = nullptr;

@@ -10,6 +10,7 @@
 #include "core/formula/box.h"
 #include "gst/base/words.h"
 #include "gst/infer/facts/pydict.h"
+#include "gst/tensors/tensorsource.h"
 
 namespace keepbox {
 namespace {
@@ -123,8 +124,8 @@ void read_keypoints(const Map& map, ModelMetadata& out) {
 void read_characters(const Map& map, ModelMetadata& out) {
   const auto found = map.find("character");
   if (found == map.end() || !out.labels.empty()) return;
-  const auto lines = split(found->second, '\n');
-  const bool good = lines.size() > 1 && lines.size() <= kMaxClasses &&
+  const auto lines = lines_of(found->second);
+  const bool good = lines.size() > 1 && lines.size() <= kMaxLabels &&
                     g_utf8_validate(found->second.c_str(), -1, nullptr);
   if (!good) return leave_out(map, "character", "one name per line", out);
   for (const std::string_view line : lines) out.labels.emplace_back(line);

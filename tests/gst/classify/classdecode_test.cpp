@@ -158,6 +158,45 @@ TEST_F(ClassDecode, ClassifiesFrames) {
   EXPECT_NEAR(gst_analytics_cls_mtd_get_level(&cls, 0), 1, 1e-3);  // 1, 0, 0 adds up to 1
 }
 
+/// Tensors of another element than tensorinfer are of the frame.
+TEST_F(ClassDecode, ClassifiesFramesOfOtherProducers) {
+  Harness h("classdecode", kScene);
+  GstBuffer* in = painted(kScene, test::grey);
+  const std::vector<float> values{0.1f, 0.7f, 0.2f};
+  add_tensor(in, "scores", DataType::kFloat32, {1, 3}, GST_TENSOR_DIM_ORDER_ROW_MAJOR,
+             test::data_buffer(values.data(), values.size() * sizeof(float)));
+  const Buffer out = h.run(in);
+  ASSERT_TRUE(out) << h.error();
+  GstAnalyticsClsMtd cls;
+  auto* meta = gst_buffer_get_analytics_relation_meta(out.get());
+  ASSERT_TRUE(meta != nullptr && gst_analytics_relation_meta_get_cls_mtd(meta, 0, &cls));
+  EXPECT_EQ(gst_analytics_cls_mtd_get_quark(&cls, 0), g_quark_from_string("class-1"));
+}
+
+/// The blank line of a dictionary is a space.
+TEST_F(ClassDecode, ReadsDictionariesWithASpace) {
+  test::onnx::Model model = stripe_model();
+  model.metadata["character"] = " \nB\n";
+  Harness h(line(model), kScene);
+  EXPECT_EQ(results(h.run(frame())), "text=  | text=B | | ");
+  const std::string file = dir_.write("letters.txt", "A\r\n \r\n");
+  Harness given(line(model, "label-file=" + file), kScene);
+  EXPECT_EQ(results(given.run(frame())), "text=A | text=  | | ");
+}
+
+TEST_F(ClassDecode, NamesAttributesByTheirOutputsToo) {
+  test::onnx::Model model = colour_model("colour");
+  model.outputs.push_back({"kind", test::onnx::Type::kFloat, {"N", 3, 1, 1}});
+  model.outputs.push_back({"map", test::onnx::Type::kFloat, {"N", 3, 8, 16}});
+  model.add("Neg", {"colour"}, {}, "kind");
+  model.add("Identity", {"images"}, {}, "map");
+  Harness h(line(model, "attribute=car"), kScene);
+  const Buffer out = h.run(frame());
+  ASSERT_TRUE(out) << h.error();
+  EXPECT_EQ(results(out).substr(0, 40), "car.colour=class-1 car.kind=class-0 | ca");
+  EXPECT_NE(h.warning().find("map"), std::string::npos);  // is left out
+}
+
 TEST_F(ClassDecode, KeepsResultsOfTrackedObjects) {
   Harness h(
       infer(colour_model(), "regions=objects again-every=0 channel-order=rgb") + " ! classdecode",
@@ -231,7 +270,7 @@ TEST_F(ClassDecode, WarnsWithoutTensors) {
   EXPECT_EQ(h.warning(), "");
 }
 
-/// A frame is a decoder's, not a classifier's, if a detector's tensors are on it.
+/// The nearest model is decoded first.
 TEST_F(ClassDecode, LeavesOtherModelsTensorsAlone) {
   const std::string both = infer(colour_model(), "regions=objects") + " name=a ! tensorinfer " +
                            "regions=objects model-file=" + file(stripe_model(), "text.onnx") +
@@ -239,7 +278,7 @@ TEST_F(ClassDecode, LeavesOtherModelsTensorsAlone) {
   Harness h(both, kScene);
   const Buffer out = h.run(frame());
   ASSERT_TRUE(out) << h.error();
-  EXPECT_EQ(results(out), "class=green text=A | class=blue text=B | class=red | ");
+  EXPECT_EQ(results(out), "text=A class=green | text=B class=blue | class=red | ");
 }
 
 }  // namespace

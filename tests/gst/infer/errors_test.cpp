@@ -104,6 +104,7 @@ TEST_F(InferErrors, SettingsOfObjectsThatDoNotGoTogether) {
   expect_error(with(model, "regions=objects tiles=2x2"), {"either tiles or regions=objects"});
   expect_error(with(model, "include-classes=car"),
                {"regions=objects together with include-classes"});
+  expect_error(with(model, "regions=objects resize-mode=rect"), {"another resize-mode"});
   expect_error(with(model, "regions=objects align=/nonexistent"), {"/nonexistent"});
   const std::string file = dir_.write("points.txt", "64 48\n1 2\n3\n");
   expect_error(with(model, "regions=objects align=" + file), {"line 3", file});

@@ -129,6 +129,28 @@ TEST_F(InferObjects, AreRunAgainNowAndThen) {
   EXPECT_EQ(images, (std::vector<size_t>{2, 1, 1, 2, 1, 1, 2}));
 }
 
+/// An object that stays is not taken for a new one, however long.
+TEST_F(InferObjects, AreRunOnceIfWanted) {
+  Objects objects({.again_every = 0});
+  const CropPlan plan{.frame = {.size = {kWidth, kHeight}}, .input = {.size = {8, 8}}};
+  Buffer in(frame({object({10, 20, 74, 68})}));
+  std::vector<FrameBox> boxes;
+  read_boxes(in.get(), boxes);
+  track(in.get(), boxes[0].od_id, 7);
+  size_t runs = 0;
+  for (int i = 0; i < 2500; ++i) runs += objects.of(in.get(), plan, ResizeMode::kStretch).size();
+  EXPECT_EQ(runs, 1u);
+}
+
+/// A tracker behind the model sees that the frame was analysed.
+TEST_F(InferObjects, LeaveFramesWithoutThemAnalysed) {
+  Harness h(identity("") + " ! boxtrack predict=true", caps_);
+  h.run(frame({object({10, 20, 74, 68})}));
+  const Buffer out = h.run(frame({}));
+  ASSERT_TRUE(out) << h.error();
+  EXPECT_TRUE(test::boxes(out).empty());
+}
+
 TEST_F(InferObjects, FollowTheirFrameThroughAScaler) {
   Harness h(
       "framesave ! videoscale ! capsfilter caps=video/x-raw,width=80,height=60 ! identity "

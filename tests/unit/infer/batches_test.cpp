@@ -98,7 +98,7 @@ TEST_F(BatchesTest, CountsElementsFromTheirStartToTheirEnd) {
       std::make_shared<Batches>(Batches::Options{.capacity = 4, .timeout = 200ms}, engine_);
   const auto time_of_a_frame = [](BatchMember& member) {
     const auto begun = Batches::Clock::now();
-    auto frame = member.begin(0, [](auto, unsigned) { return picture(1); });
+    auto frame = member.begin(0, 1, [](auto, unsigned) { return picture(1); });
     EXPECT_TRUE(frame && (*frame)->finish());
     return Batches::Clock::now() - begun;
   };
