@@ -15,8 +15,8 @@ HALF = {'pixels': 1.0, 'score': 0.01, 'mask': 0.5, 'edge': 0.01, 'share': 0.9}
 SCALED = {'pixels': 6.0, 'score': 0.1, 'mask': 0.4, 'edge': 0.1, 'share': 0.7}
 
 LEAST_SIDE = 0.01
-# Pixels of a mask: of smaller ones, frameworks drop the boxes whose mask is empty at the size of the
-# input, and keepbox those whose mask is empty at the size of the prototypes.
+# Pixels of a mask: of smaller ones, frameworks drop the boxes whose mask is empty at the size of
+# the input, and keepbox those whose mask is empty at the size of the prototypes.
 LEAST_COVERED = 100
 
 

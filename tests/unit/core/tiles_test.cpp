@@ -203,6 +203,17 @@ TEST(Tiles, CountWhatWasDropped) {
   EXPECT_EQ(processor->plan().frames(), 1u);
 }
 
+TEST(Tiles, CountWhatFiltersDropped) {
+  Settings settings = two_tiles();
+  settings.filters.least = {{0, 20}, {}};
+  const Tensor tensor = images({{10, 10, 40, 15, 0.9f, 0}}, {{40, 10, 70, 15, 0.8f, 0}});
+  const std::vector<TensorView> views{tensor.view()};
+  auto processor = test::make_processor(settings, views);
+  ASSERT_TRUE(processor && processor->run(views));
+  EXPECT_EQ(processor->detections().size(), 0u);
+  EXPECT_EQ(processor->funnel().filtered_out, 2u);
+}
+
 /// The border is in pixels of the model input, which are three of the frame here.
 TEST(Tiles, AreCutByPixelsOfTheModel) {
   const Size frame{540, 300};

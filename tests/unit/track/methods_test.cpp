@@ -152,6 +152,24 @@ TEST(ByteTrack, EndsADuplicateNextToANewTrack) {
   EXPECT_EQ(tracker.size(), 2u);
 }
 
+TEST(ByteTrack, MakesRoomByEndingWhatIsLostForLongest) {
+  const auto at = [](size_t i) {
+    const auto x = static_cast<float>(i % 64) * 20, y = static_cast<float>(i / 64) * 20;
+    return Sighting{{x, y, x + 10, y + 10}, 0.9f};
+  };
+  Own tracker(TrackMethod::kByteTrack);
+  std::vector<Sighting> boxes;
+  for (size_t i = 0; i < Tracker::kMaxTracks; ++i) boxes.push_back(at(i));
+  tracker.update(boxes, 0);
+  boxes.erase(boxes.begin() + 10);
+  tracker.update(boxes, kStep);
+  boxes.erase(boxes.begin() + 19);  // the 20th of all
+  boxes.push_back(at(Tracker::kMaxTracks));
+  tracker.update(boxes, 2 * kStep);
+  boxes.push_back(at(20));
+  EXPECT_EQ(tracker.update(boxes, 3 * kStep).back().id, 21u);
+}
+
 TEST(OcSort, FollowsAnObjectThatTurnsWhileHidden) {
   // Hidden for 12 frames, in which it stops: the filter goes on, the last seen box does not.
   std::vector<std::vector<Sighting>> frames;
