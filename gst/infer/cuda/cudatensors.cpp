@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "gst/tensors/cudawrap.h"
+#include "gst/tensors/gstcuda.h"
 
 namespace keepbox {
 namespace {

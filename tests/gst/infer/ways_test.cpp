@@ -19,7 +19,7 @@ using test::painted;
 using test::raw;
 using test::tensor_of;
 
-constexpr int kStreams = 4, kFrames = 5, kSide = 64;
+constexpr int kStreams = 4, kFrames = 5, kFrameSide = 64;
 
 /// A frame's tensor and boxes.
 struct Outcome {
@@ -114,11 +114,11 @@ class InferWays : public test::Inference, public testing::WithParamInterface<con
   /// Runs the streams as the four tiles of one. The outcomes have no boxes, which are the frame's.
   Outcomes run_as_tiles(const std::string& more) {
     Outcomes out(kStreams);
-    const std::string caps = raw("RGB", 2 * kSide, 2 * kSide);
+    const std::string caps = raw("RGB", 2 * kFrameSide, 2 * kFrameSide);
     Harness h(line("tiles=2x2 tile-overlap=0 " + more), caps);
     for (int k = 0; k < kFrames; ++k) {
       const Buffer frame = h.run(painted(caps, [&](int x, int y) {
-        return noise_of(y / kSide * 2 + x / kSide, k)(x % kSide, y % kSide);
+        return noise_of(y / kFrameSide * 2 + x / kFrameSide, k)(x % kFrameSide, y % kFrameSide);
       }));
       EXPECT_TRUE(frame) << h.error();
       const auto all = tensor_of(frame).values;
@@ -163,7 +163,7 @@ class InferWays : public test::Inference, public testing::WithParamInterface<con
     }
   }
 
-  const std::string caps_ = raw("RGB", kSide, kSide);
+  const std::string caps_ = raw("RGB", kFrameSide, kFrameSide);
   double fill_ = 0;
 };
 

@@ -69,11 +69,12 @@ TEST_F(Obscured, AreBlurredOrPixelatedByClass) {
 TEST_F(Obscured, DoNotFlashWhenADetectionIsLost) {
   set("blur", "person");
   for (guint number = 0; number < 5; ++number)
-    EXPECT_FALSE(visible(drawn(striped(number, 2 + 4.0f * number)), 12 + 4 * number));
+    EXPECT_FALSE(
+        visible(drawn(striped(number, 2 + 4.0f * static_cast<float>(number))), 12 + 4 * number));
   // The object goes on, and the detector misses it on frames 5 to 7.
   for (guint number = 5; number < 8; ++number) {
     const auto pixels = drawn(striped(number, std::nullopt));
-    for (int x = 2 + 4 * number; x < 22 + 4 * number; ++x)
+    for (guint x = 2 + 4 * number; x < 22 + 4 * number; ++x)
       EXPECT_FALSE(visible(pixels, x)) << "frame " << number << " at " << x;
   }
   EXPECT_FALSE(visible(drawn(striped(8, 34)), 44));
