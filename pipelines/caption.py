@@ -10,11 +10,6 @@ side, as wide as each other. It needs pycairo (Debian: python3-cairo).
 import json
 import sys
 
-try:
-    import cairo
-except ImportError:
-    sys.exit('caption.py: expected the Python module cairo, found none: install python3-cairo')
-
 STRIP, TEXT = 44, 22    # height of the strip below a picture, and of its text, in pixels
 
 
@@ -52,6 +47,13 @@ def main(picture, *words):
 
 
 if __name__ == '__main__':
+    if sys.argv[1:] in (['-h'], ['--help']):
+        print(__doc__)
+        sys.exit()
     if len(sys.argv) < 4:
         sys.exit(__doc__)
+    try:
+        import cairo
+    except ImportError:
+        sys.exit('caption.py: expected the Python module cairo, found none: install python3-cairo')
     main(*sys.argv[1:])

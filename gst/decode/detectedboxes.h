@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "core/run/processor.h"
-#include "gst/tensors/labels.h"
 #include "gst/metas/framebox.h"
 #include "gst/metas/masks.h"
+#include "gst/tensors/labels.h"
 
 namespace keepbox {
 

@@ -16,14 +16,18 @@ def dashed(name: str) -> str:
     return name.replace('_', '-')
 
 
+# What tensorinfer has, too, for models that run on objects, which a Detector's does not.
+OF_THE_LAST = frozenset(('include-classes', 'min-size'))
+
+
 def owner_of(name: str, elements: Iterable[Any]) -> Any:
-    """Returns the first of the elements that has the property.
+    """Returns the first of the elements that has the property; for OF_THE_LAST the last.
 
     Raises:
         TypeError: none has it, as for an argument that a function does not know.
     """
     elements = list(elements)
-    for element in elements:
+    for element in reversed(elements) if dashed(name) in OF_THE_LAST else elements:
         if element.find_property(dashed(name)):
             return element
     known = [spec.name for element in elements for spec in element.list_properties()]

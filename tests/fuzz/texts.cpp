@@ -4,13 +4,13 @@
 
 #include "core/formula/box.h"
 #include "gst/base/outfile.h"
-#include "gst/tensors/labels.h"
 #include "gst/decode/priors.h"
 #include "gst/infer/facts/metadata.h"
 #include "gst/infer/facts/modelinfo.h"
 #include "gst/infer/onnx/externaldata.h"
 #include "gst/sink/categories.h"
 #include "gst/sink/classfiles.h"
+#include "gst/tensors/labels.h"
 #include "tests/fuzz/damage.h"
 #include "tests/fuzz/files.h"
 

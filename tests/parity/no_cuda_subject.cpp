@@ -10,6 +10,8 @@ Backend cuda_subject(const std::string&) { return {}; }
 Backend circle_subject(const std::string&) { return {}; }
 OnDevice::OnDevice(std::span<const TensorView> views) : views_(views.begin(), views.end()) {}
 OnDevice::~OnDevice() = default;
-Made make_on_device(const Backend&, const InputCase&, MakerOf) { return std::unexpected("no CUDA"); }
+Made make_on_device(const Backend&, const InputCase&, MakerOf) {
+  return std::unexpected("no CUDA");
+}
 
 }  // namespace keepbox::test

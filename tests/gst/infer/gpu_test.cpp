@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "gst/infer/onnx/onnxruntime.h"
+#include "gst/metas/attachboxes.h"
 #include "gst/tensors/cudawrap.h"
 #include "tests/gst/device.h"
 #include "tests/gst/infer/infer.h"
@@ -123,6 +124,45 @@ TEST_F(InferOnGpu, TilesMatchTheHosts) {
       }
       EXPECT_TRUE(runs_on(device, "cuda"));
     }
+  }
+}
+
+/// Objects of frames that have a few, many or none, turned ones among them.
+TEST_F(InferOnGpu, ObjectsMatchTheHosts) {
+  const auto model = identity_model({"N", 3, 96, 160});
+  const size_t counts[] = {1, 3, 0, 20, 2, 33, 7};
+  for (const char* format : {"RGB", "NV12"}) {
+    const std::string caps = raw(format, 640, 480);
+    Harness host(infer(model, "regions=objects provider=cpu"), caps);
+    Harness device(infer(model, "regions=objects provider=cuda name=infer"), caps);
+    for (size_t run = 0; run < std::size(counts); ++run) {
+      const Buffer plain(painted(caps, test::noise));
+      const auto with_objects = [&](GstBuffer* frame) {
+        std::vector<FrameBox> boxes;
+        for (size_t i = 0; i < counts[run]; ++i) {
+          const auto at = static_cast<float>(i * 13);
+          boxes.push_back({.box = {at, at / 2, at + 90, at / 2 + 40},
+                           .score = 0.5f,
+                           .angle = i % 3 == 0 ? 0.4f : 0,
+                           .label = g_quark_from_string("car")});
+        }
+        EXPECT_TRUE(attach_boxes(frame, boxes, {.frame = {640, 480}}));
+        return frame;
+      };
+      const Buffer want = host.run(with_objects(gst_buffer_copy_deep(plain.get())));
+      const Buffer got =
+          device.run(with_objects(run % 2 == 1 ? on_device(context, caps, plain, nullptr).release()
+                                               : gst_buffer_copy_deep(plain.get())));
+      ASSERT_TRUE(want && got) << host.error() << device.error();
+      const auto all = test::tensors_of(want.get()), there = test::tensors_of(got.get());
+      ASSERT_EQ(all.size(), there.size());
+      ASSERT_EQ(all.size(), counts[run] == 0 ? 0u : 1u);
+      if (all.empty()) continue;
+      EXPECT_EQ(all[0].dims[0], std::min<size_t>(counts[run], 32));
+      EXPECT_EQ(all[0].dims, there[0].dims);
+      EXPECT_EQ(all[0].values, there[0].values) << format << " " << counts[run];
+    }
+    EXPECT_TRUE(runs_on(device, "cuda"));
   }
 }
 

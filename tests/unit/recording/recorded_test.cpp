@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "gst/tensors/labels.h"
 #include "gst/decode/priors.h"
+#include "gst/tensors/labels.h"
 #include "tests/scene.h"
 
 namespace keepbox {
