@@ -131,7 +131,11 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   if (s.failed) return GST_FLOW_ERROR;
   const bool ready = s.model().prepared();
   const Status begun = s.stream.begin(buffer, rules, due_time(base, buffer), late);
-  if (!ready && s.model().prepared()) show_setup(base);
+  if (!ready && s.model().prepared()) {
+    show_setup(base);
+    const GstClockTime now = gst_element_get_current_running_time(GST_ELEMENT(base));
+    if (GST_CLOCK_TIME_IS_VALID(now)) s.lateness.forgive(now);
+  }
   return begun ? GST_FLOW_OK : flow_of(base, begun.error());
 }
 

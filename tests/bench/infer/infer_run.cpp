@@ -65,6 +65,7 @@ class Run {
   void prepare(Stream& stream, const Frames& frames);
   void meet();
   void start();
+  void load(GstBus* bus);
   Owned<GstElement> element(const std::string& name) const {
     return Owned<GstElement>(gst_bin_get_by_name(GST_BIN(pipeline_.get()), name.c_str()));
   }
@@ -209,8 +210,26 @@ void Run::leave_model(Stream& stream) {
     stream.in_infer.push_back(Micro(now - stream.to_model).count());
 }
 
+/// Waits until all models are loaded, so that no frame of a live source is late because of that.
+void Run::load(GstBus* bus) {
+  gst_element_set_state(pipeline_.get(), GST_STATE_PAUSED);
+  for (size_t loaded = 0; loaded < streams_.size();) {
+    GstMessage* message = gst_bus_timed_pop_filtered(
+        bus, std::chrono::nanoseconds(kPatience).count(),
+        static_cast<GstMessageType>(int{GST_MESSAGE_ELEMENT} | int{GST_MESSAGE_ERROR}));
+    if (message == nullptr) return;
+    if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR) {
+      gst_bus_post(bus, message);  // for play()
+      return;
+    }
+    loaded += gst_message_has_name(message, "tensorinfer-model");
+    gst_message_unref(message);
+  }
+}
+
 std::string Run::play() {
   const Owned<GstBus> bus(gst_element_get_bus(pipeline_.get()));
+  if (way_.paced) load(bus.get());
   gst_element_set_state(pipeline_.get(), GST_STATE_PLAYING);
   GstMessage* message = gst_bus_timed_pop_filtered(
       bus.get(), std::chrono::nanoseconds(kPatience).count(),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Late frames of a live source pass tensorinfer without inference.
+#include "gst/infer/lateness.h"
 #include "tests/gst/infer/infer.h"
 
 namespace keepbox {
@@ -78,6 +79,25 @@ TEST_F(InferQos, CanBeOff) {
   go_live();
   report_late(0, 50 * GST_MSECOND);
   EXPECT_EQ(tensors_at(40 * GST_MSECOND), 1u);
+}
+
+/// Frames that waited for the model do not make those after them late.
+TEST(Lateness, IsForgivenWhileTheModelIsLoaded) {
+  Lateness lateness;
+  lateness.set_live(true);
+  const auto take = [&](GstClockTime at, GstClockTimeDiff late) {
+    GstEvent* event = gst_event_new_qos(GST_QOS_TYPE_UNDERFLOW, 1, late, at);
+    lateness.take(event);
+    gst_event_unref(event);
+  };
+  take(GST_SECOND, 4 * GstClockTimeDiff{GST_SECOND});
+  EXPECT_TRUE(lateness.is_late(6 * GST_SECOND));
+  lateness.forgive(5 * GST_SECOND);
+  EXPECT_FALSE(lateness.is_late(6 * GST_SECOND));
+  take(2 * GST_SECOND, 3 * GstClockTimeDiff{GST_SECOND});
+  EXPECT_FALSE(lateness.is_late(6 * GST_SECOND));
+  take(6 * GST_SECOND, GstClockTimeDiff{GST_SECOND});
+  EXPECT_TRUE(lateness.is_late(7 * GST_SECOND));
 }
 
 TEST_F(InferQos, AFlushForgetsLateness) {
