@@ -79,6 +79,7 @@ bool FilePattern::add_conversion(std::string_view& rest, bool of_classes) {
   if (conversion == "%%") return take({Kind::kText, "%"});
   if (conversion == "%s" && of_classes)
     return !std::exchange(classes_, true) && take({Kind::kClass, {}});
+  if (!g_utf8_validate(conversion.c_str(), -1, nullptr)) return false;
   g_autoptr(GDateTime) now = g_date_time_new_now_utc();
   g_autofree gchar* text = g_date_time_format(now, conversion.c_str());
   return text != nullptr && *text != '\0' && take({Kind::kTime, conversion});

@@ -32,6 +32,7 @@ BELOW = {**{room: CORE[:i] for i, room in enumerate(CORE)}, TRACK: ['core/formul
          'gst/metas': [*CORE, 'gst/base', 'gst/tensors'],
          'gst/classify': [*CORE, CLASSIFY, 'gst/base', 'gst/metas', 'gst/tensors'],
          'gst/tool': [*CORE, 'gst/base', 'gst/decode'],
+         'gst/publish': [*CORE, 'gst/base', 'gst/metas', 'gst/tensors', 'gst/sink'],
          'gst/track': [*CORE, TRACK, 'gst/base', 'gst/metas', 'gst/tensors'],
          'gst': [*CORE, 'gst/base', 'gst/metas', 'gst/tensors']}
 # What formulas may include of the standard library: a GPU compiles them.

@@ -85,6 +85,7 @@ class Run {
   size_t waiting_ = 0;
   std::atomic<bool> started_ = false;
   bool over_ = false;
+  bool loaded_ = true;  // sources in real time may begin
   Clock::time_point start_;
   Sums at_start_, at_end_;
   std::unique_ptr<GpuMeter> meter_;
@@ -154,6 +155,7 @@ std::string Run::build(const Frames& frames) {
 /// Starts the measurement for all streams once the last one is warm.
 void Run::meet() {
   std::unique_lock guard(lock_);
+  go_.wait(guard, [&] { return loaded_ || over_; });
   if (++waiting_ == streams_.size()) {
     at_start_ = sums();
     cpu_seconds_ = process_seconds();
@@ -229,7 +231,13 @@ void Run::load(GstBus* bus) {
 
 std::string Run::play() {
   const Owned<GstBus> bus(gst_element_get_bus(pipeline_.get()));
+  loaded_ = !way_.paced;
   if (way_.paced) load(bus.get());
+  {
+    const std::lock_guard guard(lock_);
+    loaded_ = true;
+  }
+  go_.notify_all();
   gst_element_set_state(pipeline_.get(), GST_STATE_PLAYING);
   GstMessage* message = gst_bus_timed_pop_filtered(
       bus.get(), std::chrono::nanoseconds(kPatience).count(),
