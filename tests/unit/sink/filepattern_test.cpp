@@ -38,7 +38,8 @@ TEST(FilePattern, RefusesOthers) {
   EXPECT_EQ(name_of("90%"),
             "expected a location with conversions of a time, such as %Y, and at most one number, "
             "such as %05d, found \"90%\": write %% for a percent sign");
-  for (const char* bad : {"%", "%05d-%06d", "%d%d", "%05d-%d", "%_", "%Q", "%0999d", "100%.csv", "a%\xff"})
+  for (const char* bad :
+       {"%", "%05d-%06d", "%d%d", "%05d-%d", "%_", "%Q", "%0999d", "100%.csv", "a%\xff"})
     EXPECT_FALSE(FilePattern::parse(bad, false)) << bad;
   for (const char* bad : {"a.txt", "%d.txt", "%s-%s", "%%s"})
     EXPECT_FALSE(FilePattern::parse(bad, true)) << bad;
