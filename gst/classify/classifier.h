@@ -25,7 +25,7 @@ struct NamedClasses {
   std::vector<gfloat> levels;
 };
 
-/// What one tensor says about the images of a frame.
+/// Results of one tensor about the images of a frame.
 struct TensorResults {
   LabelSubject about;
   std::vector<ObjectLabel> labels;    // by image; od_id is not set; level 0 without name and text:

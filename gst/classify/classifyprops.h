@@ -10,7 +10,7 @@
 
 namespace keepbox {
 
-/// What becomes of a tracked object's results on frames without new ones.
+/// Treatment of a tracked object's results on frames without new ones.
 enum class KeepResults {
   kNone,  // they end with their frame
   kLast,  // the last ones stay

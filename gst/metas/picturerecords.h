@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which image of a producer's tensors shows which object of a frame. The records of a producer are
+// Relates images of a producer's tensors to objects of a frame. The records of a producer are
 // one mtd, which follows the objects wherever their frame goes.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which objects of a stream are obscured.
+// Chooses the objects of a stream that are obscured.
 #pragma once
 
 #include <gst/gst.h>

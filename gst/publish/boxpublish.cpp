@@ -45,7 +45,7 @@ GST_DEBUG_CATEGORY_STATIC(boxpublish_debug);
 namespace keepbox {
 namespace {
 
-/// What is there between start and stop.
+/// Objects that exist between start and stop.
 struct Publishing {
   Publishing(PublishSettings settings, const PublishProps& all, uint64_t first)
       : props(all),

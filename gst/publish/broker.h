@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a client library of a message broker has to do.
+// Interface to the client library of a message broker.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Where a message is on disk.
+// Location of a message on disk.
 #pragma once
 
 #include <cstdint>

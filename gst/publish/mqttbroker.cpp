@@ -105,7 +105,7 @@ Status MqttBroker::set_up_tls() {
 Status MqttBroker::failed(int code) {
   ready_ = false;
   if (!refusal_.empty()) return file_error("a connection", refusal_, {});
-  // What libmosquitto logs is more exact than its codes.
+  // The log of libmosquitto is more exact than its codes.
   return file_error("a connection", last_log_.empty() ? text_of(code) : last_log_, {});
 }
 

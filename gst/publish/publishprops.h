@@ -39,7 +39,7 @@ struct PublishProps : JsonProps {
 
 const PropertyTable<PublishProps>& publish_properties();
 
-/// What properties define, checked.
+/// Checked settings from properties.
 struct PublishSettings {
   Kinds what, retain, on_change;
   TopicPattern boxes, counts, tracks;

@@ -68,7 +68,7 @@ SenderState Sender::state() const {
 bool Sender::is_over() const {
   if (!stopping_) return false;
   if (outbox_.size() == 0) return true;
-  // What is on disk is delivered after the next start.
+  // Messages on disk are delivered after the next start.
   return hurrying_ || (disk_ && !broker_->ready());
 }
 

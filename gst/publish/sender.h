@@ -26,7 +26,7 @@ struct SenderSettings {
   std::chrono::milliseconds answer_within{15000};  // after which an attempt has failed
 };
 
-/// What happened since the start.
+/// Counts since the start.
 struct SenderState {
   bool connected = false;
   uint64_t published = 0;    // messages that the broker has got
