@@ -15,7 +15,7 @@
 
 namespace keepbox {
 
-/// For one thread.
+/// Not thread-safe.
 class KeptResults {
  public:
   /// Results by attribute, each in ascending order of od_id.

@@ -31,7 +31,7 @@ TrackEvent TrackEvents::event(const char* type, const Key& key, const Track& tra
   if (track.last) json["last"] = *track.last;
   json["frames"] = track.frames;
   std::string text = dump(json);
-  // As text, because boxes are written with the digits of floats.
+  // Inserted as text, because boxes are written with the digits of floats.
   text.pop_back();
   text += ",\"object\":" + track.now;
   if (!track.best.empty()) text += ",\"best\":" + track.best;

@@ -249,7 +249,8 @@ def test_captions(folder):
         copy.write_bytes(picture.read_bytes())
         boxes.write_text('{"objects":[{}]}\n' + json.dumps({'objects': [{}] * count}) + '\n')
         run(PIPELINES / 'caption.py', copy, boxes, 'boxes')
-        run('gst-launch-1.0', '-q', 'filesrc', f'location={copy}', '!', 'pngdec', '!', 'videoconvert',
+        run('gst-launch-1.0', '-q', 'filesrc', f'location={copy}', '!', 'pngdec', '!',
+            'videoconvert',
             '!', 'video/x-raw,format=GRAY8', '!', 'filesink', f'location={copy}.raw')
         drawn.append(np.fromfile(f'{copy}.raw', np.uint8).reshape(64, 400))
     strip = [picture[20:] < 128 for picture in drawn]
@@ -257,7 +258,8 @@ def test_captions(folder):
     # The number at the left differs, the word behind it does not.
     places = np.flatnonzero((strip[0] != strip[1]).any(0))
     assert 0 < len(places) and places.max() < 190, places
-    assert 'expected words' in run(PIPELINES / 'caption.py', picture, boxes, 'a', boxes, status=1)[1]
+    _, told = run(PIPELINES / 'caption.py', picture, boxes, 'a', boxes, status=1)
+    assert 'expected words' in told, told
 
 
 if __name__ == '__main__':

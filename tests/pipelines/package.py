@@ -29,7 +29,8 @@ def test_every_element_is_found(folder):
 
 def test_only_their_plugins_need_opencv_and_libmosquitto(folder):
     for package in '', '-overlay', '-publish':
-        needs = installed(folder, 'dpkg-query', '-W', '-f=${Depends}', f'gstreamer1.0-keepbox{package}')
+        needs = installed(folder, 'dpkg-query', '-W', '-f=${Depends}',
+                          f'gstreamer1.0-keepbox{package}')
         assert ('libopencv' in needs) == (package == '-overlay'), needs
         assert ('libmosquitto' in needs) == (package == '-publish'), needs
 

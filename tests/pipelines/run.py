@@ -126,7 +126,7 @@ def test_objects(folder):
     assert 'WARNING' not in told, told
     assert [line.split()[0] for line in sorted(read.splitlines())] == \
         ['CR055Z', 'NJ073Z', 'SC382S', 'VU545W'], read
-    drawn, shown = (pixels(path, folder) for path in (folder / 'objects.png', PIPELINES / 'objects.png'))
+    drawn, shown = (pixels(place / 'objects.png', folder) for place in (folder, PIPELINES))
     apart = np.abs(drawn - shown).max(1) > 40
     assert apart.mean() < .02, f"the page's picture differs in {apart.mean():.0%} of its pixels"
 

@@ -8,7 +8,7 @@ namespace keepbox::soak {
 namespace {
 
 constexpr GstClockTime kLongestVisit = 60 * GST_SECOND;
-/// What differs between pipelines, with numbers of kinds that have no common divisor.
+/// Varies pipelines by numbers of kinds that have no common divisor.
 constexpr const char* kPictures[] = {"RGB", "NV12", "I420", "BGRx", "GRAY8"};
 constexpr const char* kSizes[] = {"width=160,height=120", "width=96,height=64",
                                   "width=64,height=96"};

@@ -103,7 +103,8 @@ def measure_reading(folder, count, standard):
         boxes, labels, _, _ = kept(run(finder, [image])[0][0], len(samples.NAMES))
         boxes = (boxes[labels == samples.PLATE] - (0, samples.BORDER) * 2) / scale
         for truth in frame.objects:
-            if truth.plate is None or np.linalg.norm(truth.plate[3] - truth.plate[0]) < PLATES[0][0]:
+            if truth.plate is None or \
+                    np.linalg.norm(truth.plate[3] - truth.plate[0]) < PLATES[0][0]:
                 continue
             there += 1
             overlap = ious(np.array((*truth.plate.min(0), *truth.plate.max(0))), boxes)
@@ -113,7 +114,8 @@ def measure_reading(folder, count, standard):
             x1, y1, x2, y2 = np.clip(np.round(boxes[overlap.argmax()]), 0, None).astype(int)
             crop = cv2.resize(frame.image[y1:y2, x1:x2], samples.PLATE_SIZE)
             read += read_plate(run(reader, [crop])[0][0]) == truth.text
-    print(f"plates of the street from {PLATES[0][0]} pixels on: {there}, found {found}, read {read}")
+    print(f"plates of the street from {PLATES[0][0]} pixels on: {there}, found {found},"
+          f" read {read}")
 
 
 def read_plate(scores):

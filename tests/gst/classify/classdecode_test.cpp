@@ -202,7 +202,7 @@ TEST_F(ClassDecode, KeepsResultsOfTrackedObjects) {
       infer(colour_model(), "regions=objects again-every=0 channel-order=rgb") + " ! classdecode",
       kScene);
   EXPECT_EQ(results(h.run(frame({1, 2, 3}))), "class=green | class=blue | class=red | ");
-  // None is run again; the objects have changed places.
+  // The model runs on no object again; the objects have changed places.
   EXPECT_EQ(results(h.run(frame({3, 1, 2}))), "class=red | class=green | class=blue | ");
   EXPECT_EQ(results(h.run(frame({4, 1, 2}))), "class=green | class=green | class=blue | ");
 }

@@ -167,7 +167,7 @@ class InferWays : public test::Inference, public testing::WithParamInterface<con
   double fill_ = 0;
 };
 
-/// What runs on a GPU depends on what came at what time, so its sizes of batches vary.
+/// Sizes of batches on a GPU vary, because they depend on the times at which frames come.
 TEST_P(InferWays, HaveTheBoxesOfFramesThatRunAlone) {
   const bool exact = !on_gpu();
   const Outcomes alone = run_ahead("batch-size=1");

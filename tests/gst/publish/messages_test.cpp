@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What is published of frames, and to which topics.
+// Makes the messages about frames, and their topics.
 #include "gst/publish/messages.h"
 
 #include <gtest/gtest.h>

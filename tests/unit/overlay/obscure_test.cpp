@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What is left of a picture where objects are obscured.
+// Tests of the pixels where objects are obscured.
 #include "gst/overlay/obscure.h"
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ class Noise : public Frame {
   std::vector<uint8_t> before_;
 };
 
-/// What happened to the samples of a component.
+/// Counts of what happened to the samples of a component.
 struct Changes {
   int inside = 0, changed_inside = 0, changed_outside = 0;
   std::set<int> values;  // inside

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which objects are obscured, and for how long.
+// Tests of the choice of objects that are obscured, and for how long.
 #include "gst/overlay/privacy.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What users of trackers rely on, whatever the method.
+// Tests of the properties that users of trackers rely on, whatever the method.
 #include "core/track/tracker.h"
 
 #include <gtest/gtest.h>
