@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <string>
 
-#include "core/run/masks.h"
-
 namespace keepbox {
 
 Status DetectedBoxes::take(const Processor& processor, const Labels& labels,
@@ -52,9 +50,7 @@ void DetectedBoxes::take_payload(const Processor& processor) {
 
 Status DetectedBoxes::take_masks(const Processor& processor) {
   if (processor.masks().empty()) return {};
-  std::vector<MaskPixels> masks;
-  for (const Mask& mask : processor.masks())
-    masks.push_back({mask.pixels, mask.width, mask.height, mask.place});
+  const std::span<const Mask> masks = processor.masks();
   masks_ = make_mask_buffers(masks);
   for (size_t i = 0; i < boxes_.size(); ++i) {
     boxes_[i].mask = masks_[i];
@@ -62,7 +58,7 @@ Status DetectedBoxes::take_masks(const Processor& processor) {
       return fail(ErrorKind::kNoResource, "enough memory for the masks of a frame", "too little",
                   "set mask-size=prototypes, or lower max-detections");
   }
-  if (processor.plan().rules.contract.drop_empty_masks) drop_empty_masks(processor.masks());
+  if (processor.plan().rules.contract.drop_empty_masks) drop_empty_masks(masks);
   return {};
 }
 
@@ -70,8 +66,9 @@ Status DetectedBoxes::take_masks(const Processor& processor) {
 void DetectedBoxes::drop_empty_masks(std::span<const Mask> masks) {
   size_t kept = 0;
   for (size_t i = 0; i < masks.size(); ++i) {
-    const std::span pixels(masks[i].pixels, size_t{masks[i].width} * masks[i].height);
-    if (std::ranges::contains(pixels, 1)) boxes_[kept++] = boxes_[i];
+    const std::span words(masks[i].bits, size_t{masks[i].stride} * masks[i].height);
+    if (std::ranges::any_of(words, [](uint32_t each) { return each != 0; }))
+      boxes_[kept++] = boxes_[i];
   }
   boxes_.resize(kept);
 }

@@ -38,9 +38,9 @@ TEST(Api, ReadsBoxesOfOtherDecodersAndTrackers) {
 Buffer with_parts() {
   static constexpr Keypoint kPoints[] = {{1.5f, 2, 0.25f}, {-3, 4, 1}};
   static constexpr Edge kEdges[] = {{0, 1}};
-  static constexpr uint8_t kPixels[] = {1, 0, 0, 1, 1, 0};
+  static constexpr uint32_t kPixels[] = {0b001, 0b011};
   Buffer frame = test::empty_frame();
-  const MaskPixels pixels{kPixels, 3, 2, {10.5f, 20, 40, 40.25f}};
+  const Mask pixels{kPixels, 1, 0, 3, 2, {10.5f, 20, 40, 40.25f}};
   const MaskBuffers masks = make_mask_buffers(std::span(&pixels, 1));
   FrameBox list[] = {{.box = {10, 20, 40, 41}, .score = 0.5f, .class_id = 1, .anchor = 2},
                      {.box = {1, 2, 3, 4}, .score = 0.25f, .class_id = 1, .anchor = 3}};

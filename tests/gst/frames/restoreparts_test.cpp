@@ -17,13 +17,13 @@ using test::kFull;
 using test::pixels_of;
 using test::plain_box;
 
-constexpr uint8_t kCornerMask[] = {1, 0, 0, 1, 1, 0};  // three pixels wide
+constexpr uint32_t kCornerMask[] = {0b001, 0b011};  // three pixels wide
 const std::vector<Keypoint> kFour = {{10.25f, 20.5f, 1}, {12, 22, 0.5f}, {-4, 1, 0}, {30, 40, 1}};
 
 /// Attaches a box with keypoints, a mask and an angle, and the same one in a letterbox's border.
 void attach_both(GstBuffer* frame, float angle) {
-  const MaskPixels pixels[] = {{kCornerMask, 3, 2, {0.5f, 1, 6, 5}},
-                               {kCornerMask, 3, 2, {10.5f, 20, 26, 35.5f}}};
+  const Mask pixels[] = {{kCornerMask, 1, 0, 3, 2, {0.5f, 1, 6, 5}},
+                         {kCornerMask, 1, 0, 3, 2, {10.5f, 20, 26, 35.5f}}};
   const MaskBuffers masks = make_mask_buffers(pixels);
   std::vector<FrameBox> list = {plain_box({0, 0, 8, 6}), plain_box({10, 20, 30, 40})};
   for (size_t i = 0; i < list.size(); ++i) {
