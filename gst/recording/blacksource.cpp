@@ -117,7 +117,7 @@ GstCaps* fixate(GstBaseSrc* base, GstCaps* caps) {
                                               rate.denominator);
   if (gst_structure_has_field(structure, "pixel-aspect-ratio"))
     gst_structure_fixate_field_nearest_fraction(structure, "pixel-aspect-ratio", 1, 1);
-  return GST_BASE_SRC_CLASS(keepbox_black_source_parent_class)->fixate(base, caps);
+  return Self::parent_as<GstBaseSrcClass>()->fixate(base, caps);
 }
 
 gboolean set_caps(GstBaseSrc* base, GstCaps* caps) {
@@ -185,8 +185,7 @@ gboolean query(GstBaseSrc* base, GstQuery* query) {
   GstFormat format = GST_FORMAT_UNDEFINED;
   if (GST_QUERY_TYPE(query) == GST_QUERY_DURATION)
     gst_query_parse_duration(query, &format, nullptr);
-  if (format != GST_FORMAT_TIME)
-    return GST_BASE_SRC_CLASS(keepbox_black_source_parent_class)->query(base, query);
+  if (format != GST_FORMAT_TIME) return Self::parent_as<GstBaseSrcClass>()->query(base, query);
   if (f.loop || f.end == 0) return FALSE;
   gst_query_set_duration(query, format, f.end);
   return TRUE;
@@ -223,9 +222,7 @@ static void keepbox_black_source_class_init(KeepboxBlackSourceClass* klass) {
   auto* element = GST_ELEMENT_CLASS(klass);
   auto* base = GST_BASE_SRC_CLASS(klass);
   Self::set_up(klass);
-  gst_element_class_set_static_metadata(element, "Black frames", "Source/Video",
-                                        "Produces a black frame for each recorded frame",
-                                        "The keepbox developers");
+  describe(klass, "Black frames", "Source/Video", "Produces a black frame for each recorded frame");
   // Formats of the running GStreamer, which may have more than the one at build time.
   g_autoptr(GstCaps) caps = gst_video_make_raw_caps(nullptr, 0);
   gst_element_class_add_pad_template(
