@@ -142,3 +142,18 @@ class PostedError {
 };
 
 }  // namespace keepbox
+
+/// Defines the GObject type of an instance with keepbox::State, and `Self` for its functions.
+#define KEEPBOX_DEFINE_TYPE(Type, type, Parent, PARENT_TYPE) \
+  using Type = keepbox::Instance<Parent, keepbox::State>;    \
+  using Type##Class = Parent##Class;                         \
+  GType type##_get_type();                                   \
+  G_DEFINE_TYPE(Type, type, PARENT_TYPE)                     \
+  namespace {                                                \
+  using Self = Type;                                         \
+  }
+
+/// Defines the type of an element that applications make by the name of its factory.
+#define KEEPBOX_DEFINE_ELEMENT(factory, Type, type, Parent, PARENT_TYPE) \
+  KEEPBOX_DEFINE_TYPE(Type, type, Parent, PARENT_TYPE)                   \
+  GST_ELEMENT_REGISTER_DEFINE(factory, #factory, GST_RANK_NONE, type##_get_type())

@@ -56,19 +56,12 @@ struct State : CountedProps<ClassifyProps, classify_properties, ClassifyStats> {
 }  // namespace
 }  // namespace keepbox
 
-using KeepboxClassDecode = keepbox::Instance<GstBaseTransform, keepbox::State>;
-using KeepboxClassDecodeClass = GstBaseTransformClass;
+KEEPBOX_DEFINE_ELEMENT(classdecode, KeepboxClassDecode, keepbox_class_decode, GstBaseTransform,
+                       GST_TYPE_BASE_TRANSFORM)
 
 using namespace keepbox;
 
-GType keepbox_class_decode_get_type();
-G_DEFINE_TYPE(KeepboxClassDecode, keepbox_class_decode, GST_TYPE_BASE_TRANSFORM)
-GST_ELEMENT_REGISTER_DEFINE(classdecode, "classdecode", GST_RANK_NONE,
-                            keepbox_class_decode_get_type())
-
 namespace {
-
-using Self = KeepboxClassDecode;
 
 /// Warns once per text.
 void warn(KeepboxClassDecode* self, const Error& error) {

@@ -81,19 +81,12 @@ void State::reset() {
 }  // namespace
 }  // namespace keepbox
 
-using KeepboxFrameRestore = keepbox::Instance<GstElement, keepbox::State>;
-using KeepboxFrameRestoreClass = GstElementClass;
+KEEPBOX_DEFINE_ELEMENT(framerestore, KeepboxFrameRestore, keepbox_frame_restore, GstElement,
+                       GST_TYPE_ELEMENT)
 
 using namespace keepbox;
 
-GType keepbox_frame_restore_get_type();
-G_DEFINE_TYPE(KeepboxFrameRestore, keepbox_frame_restore, GST_TYPE_ELEMENT)
-GST_ELEMENT_REGISTER_DEFINE(framerestore, "framerestore", GST_RANK_NONE,
-                            keepbox_frame_restore_get_type())
-
 namespace {
-
-using Self = KeepboxFrameRestore;
 
 /// Queries downstream's allocation, after caps and whenever downstream asks for reconfiguration.
 void settle_allocation(State& r) {

@@ -66,18 +66,12 @@ struct State {
 }  // namespace
 }  // namespace keepbox
 
-using KeepboxFrameSave = keepbox::Instance<GstElement, keepbox::State>;
-using KeepboxFrameSaveClass = GstElementClass;
+KEEPBOX_DEFINE_ELEMENT(framesave, KeepboxFrameSave, keepbox_frame_save, GstElement,
+                       GST_TYPE_ELEMENT)
 
 using namespace keepbox;
 
-GType keepbox_frame_save_get_type();
-G_DEFINE_TYPE(KeepboxFrameSave, keepbox_frame_save, GST_TYPE_ELEMENT)
-GST_ELEMENT_REGISTER_DEFINE(framesave, "framesave", GST_RANK_NONE, keepbox_frame_save_get_type())
-
 namespace {
-
-using Self = KeepboxFrameSave;
 
 /// Drops metas that belong to the full frame only: boxes would be scaled without the letterbox,
 /// tensors are decoded before or after the pair, and an earlier saved frame is already on this one.

@@ -62,19 +62,12 @@ struct State : CountedProps<InferProps, infer_properties, InferStats> {
 }  // namespace
 }  // namespace keepbox
 
-using KeepboxTensorInfer = keepbox::Instance<GstBaseTransform, keepbox::State>;
-using KeepboxTensorInferClass = GstBaseTransformClass;
+KEEPBOX_DEFINE_ELEMENT(tensorinfer, KeepboxTensorInfer, keepbox_tensor_infer, GstBaseTransform,
+                       GST_TYPE_BASE_TRANSFORM)
 
 using namespace keepbox;
 
-GType keepbox_tensor_infer_get_type();
-G_DEFINE_TYPE(KeepboxTensorInfer, keepbox_tensor_infer, GST_TYPE_BASE_TRANSFORM)
-GST_ELEMENT_REGISTER_DEFINE(tensorinfer, "tensorinfer", GST_RANK_NONE,
-                            keepbox_tensor_infer_get_type())
-
 namespace {
-
-using Self = KeepboxTensorInfer;
 
 InferProps props_of(gpointer self) { return locked_copy(self, Self::of(self).props); }
 

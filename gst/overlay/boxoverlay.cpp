@@ -78,18 +78,12 @@ struct State : TableProps<OverlayProps, overlay_properties> {
 }  // namespace
 }  // namespace keepbox
 
-using KeepboxBoxOverlay = keepbox::Instance<GstVideoFilter, keepbox::State>;
-using KeepboxBoxOverlayClass = GstVideoFilterClass;
+KEEPBOX_DEFINE_ELEMENT(boxoverlay, KeepboxBoxOverlay, keepbox_box_overlay, GstVideoFilter,
+                       GST_TYPE_VIDEO_FILTER)
 
 using namespace keepbox;
 
-GType keepbox_box_overlay_get_type();
-G_DEFINE_TYPE(KeepboxBoxOverlay, keepbox_box_overlay, GST_TYPE_VIDEO_FILTER)
-GST_ELEMENT_REGISTER_DEFINE(boxoverlay, "boxoverlay", GST_RANK_NONE, keepbox_box_overlay_get_type())
-
 namespace {
-
-using Self = KeepboxBoxOverlay;
 
 /// Converts a text to ASCII, the only characters of the font.
 std::string ascii(std::string_view text) {

@@ -73,18 +73,12 @@ guint prop_stats;
 }  // namespace
 }  // namespace keepbox
 
-using KeepboxBoxPublish = keepbox::Instance<GstBaseTransform, keepbox::State>;
-using KeepboxBoxPublishClass = GstBaseTransformClass;
+KEEPBOX_DEFINE_ELEMENT(boxpublish, KeepboxBoxPublish, keepbox_box_publish, GstBaseTransform,
+                       GST_TYPE_BASE_TRANSFORM)
 
 using namespace keepbox;
 
-GType keepbox_box_publish_get_type();
-G_DEFINE_TYPE(KeepboxBoxPublish, keepbox_box_publish, GST_TYPE_BASE_TRANSFORM)
-GST_ELEMENT_REGISTER_DEFINE(boxpublish, "boxpublish", GST_RANK_NONE, keepbox_box_publish_get_type())
-
 namespace {
-
-using Self = KeepboxBoxPublish;
 
 void send(Publishing& p) {
   for (Message& message : p.made) p.outbox.push(std::move(message));

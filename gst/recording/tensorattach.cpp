@@ -54,16 +54,12 @@ struct State : TableProps<ReplayProps, replay_properties> {
 }  // namespace
 }  // namespace keepbox
 
-using KeepboxTensorAttach = keepbox::Instance<GstBaseTransform, keepbox::State>;
-using KeepboxTensorAttachClass = GstBaseTransformClass;
+KEEPBOX_DEFINE_TYPE(KeepboxTensorAttach, keepbox_tensor_attach, GstBaseTransform,
+                    GST_TYPE_BASE_TRANSFORM)
 
 using namespace keepbox;
 
-G_DEFINE_TYPE(KeepboxTensorAttach, keepbox_tensor_attach, GST_TYPE_BASE_TRANSFORM)
-
 namespace {
-
-using Self = KeepboxTensorAttach;
 
 Status open(GstElement* element, State& r) {
   const ReplayProps props = locked_copy(element, r.props);

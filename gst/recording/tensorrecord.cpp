@@ -79,19 +79,12 @@ struct State : TableProps<RecordProps, record_properties> {
 }  // namespace
 }  // namespace keepbox
 
-using KeepboxTensorRecord = keepbox::Instance<GstBaseTransform, keepbox::State>;
-using KeepboxTensorRecordClass = GstBaseTransformClass;
+KEEPBOX_DEFINE_ELEMENT(tensorrecord, KeepboxTensorRecord, keepbox_tensor_record, GstBaseTransform,
+                       GST_TYPE_BASE_TRANSFORM)
 
 using namespace keepbox;
 
-GType keepbox_tensor_record_get_type();
-G_DEFINE_TYPE(KeepboxTensorRecord, keepbox_tensor_record, GST_TYPE_BASE_TRANSFORM)
-GST_ELEMENT_REGISTER_DEFINE(tensorrecord, "tensorrecord", GST_RANK_NONE,
-                            keepbox_tensor_record_get_type())
-
 namespace {
-
-using Self = KeepboxTensorRecord;
 
 std::vector<std::string> words_of(const std::string& list) {
   std::vector<std::string> out;

@@ -39,7 +39,7 @@ namespace keepbox {
 namespace {
 
 /// Owned by the bin.
-struct Children {
+struct State {
   GstElement* attach = nullptr;
   GstElement* source = nullptr;  // only without a sink pad
 };
@@ -47,22 +47,15 @@ struct Children {
 }  // namespace
 }  // namespace keepbox
 
-using KeepboxTensorReplay = keepbox::Instance<GstBin, keepbox::Children>;
-using KeepboxTensorReplayClass = GstBinClass;
+KEEPBOX_DEFINE_ELEMENT(tensorreplay, KeepboxTensorReplay, keepbox_tensor_replay, GstBin,
+                       GST_TYPE_BIN)
 
 using namespace keepbox;
 
-GType keepbox_tensor_replay_get_type();
-G_DEFINE_TYPE(KeepboxTensorReplay, keepbox_tensor_replay, GST_TYPE_BIN)
-GST_ELEMENT_REGISTER_DEFINE(tensorreplay, "tensorreplay", GST_RANK_NONE,
-                            keepbox_tensor_replay_get_type())
-
 namespace {
 
-using Self = KeepboxTensorReplay;
-
 void pass_loop(gpointer self) {
-  const Children& children = Self::of(self);
+  const State& children = Self::of(self);
   gboolean loop = FALSE;
   g_object_get(children.attach, "loop", &loop, nullptr);
   if (children.source != nullptr) set_source_loop(children.source, loop != FALSE);

@@ -55,18 +55,12 @@ struct State : CountedProps<TrackProps, track_properties, TrackStats> {
 }  // namespace
 }  // namespace keepbox
 
-using KeepboxBoxTrack = keepbox::Instance<GstBaseTransform, keepbox::State>;
-using KeepboxBoxTrackClass = GstBaseTransformClass;
+KEEPBOX_DEFINE_ELEMENT(boxtrack, KeepboxBoxTrack, keepbox_box_track, GstBaseTransform,
+                       GST_TYPE_BASE_TRANSFORM)
 
 using namespace keepbox;
 
-GType keepbox_box_track_get_type();
-G_DEFINE_TYPE(KeepboxBoxTrack, keepbox_box_track, GST_TYPE_BASE_TRANSFORM)
-GST_ELEMENT_REGISTER_DEFINE(boxtrack, "boxtrack", GST_RANK_NONE, keepbox_box_track_get_type())
-
 namespace {
-
-using Self = KeepboxBoxTrack;
 
 /// Gives properties to the tracks if they have changed.
 void take_props(KeepboxBoxTrack* self) {
