@@ -186,9 +186,9 @@ static void keepbox_class_decode_class_init(KeepboxClassDecodeClass* klass) {
   Self::set_up(klass);
   State::install(
       G_OBJECT_CLASS(klass),
-      "Counters since the start: frames, images (of objects, or frames), results, "
-      "kept-results (of objects whose model did not run); recognized, how the tensors are "
-      "read; time-per-frame-us.");
+      "Counters since the start: frames, images (of objects, or whole frames), results, and "
+      "kept-results (of objects on which the model did not run). recognized is how the tensors "
+      "are read, and time-per-frame-us the mean time of this element.");
 
   describe(
       klass, "Tensor decoder for classes and text", "Filter/Analyzer/Video",

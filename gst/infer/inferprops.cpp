@@ -26,8 +26,8 @@ GType input_resize_type() {
   static const GType type = register_enum(
       "KeepboxInputResizeMode",
       {{kResizeOfModel, "auto",
-        "As the model's family was trained: centred for Ultralytics, top left for YOLOX, stretched "
-        "for D-FINE, RT-DETR and PaddleDetection; centred for unknown models."},
+        "As the model's family was trained: centred for Ultralytics, top left for YOLOX, "
+        "stretched for D-FINE, RT-DETR and PaddleDetection, centred for unknown models."},
        {static_cast<int>(ResizeMode::kStretch), "stretch",
         "Scale each axis independently to fill the input."},
        {static_cast<int>(ResizeMode::kLetterboxCenter), "letterbox-center",
@@ -50,10 +50,10 @@ GType input_resize_type() {
 GType regions_type() {
   static const GType type = register_enum(
       "KeepboxRegions",
-      {{static_cast<int>(Regions::kFrame), "frame", "The model is given whole frames, or tiles."},
+      {{static_cast<int>(Regions::kFrame), "frame", "Whole frames, or tiles of them."},
        {static_cast<int>(Regions::kObjects), "objects",
-        "The model is given each object that a decoder upstream found, cut out of the frame; "
-        "oriented boxes are rotated upright. Frames without objects are not run."}});
+        "Each object that a decoder upstream found, cut out of the frame; oriented boxes are "
+        "rotated upright. The model does not run on frames without objects."}});
   return type;
 }
 
@@ -112,14 +112,14 @@ const Property<InferProps> kInferProperties[] = {
     {.name = "hold",
      .blurb = "Attach the tensors of the last run to skipped frames, too, so that they keep its "
               "boxes: at most interval - 1 times, and never across a flush, a new segment or new "
-              "caps, after which the model runs at once. If false, skipped frames have no tensors, "
-              "which is not a mismatch. It has no effect with regions=objects, for which see "
+              "caps, after which the model runs at once. If false, skipped frames have no "
+              "tensors, and boxdecode accepts that. No effect with regions=objects; see "
               "again-every.",
      .member = &InferProps::hold,
      .live = true},
     {"max-in-flight",
-     "Maximum number of frames in flight on the GPU while frames run one by one; the stream waits "
-     "for the oldest of them.",
+     "Maximum number of frames in flight on the GPU if frames run one by one; further frames "
+     "wait for the oldest one.",
      &InferProps::max_in_flight, nullptr, 1, 16},
     {"cuda-graph",
      "Capture the model's kernel launches once and replay them for each frame, if the model allows "
@@ -127,36 +127,34 @@ const Property<InferProps> kInferProperties[] = {
      &InferProps::cuda_graph},
     {"batch-size",
      "Maximum number of frames, tiles or objects per run of the model. Elements with the same "
-     "model "
-     "and the same settings run their frames together: a run has the frames that came during the "
-     "run before, "
-     "and a stream alone does not wait. 0 measures on a GPU up to which size batches are worth it, "
-     "and is 1 on the CPU. 1 runs frame by frame.",
+     "model and the same settings share runs: frames that arrive during a run are in the next "
+     "one, so that a single stream does not wait. 0 finds the largest batch that is worth it by "
+     "measurement on a GPU, and means 1 on the CPU. 1 runs frames one by one.",
      &InferProps::batch_size, nullptr, 0, 1024},
     {"batch-timeout",
-     "Time in milliseconds that a frame waits for others, so that batches are larger.",
+     "Time in milliseconds that a frame waits for others to fill a batch; 0 does not wait.",
      &InferProps::batch_timeout, nullptr, 0, 10000},
     {"open-batch",
-     "Run a model that was exported for one picture in batches, after its results in a batch were "
-     "found to be the same. The file is not changed.",
+     "Run a model that was exported with a batch of 1 in larger batches, if a trial gives the "
+     "same results. The file is not changed.",
      &InferProps::open_batch},
     {"parallel-runs",
-     "Number of sessions side by side on a GPU, for several elements with a model that cannot run "
-     "batches; each needs memory for the model. 0 is up to 4.",
+     "Maximum number of sessions that run in parallel on a GPU, for several elements with a "
+     "model that cannot run batches. Each session needs memory for the model. 0 means up to 4.",
      &InferProps::parallel_runs, nullptr, 0, 16},
     {"lookahead",
-     "Number of frames that the element holds back, so that a file alone fills batches. Adds the "
-     "latency of that many frames.",
+     "Number of frames that the element holds back, so that a single file can fill batches. Adds "
+     "the latency of that many frames.",
      &InferProps::lookahead, nullptr, 0, 64},
     {"tiles",
      "Run the model on overlapping parts of each frame, such as 3x2 for three columns and two "
      "rows, so that objects that are small in the frame are large enough in the model input. "
-     "boxdecode joins their boxes (see tile-merge there). On a GPU the tiles of a frame are one "
-     "batch, on the CPU with batch-size. Empty runs the model on whole frames.",
+     "boxdecode joins their boxes (see its tile-merge). The tiles of a frame run as a batch: on "
+     "a GPU always, on the CPU if batch-size allows it. Empty runs the model on whole frames.",
      &InferProps::tiles},
     {"tile-size",
-     "Side of square tiles in frame pixels, instead of tiles; as many as cover the frame. 0 means "
-     "no tiles.",
+     "Side of square tiles in frame pixels, of which there are as many as cover the frame; an "
+     "alternative to tiles. 0 means no such tiles.",
      &InferProps::tile_size, nullptr, 0, kMaxInputSide},
     {"tile-overlap",
      "Overlap of neighbouring tiles as a fraction of their side; objects up to that size are whole "
@@ -167,24 +165,22 @@ const Property<InferProps> kInferProperties[] = {
      "tiles.",
      &InferProps::tile_whole},
     {"regions",
-     "What the model is given. With objects, its tensors have one image per object, which "
+     "What the model runs on. With objects, its tensors have one image per object, which "
      "classdecode turns into classes or text of the object; resize-mode fits objects into the "
      "input, by default stretched for models of unknown origin.",
      &InferProps::regions, regions_type},
     {"objects-of",
-     "With regions=objects, the model whose boxes are taken, by the name that its decoder gives "
-     "(model-name); empty takes all.",
+     "With regions=objects, name of the model whose boxes are used (model-name of its decoder); "
+     "empty uses all boxes.",
      &InferProps::objects_of},
     {"include-classes",
-     "With regions=objects, labels of the boxes that are taken, separated by commas; empty takes "
-     "all.",
+     "With regions=objects, comma-separated labels of the boxes that are used; empty uses all.",
      &InferProps::include_classes},
-    {"min-size", "With regions=objects, the least shorter side of a box in pixels of the frame.",
+    {"min-size", "With regions=objects, the minimum of the shorter side of a box in frame pixels.",
      &InferProps::min_size, nullptr, 0, kMaxInputSide},
-    {"max-objects",
-     "With regions=objects, the maximum number of objects per frame, best scores first.",
+    {"max-objects", "With regions=objects, maximum number of objects per frame, best scores first.",
      &InferProps::max_objects, nullptr, 1, 1024},
-    {"grow", "With regions=objects, factor by which the sides of boxes are enlarged.",
+    {"grow", "With regions=objects, factor by which the sides of boxes are multiplied.",
      &InferProps::grow, nullptr, 0.1, 10},
     {"again-every",
      "With regions=objects, number of frames after which the model runs again on an object with a "
@@ -192,15 +188,15 @@ const Property<InferProps> kInferProperties[] = {
      "its results in between.",
      &InferProps::again_every, nullptr, 0, G_MAXINT},
     {"align",
-     "With regions=objects, a template that the keypoints of objects are aligned to by a "
+     "With regions=objects, template that the keypoints of objects are aligned to by a "
      "similarity transform: arcface-112 for five points of a face, or a file with width and "
-     "height in the first line and x and y of one keypoint in each further one (- for a keypoint "
-     "that does not count). Objects without keypoints are not run.",
+     "height on the first line and x and y of one keypoint on each further line (- for a "
+     "keypoint that is not used). The model does not run on objects without keypoints.",
      &InferProps::align},
     {.name = "qos",
-     .blurb = "Let frames of a live source pass without inference if the sink reports that they "
-              "will be late: they are held or skipped as frames between intervals are. Frames of "
-              "files are never skipped.",
+     .blurb = "Skip frames of a live source if the sink reports that they would be late. They "
+              "pass without inference, like the frames that interval skips. Frames of files are "
+              "never skipped.",
      .member = &InferProps::qos,
      .live = true},
 };

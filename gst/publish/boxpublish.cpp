@@ -204,9 +204,9 @@ static void keepbox_box_publish_class_init(KeepboxBoxPublishClass* klass) {
   G_OBJECT_CLASS(klass)->get_property = get_property;
   prop_stats = publish_properties().install(G_OBJECT_CLASS(klass));
   install_stats(G_OBJECT_CLASS(klass), prop_stats,
-                "Counters since the start: published (messages that the broker has got), queued, "
-                "dropped (because the queue was full), connections; connected, and last-error of "
-                "the connection.");
+                "Counters since the start: published (messages that were delivered), queued, "
+                "dropped (because the queue was full) and connections. State of the connection: "
+                "connected, last-error.");
 
   describe(
       klass, "Detection box publisher", "Filter/Analyzer/Video",

@@ -179,10 +179,11 @@ static void keepbox_box_track_class_init(KeepboxBoxTrackClass* klass) {
 
   Self::set_up(klass);
   State::install(G_OBJECT_CLASS(klass),
-                 "Counters since the start: frames, analysed-frames (on which a model ran), boxes "
-                 "(given to the tracker), tracked-boxes (of these with an id), recovered-boxes (of "
-                 "these below the score threshold), predicted-boxes, ids; tracks that are followed "
-                 "now, with lost and unconfirmed ones; time-per-frame-us.");
+                 "Counters since the start: frames, analysed-frames (on which a model ran), "
+                 "boxes (given to the tracker), of which tracked-boxes (with an id) and "
+                 "recovered-boxes (with an id, below the score threshold), predicted-boxes and "
+                 "ids. tracks is the current number of tracks, including lost and unconfirmed "
+                 "ones, and time-per-frame-us the mean time of this element.");
 
   describe(
       klass, "Detection box tracker", "Filter/Analyzer/Video",
