@@ -95,7 +95,7 @@ const Property<PublishProps> kPublishProperties[] = {
      "the process ends first; empty keeps them in memory.",
      &PublishProps::queue_location},
     {"max-reconnect-interval",
-     "Maximum pause in seconds between attempts to connect, of which there is no limit; the "
+     "Maximum pause in seconds between attempts to connect, which do not end; the "
      "first pause is half a second.",
      &PublishProps::max_reconnect_interval, nullptr, 0.01, kLongest},
     {"stop-timeout",
