@@ -13,6 +13,10 @@
  * and of the first eight, can be told apart with every kind of colour vision. Labels of boxes with
  * higher scores are placed first.
  *
+ * Frames in CUDA memory are drawn on where they are, with the same pixels: coverage of letters,
+ * masks and slanted lines is computed on the CPU and blended on the GPU. Of objects to blur, the
+ * area of each is copied to the CPU and back.
+ *
  * With blur or pixelate, objects of some classes are made unrecognisable before anything is drawn.
  *
  * ## Example launch lines
@@ -38,6 +42,7 @@
 #include <format>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,6 +54,7 @@
 #include "gst/metas/readboxes.h"
 #include "gst/overlay/captions.h"
 #include "gst/overlay/colors.h"
+#include "gst/overlay/cudaraster.h"
 #include "gst/overlay/obscure.h"
 #include "gst/overlay/overlayprops.h"
 #include "gst/overlay/paint.h"
@@ -72,6 +78,7 @@ struct State : TableProps<OverlayProps, overlay_properties> {
   Privacy privacy;
   std::vector<ObscuredBox> obscured;  // on the input buffer
   PaintScratch scratch;
+  std::unique_ptr<DeviceRasters> device;  // if a frame was in device memory
   bool warned = false;
 };
 
@@ -120,9 +127,9 @@ Mark mark_of(const FrameBox& box, const OverlayProps& props, Colors& colors, con
           .trail = trails.of(box)};
 }
 
-Pen pen_of(const OverlayProps& props, const GstVideoFrame& frame) {
-  Pen pen = pen_for({static_cast<uint32_t>(GST_VIDEO_FRAME_WIDTH(&frame)),
-                     static_cast<uint32_t>(GST_VIDEO_FRAME_HEIGHT(&frame))});
+Pen pen_of(const OverlayProps& props, const GstVideoInfo& info) {
+  Pen pen = pen_for({static_cast<uint32_t>(GST_VIDEO_INFO_WIDTH(&info)),
+                     static_cast<uint32_t>(GST_VIDEO_INFO_HEIGHT(&info))});
   if (props.thickness != 0) pen.thickness = static_cast<int>(props.thickness);
   if (props.font_scale > 0) pen.font_scale = props.font_scale;
   pen.placement = static_cast<LabelPlacement>(props.placement);
@@ -131,29 +138,46 @@ Pen pen_of(const OverlayProps& props, const GstVideoFrame& frame) {
   return pen;
 }
 
-/// Posts an error, because a frame on which nothing is obscured must not be shown.
-bool obscure_boxes(GstVideoFilter* filter, GstVideoFrame* frame, const OverlayProps& props) {
-  State& o = Self::of(filter);
-  if (o.obscured.empty()) return true;
-  const ObscuringSize size{.strength = props.blur_strength, .margin = props.blur_margin};
-  const Status status = obscure(*frame, o.obscured, size, o.scratch);
-  if (!status) post_error(GST_ELEMENT(filter), status.error());
-  return status.has_value();
-}
-
-GstFlowReturn transform_frame_ip(GstVideoFilter* filter, GstVideoFrame* frame) {
+/// Obscures and draws. Returns an error only if nothing was obscured, because such a frame must not
+/// be shown.
+Status draw(GstVideoFilter* filter, const GstVideoInfo& info, Canvas& canvas) {
   State& o = Self::of(filter);
   const OverlayProps props = locked_copy(filter, o.props);
-  if (!obscure_boxes(filter, frame, props)) return GST_FLOW_ERROR;
+  const ObscuringSize size{.strength = props.blur_strength, .margin = props.blur_margin};
+  if (!o.obscured.empty()) KB_TRY(obscure(canvas, o.obscured, size, o.scratch));
   o.marks.clear();
   for (const FrameBox& box : o.boxes) o.marks.push_back(mark_of(box, props, o.colors, o.trails));
   std::ranges::stable_sort(o.marks, std::greater{}, &Mark::score);
-  const Status status = o.painter.paint(*frame, o.marks, pen_of(props, *frame));
+  const Status status = o.painter.paint(canvas, o.marks, pen_of(props, info));
   if (!status && !o.warned) post_warning(GST_ELEMENT(filter), status.error());
   o.warned = !status;
   GST_LOG_OBJECT(filter, "%zu boxes, %zu labels without a place", o.marks.size(),
                  o.painter.left_out());
-  return GST_FLOW_OK;
+  return {};
+}
+
+GstFlowReturn flow_of(GstVideoFilter* filter, const Status& status) {
+  if (status) return GST_FLOW_OK;
+  post_error(GST_ELEMENT(filter), status.error());
+  return GST_FLOW_ERROR;
+}
+
+GstFlowReturn transform_frame_ip(GstVideoFilter* filter, GstVideoFrame* frame) {
+  HostCanvas canvas(*frame);
+  return flow_of(filter, draw(filter, frame->info, canvas));
+}
+
+/// Draws where the frame is.
+Status draw_on_device(GstVideoFilter* filter, GstBuffer* buffer) {
+  State& o = Self::of(filter);
+  if (!o.device) {
+    KB_ASSIGN(o.device, make_device_rasters());
+  }
+  const GstVideoInfo& info = filter->in_info;
+  return o.device->draw(buffer, info, [&](Raster& raster) {
+    Canvas canvas(info, raster);
+    return draw(filter, info, canvas);
+  });
 }
 
 void add_to_trails(State& o, const OverlayProps& props, GstClockTime time) {
@@ -185,6 +209,8 @@ GstFlowReturn prepare_output_buffer(GstBaseTransform* base, GstBuffer* input, Gs
 
 GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   if (is_unchanged(Self::of(base))) return GST_FLOW_OK;
+  auto* filter = GST_VIDEO_FILTER(base);
+  if (is_on_device(buffer)) return flow_of(filter, draw_on_device(filter, buffer));
   return Self::parent_as<GstBaseTransformClass>()->transform_ip(base, buffer);
 }
 
@@ -195,12 +221,35 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
   return Self::parent_as<GstBaseTransformClass>()->sink_event(base, event);
 }
 
+/// Offers no pool for device memory, because the parent's has memory of the host.
+gboolean propose_allocation(GstBaseTransform* base, GstQuery* decide, GstQuery* query) {
+  GstCaps* caps = nullptr;
+  gst_query_parse_allocation(query, &caps, nullptr);
+  const GstCapsFeatures* features =
+      caps != nullptr && !gst_caps_is_empty(caps) ? gst_caps_get_features(caps, 0) : nullptr;
+  if (device_feature() == nullptr || features == nullptr ||
+      !gst_caps_features_contains(features, device_feature()))
+    return Self::parent_as<GstBaseTransformClass>()->propose_allocation(base, decide, query);
+  gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
+  return TRUE;
+}
+
 /// Forgets places in a picture of another size.
 gboolean set_info(GstVideoFilter* filter, GstCaps*, GstVideoInfo* now, GstCaps*, GstVideoInfo*) {
   const GstVideoInfo& before = filter->in_info;  // still that of the earlier caps
   if (now->width != before.width || now->height != before.height)
     Self::of(filter).privacy.forget_places();
   return TRUE;
+}
+
+/// Returns the formats in the memories that can be drawn on. Transfer full.
+GstCaps* overlay_caps() {
+  GstCaps* caps = gst_caps_from_string(GST_VIDEO_CAPS_MAKE(KEEPBOX_PAINT_FORMATS));
+  if (device_feature() == nullptr) return caps;
+  GstCaps* on_device = gst_caps_copy(caps);
+  gst_caps_set_features_simple(on_device, gst_caps_features_new(device_feature(), nullptr));
+  gst_caps_append(caps, on_device);
+  return caps;
 }
 
 gboolean start(GstBaseTransform* base) {
@@ -218,6 +267,7 @@ gboolean stop(GstBaseTransform* base) {
   o.privacy = {};
   o.obscured.clear();
   o.scratch = {};
+  o.device.reset();
   return TRUE;
 }
 
@@ -236,11 +286,12 @@ static void keepbox_box_overlay_class_init(KeepboxBoxOverlayClass* klass) {
       klass, "Detection box overlay", "Analyzer/Visualization/Video",
       "Draws the boxes on a frame (GstAnalyticsODMtd of any decoder) in one colour per class, with "
       "masks and keypoints, labelled with class, score and tracking id");
-  g_autoptr(GstCaps) caps = gst_caps_from_string(GST_VIDEO_CAPS_MAKE(KEEPBOX_PAINT_FORMATS));
+  g_autoptr(GstCaps) caps = overlay_caps();
   add_templates(klass, caps);
   transform->start = start;
   transform->stop = stop;
   transform->prepare_output_buffer = prepare_output_buffer;
+  transform->propose_allocation = propose_allocation;
   transform->transform_ip = transform_ip;
   transform->sink_event = sink_event;
   GST_VIDEO_FILTER_CLASS(klass)->transform_frame_ip = transform_frame_ip;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The planes of a mapped video frame, to draw on in any format.
+// A video frame to draw on, in any format.
 #pragma once
 
 #include <gst/video/video.h>
@@ -11,12 +11,13 @@
 
 #include "gst/metas/maskruns.h"
 #include "gst/overlay/colors.h"
+#include "gst/overlay/raster.h"
 
 namespace keepbox {
 
-/// A plane, not copied. A channel without a component is padding or alpha.
+/// A plane. A channel without a component is padding or alpha.
 struct Plane {
-  cv::Mat pixels;
+  cv::Size size;
   int shift_x = 0, shift_y = 0;                  // log2 of the subsampling
   std::array<int, 4> component{-1, -1, -1, -1};  // per channel: R, G, B or Y, U, V
 };
@@ -34,8 +35,8 @@ cv::Mat cleared(cv::Mat& kept, cv::Size size);
 /// The planes of a frame and the colour coding in them.
 class Canvas {
  public:
-  /// @param frame is mapped for reading and writing while the canvas is in use.
-  explicit Canvas(GstVideoFrame& frame);
+  /// @param raster the pixels of a frame with that format; outlives the canvas.
+  Canvas(const GstVideoInfo& info, Raster& raster);
 
   cv::Rect bounds() const { return {0, 0, width_, height_}; }
 
@@ -59,12 +60,23 @@ class Canvas {
  private:
   cv::Vec4b paint_for(const Plane& plane, Rgb color) const;
 
+  Raster& raster_;
   int width_ = 0, height_ = 0;
   int align_x_ = 1, align_y_ = 1;  // luma pixels that share a chroma pixel
   std::vector<Plane> planes_;
   bool yuv_ = false;
   double kr_ = 0.299, kb_ = 0.114;  // of the matrix; BT.601 if the caps have none
   std::array<gint, GST_VIDEO_MAX_COMPONENTS> offset_{}, scale_{};
+};
+
+/// A canvas of a frame in host memory.
+class HostCanvas : public Canvas {
+ public:
+  /// @param frame is mapped for reading and writing while the canvas is in use.
+  explicit HostCanvas(const GstVideoFrame& frame) : Canvas(frame.info, pixels_), pixels_(frame) {}
+
+ private:
+  HostRaster pixels_;
 };
 
 }  // namespace keepbox

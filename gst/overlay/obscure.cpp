@@ -74,9 +74,8 @@ cv::Rect cover_mask(const Canvas& canvas, const Measured& m, const FrameMask& ma
 
 }  // namespace
 
-Status obscure(GstVideoFrame& frame, std::span<const ObscuredBox> boxes, ObscuringSize size,
+Status obscure(Canvas& canvas, std::span<const ObscuredBox> boxes, ObscuringSize size,
                PaintScratch& scratch) try {
-  Canvas canvas(frame);
   for (const ObscuredBox& box : boxes) {
     const std::optional<Outline> outline = outline_of(box.box, box.angle);
     if (!outline) continue;

@@ -33,7 +33,7 @@ struct ObscuringSize {
 /// of the box if there is no mask or if it is empty, and a margin. Boxes that are not finite are
 /// skipped.
 /// @pre the frame is mapped for reading and writing, in a format of KEEPBOX_PAINT_FORMATS.
-Status obscure(GstVideoFrame& frame, std::span<const ObscuredBox> boxes, ObscuringSize size,
+Status obscure(Canvas& canvas, std::span<const ObscuredBox> boxes, ObscuringSize size,
                PaintScratch& scratch);
 
 }  // namespace keepbox

@@ -77,8 +77,7 @@ void Painter::draw_items(Canvas& canvas, const Pen& pen) {
     if (tab) draw_caption(canvas, *mark, *tab, letters_, scratch_);
 }
 
-Status Painter::paint(GstVideoFrame& frame, std::span<const Mark> marks, Pen pen) try {
-  Canvas canvas(frame);
+Status Painter::paint(Canvas& canvas, std::span<const Mark> marks, Pen pen) try {
   placer_.start(canvas.bounds().size(), pen.thickness, pen.placement);
   letters_.resize(pen.font_scale);
   items_.clear();

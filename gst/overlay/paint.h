@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Draws boxes and captions onto the planes of a mapped video frame, in place.
+// Draws boxes and captions onto a video frame, in place.
 #pragma once
 
 #include <gst/video/video.h>
@@ -59,8 +59,8 @@ class Painter {
   /// below all trails, trails below all outlines, outlines below all keypoints, captions on top.
   /// Drawing is clipped to the frame; marks whose box is not finite are skipped. Alpha becomes
   /// opaque.
-  /// @pre the frame is mapped for reading and writing, in one of the formats above.
-  Status paint(GstVideoFrame& frame, std::span<const Mark> marks, Pen pen);
+  /// @pre the frame has one of the formats above.
+  Status paint(Canvas& canvas, std::span<const Mark> marks, Pen pen);
 
   /// Number of captions of the last frame without a place.
   size_t left_out() const { return left_out_; }

@@ -55,7 +55,8 @@ class Picture {
         GST_MEMORY_FLAG_NO_SHARE, bytes.data(), bytes.size(), 0, bytes.size(), nullptr, nullptr);
     GstVideoFrame frame;
     if (!gst_video_frame_map(&frame, &info_, buffer, GST_MAP_READWRITE)) violated("no frame");
-    const Status done = painter.paint(frame, marks, pen);
+    HostCanvas canvas(frame);
+    const Status done = painter.paint(canvas, marks, pen);
     gst_video_frame_unmap(&frame);
     gst_buffer_unref(buffer);
     if (!done) violated("not painted: " + done.error().message());

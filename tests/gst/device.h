@@ -73,6 +73,30 @@ inline GstBuffer* frame_on(const CudaContext& context, const Tensor& tensor) {
   return frame_of(tensor, *data);
 }
 
+/// Copies a frame to CUDA memory. @param stream may be nullptr.
+inline Buffer on_device(const CudaContext& context, const std::string& caps_text,
+                        const Buffer& host, GstCudaStream* stream) {
+  g_autoptr(GstCaps) caps = gst_caps_from_string(caps_text.c_str());
+  GstVideoInfo info;
+  EXPECT_TRUE(gst_video_info_from_caps(&info, caps));
+  gst_cuda_memory_init_once();
+  GstMemory* memory = gst_cuda_allocator_alloc(nullptr, cast(context), stream, &info);
+  Buffer out(gst_buffer_new());
+  const auto* meta = GST_CUDA_MEMORY_CAST(memory);
+  gst_buffer_append_memory(out.get(), memory);
+  gst_buffer_add_video_meta_full(out.get(), GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_INFO_FORMAT(&info),
+                                 GST_VIDEO_INFO_WIDTH(&info), GST_VIDEO_INFO_HEIGHT(&info),
+                                 GST_VIDEO_INFO_N_PLANES(&info), meta->info.offset,
+                                 meta->info.stride);
+  GstVideoFrame from, to;
+  EXPECT_TRUE(gst_video_frame_map(&from, &info, host.get(), GST_MAP_READ));
+  EXPECT_TRUE(gst_video_frame_map(&to, &info, out.get(), GST_MAP_WRITE));
+  gst_video_frame_copy(&to, &from);
+  gst_video_frame_unmap(&to);
+  gst_video_frame_unmap(&from);
+  return out;
+}
+
 /// Writes tensors long after passing them on, replacing values that give other boxes.
 class LateProducer {
  public:

@@ -18,6 +18,7 @@ using test::Harness;
 using test::has_box;
 using test::identity_model;
 using test::Numbers;
+using test::on_device;
 using test::painted;
 using test::patches;
 using test::raw;
@@ -43,30 +44,6 @@ class InferOnGpu : public test::Gpu {
 
   test::TempDir dir_;
 };
-
-/// Copies a frame to CUDA memory. @param stream may be nullptr.
-Buffer on_device(const CudaContext& context, const std::string& caps_text, const Buffer& host,
-                 GstCudaStream* stream) {
-  g_autoptr(GstCaps) caps = gst_caps_from_string(caps_text.c_str());
-  GstVideoInfo info;
-  EXPECT_TRUE(gst_video_info_from_caps(&info, caps));
-  gst_cuda_memory_init_once();
-  GstMemory* memory = gst_cuda_allocator_alloc(nullptr, test::cast(context), stream, &info);
-  Buffer out(gst_buffer_new());
-  const auto* meta = GST_CUDA_MEMORY_CAST(memory);
-  gst_buffer_append_memory(out.get(), memory);
-  gst_buffer_add_video_meta_full(out.get(), GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_INFO_FORMAT(&info),
-                                 GST_VIDEO_INFO_WIDTH(&info), GST_VIDEO_INFO_HEIGHT(&info),
-                                 GST_VIDEO_INFO_N_PLANES(&info), meta->info.offset,
-                                 meta->info.stride);
-  GstVideoFrame from, to;
-  EXPECT_TRUE(gst_video_frame_map(&from, &info, host.get(), GST_MAP_READ));
-  EXPECT_TRUE(gst_video_frame_map(&to, &info, out.get(), GST_MAP_WRITE));
-  gst_video_frame_copy(&to, &from);
-  gst_video_frame_unmap(&to);
-  gst_video_frame_unmap(&from);
-  return out;
-}
 
 guint64 count(Harness& h, const char* element, const char* field) {
   g_autoptr(GstElement) found = gst_bin_get_by_name(h.bin(), element);

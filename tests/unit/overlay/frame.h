@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -26,6 +27,7 @@ class Frame {
     buffer_ = gst_buffer_new_allocate(nullptr, info.size, nullptr);
     gst_buffer_memset(buffer_, 0, kBackground, info.size);
     gst_video_frame_map(&frame, &info, buffer_, GST_MAP_READWRITE);
+    canvas.emplace(frame);
   }
   ~Frame() {
     gst_video_frame_unmap(&frame);
@@ -45,6 +47,7 @@ class Frame {
   }
 
   GstVideoFrame frame;
+  std::optional<HostCanvas> canvas;
 
  private:
   GstBuffer* buffer_;
@@ -55,7 +58,7 @@ inline Mark box(float x1, float y1, float x2, float y2, float angle = 0, std::st
 }
 
 inline void paint(Frame& frame, const Mark& mark, Pen pen = {}) {
-  ASSERT_TRUE(Painter().paint(frame.frame, {&mark, 1}, pen));
+  ASSERT_TRUE(Painter().paint(*frame.canvas, {&mark, 1}, pen));
 }
 
 /// Returns red in BT.601, in the default range of the format.

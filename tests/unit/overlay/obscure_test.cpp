@@ -35,7 +35,7 @@ class Noise : public Frame {
 
   void obscure(const ObscuredBox& box, ObscuringSize size = kBlocks) {
     PaintScratch scratch;
-    ASSERT_TRUE(keepbox::obscure(frame, {&box, 1}, size, scratch));
+    ASSERT_TRUE(keepbox::obscure(*canvas, {&box, 1}, size, scratch));
   }
 
   bool unchanged() const { return std::ranges::equal(before_, bytes()); }

@@ -92,7 +92,7 @@ TEST(Paint, CaptionsDoNotCoverEachOther) {
   const std::array colors{kRed, Rgb{0, 255, 0}, Rgb{0, 0, 255}};
   const auto draw = [&](Frame& frame, std::span<const Mark> marks, LabelPlacement placement) {
     const Pen pen{.thickness = 1, .font_scale = 0.5, .placement = placement};
-    ASSERT_TRUE(Painter().paint(frame.frame, marks, pen));
+    ASSERT_TRUE(Painter().paint(*frame.canvas, marks, pen));
   };
   /// Counts pixels of a colour, without those of letters.
   const auto count = [](const Frame& frame, Rgb color) {
@@ -127,10 +127,10 @@ TEST(Paint, CountsDroppedCaptions) {
   Frame frame(GST_VIDEO_FORMAT_RGB, 160, 120);
   Painter painter;
   const std::vector<Mark> marks(50, box(60, 40, 70, 50, 0, "WWWWW"));
-  ASSERT_TRUE(painter.paint(frame.frame, marks, {}));
+  ASSERT_TRUE(painter.paint(*frame.canvas, marks, {}));
   EXPECT_GT(painter.left_out(), 30u);
   EXPECT_LT(painter.left_out(), 50u);
-  ASSERT_TRUE(painter.paint(frame.frame, {marks.data(), 1}, {}));
+  ASSERT_TRUE(painter.paint(*frame.canvas, {marks.data(), 1}, {}));
   EXPECT_EQ(painter.left_out(), 0u);
 }
 
@@ -138,7 +138,7 @@ TEST(Paint, FirstIsOnTop) {
   Frame frame(GST_VIDEO_FORMAT_RGB, 32, 32);
   std::array marks{box(4, 4, 20, 20), box(4, 4, 20, 20)};
   marks[1].color = {0, 0, 255};
-  ASSERT_TRUE(Painter().paint(frame.frame, marks, {}));
+  ASSERT_TRUE(Painter().paint(*frame.canvas, marks, {}));
   expect_red(frame, outline(4, 4, 20, 20, 1), {255, 0, 0});
 }
 
@@ -148,8 +148,8 @@ TEST(Paint, PainterKeepsNoState) {
       fresh(GST_VIDEO_FORMAT_NV12, 65, 49);
   const auto first = box(10, 100, 600, 400, 0.7f, "a long caption for a large frame");
   const auto second = box(10, 20, 50, 40, 0.3f, "i");
-  ASSERT_TRUE(used.paint(large.frame, {&first, 1}, {.thickness = 9, .font_scale = 2}));
-  ASSERT_TRUE(used.paint(small.frame, {&second, 1}, {}));
+  ASSERT_TRUE(used.paint(*large.canvas, {&first, 1}, {.thickness = 9, .font_scale = 2}));
+  ASSERT_TRUE(used.paint(*small.canvas, {&second, 1}, {}));
   paint(fresh, second);
   EXPECT_TRUE(std::ranges::equal(small.bytes(), fresh.bytes()));
 }
@@ -159,7 +159,7 @@ TEST(Paint, AnyPen) {
   for (const double scale : {1e-9, 0.01, 32.0})
     for (const int thickness : {1, 256}) {
       Frame frame(GST_VIDEO_FORMAT_I420, 63, 47);
-      EXPECT_TRUE(Painter().paint(frame.frame, marks, {thickness, scale}));
+      EXPECT_TRUE(Painter().paint(*frame.canvas, marks, {thickness, scale}));
     }
 }
 

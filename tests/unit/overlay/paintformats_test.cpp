@@ -132,7 +132,7 @@ TEST_P(EveryFormat, AbsurdNumbers) {
         for (const float angle : {0.0f, 0.3f, 1e30f, kNan, kInf})
           marks.push_back(box(x1, y1, x2, 9, angle, "x"));
   const auto start = std::chrono::steady_clock::now();
-  ASSERT_TRUE(painter.paint(frame.frame, marks, {.thickness = 3}));
+  ASSERT_TRUE(painter.paint(*frame.canvas, marks, {.thickness = 3}));
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
 }
 

@@ -139,7 +139,7 @@ TEST(Silhouette, OutlinesAreDrawnOverMasks) {
   Frame frame(GST_VIDEO_FORMAT_RGB, 64, 48);
   Mark marks[] = {masked(mask.over({4, 4, 60, 44})), box(20, 10, 40, 30)};
   marks[0].color = {0, 0, 255};
-  ASSERT_TRUE(Painter().paint(frame.frame, marks, {}));
+  ASSERT_TRUE(Painter().paint(*frame.canvas, marks, {}));
   EXPECT_EQ(frame.at(0, 20, 20), 255) << "even though the masked box is better";
 }
 
@@ -235,8 +235,8 @@ TEST(Shapes, PainterKeepsNoState) {
   for (const auto format : {GST_VIDEO_FORMAT_RGB, GST_VIDEO_FORMAT_NV12}) {
     Painter used;
     Frame large(format, 640, 480), small(format, 65, 49), fresh(format, 65, 49);
-    ASSERT_TRUE(used.paint(large.frame, {&first, 1}, {.thickness = 9}));
-    ASSERT_TRUE(used.paint(small.frame, {&second, 1}, {.thickness = 3}));
+    ASSERT_TRUE(used.paint(*large.canvas, {&first, 1}, {.thickness = 9}));
+    ASSERT_TRUE(used.paint(*small.canvas, {&second, 1}, {.thickness = 3}));
     paint(fresh, second, {.thickness = 3});
     EXPECT_TRUE(std::ranges::equal(small.bytes(), fresh.bytes()));
   }

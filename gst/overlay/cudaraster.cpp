@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Draws by kernels, in the context and on the stream of the frame's memory.
+#include "gst/overlay/cudaraster.h"
+
+#include <stdexcept>
+#include <vector>
+
+#include "gst/tensors/cudaobjects.h"
+#include "gst/tensors/gstcuda.h"
+#include "kernels/cuda/draw/drawer.h"
+
+namespace keepbox {
+namespace {
+
+using cuda::DrawnRect;
+
+/// Flags for reading and writing in device memory.
+constexpr GstMapFlags kChangeCuda =
+    std::bit_cast<GstMapFlags>(int{GST_MAP_READ} | int{GST_MAP_WRITE} | GST_MAP_CUDA);
+
+DrawnRect rect_of(const cv::Rect& at) { return {at.x, at.y, at.width, at.height}; }
+
+cuda::Paint paint_of(const cv::Vec4b& paint) { return {{paint[0], paint[1], paint[2], paint[3]}}; }
+
+/// Throws what a drawing function cannot return.
+void require(const Status& status) {
+  if (!status) throw std::runtime_error(status.error().message());
+}
+
+class CudaRaster final : public Raster {
+ public:
+  CudaRaster(cuda::Drawer& drawer, const GstVideoInfo& info) : drawer_(drawer), info_(info) {}
+
+  void fill(size_t plane, const cv::Rect& at, const cv::Vec4b& paint) override {
+    if (!at.empty())
+      require(drawer_.fill(static_cast<uint32_t>(plane), rect_of(at), paint_of(paint)));
+  }
+  void blend(size_t plane, const cv::Rect& at, const cv::Mat& cover,
+             const cv::Vec4b& paint) override {
+    if (!at.empty())
+      require(drawer_.blend(static_cast<uint32_t>(plane), rect_of(at), paint_of(paint), cover.ptr(),
+                            cover.step));
+  }
+  cv::Mat take(size_t plane, const cv::Rect& at) override {
+    const PlaneForm form = plane_form(info_, static_cast<guint>(plane));
+    taken_.create(at.size(), CV_8UC(form.channels));
+    if (!at.empty())
+      require(drawer_.read(static_cast<uint32_t>(plane), rect_of(at), taken_.ptr(), taken_.step));
+    return taken_;
+  }
+  void put(size_t plane, const cv::Rect& at, const cv::Mat& pixels) override {
+    if (!at.empty())
+      require(drawer_.write(static_cast<uint32_t>(plane), rect_of(at), pixels.ptr(), pixels.step));
+  }
+
+ private:
+  cuda::Drawer& drawer_;
+  const GstVideoInfo& info_;
+  cv::Mat taken_;
+};
+
+/// A drawer with the context that its memory is in.
+struct Side {
+  CudaContext context;
+  CudaStream own;  // for frames without a stream
+  std::unique_ptr<cuda::Drawer> drawer = std::make_unique<cuda::Drawer>();
+
+  explicit Side(CudaContext of) : context(std::move(of)) {}
+  Side(const Side&) = delete;
+  Side& operator=(const Side&) = delete;
+  ~Side() {
+    const CudaScope scope(context);
+    drawer.reset();
+  }
+};
+
+class CudaRasters final : public DeviceRasters {
+ public:
+  Status draw(GstBuffer* buffer, const GstVideoInfo& info,
+              const std::function<Status(Raster&)>& act) override {
+    const CudaContext context = CudaContext::of(buffer);
+    const CudaScope scope(context);
+    KB_TRY(scope.status());
+    KB_TRY(prepare(context));
+    GstVideoFrame frame;
+    if (!gst_video_frame_map(&frame, &info, buffer, kChangeCuda))
+      return fail(ErrorKind::kTruncated, "a writable frame in CUDA memory",
+                  "a buffer that cannot be mapped");
+    const Status status = draw(frame, stream_of(buffer), act);
+    gst_video_frame_unmap(&frame);
+    return status;
+  }
+
+ private:
+  /// Makes a drawer for another context than before.
+  Status prepare(const CudaContext& context) {
+    if (side_ && side_->context == context) return {};
+    side_.reset();
+    auto side = std::make_unique<Side>(context);
+    KB_ASSIGN(side->own, make_stream(context, StreamPriority::kHigh));
+    side_ = std::move(side);
+    return {};
+  }
+
+  /// Returns the stream of the memory, after mapping may have copied it; nullptr if it has none.
+  static CUstream stream_of(GstBuffer* buffer) {
+    GstCudaStream* stream =
+        gst_cuda().memory_get_stream(GST_CUDA_MEMORY_CAST(gst_buffer_peek_memory(buffer, 0)));
+    return stream != nullptr ? gst_cuda().stream_get_handle(stream) : nullptr;
+  }
+
+  Status draw(const GstVideoFrame& frame, CUstream stream,
+              const std::function<Status(Raster&)>& act) {
+    std::vector<cuda::DrawnPlane> planes;
+    for (guint i = 0; i < GST_VIDEO_FRAME_N_PLANES(&frame); ++i) {
+      const PlaneForm form = plane_form(frame.info, i);
+      planes.push_back({static_cast<uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&frame, i)),
+                        static_cast<size_t>(GST_VIDEO_FRAME_PLANE_STRIDE(&frame, i)), form.width,
+                        form.height, form.channels});
+    }
+    const CUstream used = stream != nullptr ? stream : side_->own.get();
+    KB_TRY(side_->drawer->begin(planes, used));
+    CudaRaster raster(*side_->drawer, frame.info);
+    KB_TRY(act(raster));
+    KB_TRY(side_->drawer->flush());
+    if (stream != nullptr) return {};
+    return cuda_status(cuda_driver().stream_synchronize(used), "a drawn frame");
+  }
+
+  std::unique_ptr<Side> side_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<DeviceRasters>> make_device_rasters() {
+  return std::make_unique<CudaRasters>();
+}
+
+bool is_on_device(GstBuffer* buffer) { return static_cast<bool>(CudaContext::of(buffer)); }
+
+const char* device_feature() { return GST_CAPS_FEATURE_MEMORY_CUDA_MEMORY; }
+
+}  // namespace keepbox

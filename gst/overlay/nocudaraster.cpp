@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Stub of cudaraster.cpp for builds without libgstcuda.
+#include "gst/overlay/cudaraster.h"
+
+namespace keepbox {
+
+Result<std::unique_ptr<DeviceRasters>> make_device_rasters() {
+  return fail(ErrorKind::kNoResource, "keepbox built with CUDA", "a build without CUDA",
+              "put cudadownload before boxoverlay, or build with ./dev build --cuda");
+}
+
+bool is_on_device(GstBuffer*) { return false; }
+
+const char* device_feature() { return nullptr; }
+
+}  // namespace keepbox

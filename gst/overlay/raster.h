@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The pixels of a frame's planes, wherever they are.
+#pragma once
+
+#include <gst/video/video.h>
+
+#include <array>
+#include <opencv2/core.hpp>
+
+namespace keepbox {
+
+/// Draws on the planes of a frame with 8 bits per channel. Rectangles are in pixels of the plane
+/// and inside of it. Throws std::exception if the planes cannot be reached.
+class Raster {
+ public:
+  virtual ~Raster() = default;
+
+  virtual void fill(size_t plane, const cv::Rect& at, const cv::Vec4b& paint) = 0;
+
+  /// Blends a colour: v + (paint - v) * coverage / 255, rounded.
+  /// @param cover 8 bits per pixel, at least as large as the rectangle.
+  virtual void blend(size_t plane, const cv::Rect& at, const cv::Mat& cover,
+                     const cv::Vec4b& paint) = 0;
+
+  /// Returns the pixels of a rectangle on the host, which may be changed until put(). Valid until
+  /// the next call.
+  virtual cv::Mat take(size_t plane, const cv::Rect& at) = 0;
+  /// Writes the changed pixels of take() back.
+  virtual void put(size_t plane, const cv::Rect& at, const cv::Mat& pixels) = 0;
+};
+
+/// The planes of a mapped frame in host memory.
+class HostRaster final : public Raster {
+ public:
+  /// @param frame is mapped for reading and writing while this is in use.
+  explicit HostRaster(const GstVideoFrame& frame);
+
+  void fill(size_t plane, const cv::Rect& at, const cv::Vec4b& paint) override;
+  void blend(size_t plane, const cv::Rect& at, const cv::Mat& cover,
+             const cv::Vec4b& paint) override;
+  cv::Mat take(size_t plane, const cv::Rect& at) override { return planes_[plane](at); }
+  void put(size_t, const cv::Rect&, const cv::Mat&) override {}
+
+ private:
+  std::array<cv::Mat, GST_VIDEO_MAX_PLANES> planes_;
+};
+
+/// Returns the size of a plane in its pixels, and its bytes per pixel.
+struct PlaneForm {
+  int width = 0, height = 0, channels = 0;
+};
+PlaneForm plane_form(const GstVideoInfo& info, guint plane);
+
+}  // namespace keepbox
