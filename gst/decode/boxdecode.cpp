@@ -134,8 +134,8 @@ void count(KeepboxBoxDecode* self, bool decoded, GstClockTime started) {
   if (decoded && !d.skipped() && d.planned()) s.stats.set_processor(*d.processor());
   if (decoded && d.skipped()) s.stats.add_skipped(spent);
   else
-    s.stats.add(decoded ? &d.processor()->funnel() : nullptr, d.route(), d.boxes().size(),
-                d.weak().size(), spent);
+    s.stats.add(decoded ? &d.funnel() : nullptr, d.route(), d.boxes().size(), d.weak().size(),
+                spent);
   const bool logged = gst_debug_category_get_threshold(GST_CAT_DEFAULT) >= GST_LEVEL_LOG;
   g_autoptr(GstStructure) stats = logged ? s.stats.structure() : nullptr;
   GST_OBJECT_UNLOCK(self);

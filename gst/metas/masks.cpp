@@ -32,8 +32,7 @@ GstMemory* written(gsize bytes, auto write) {
   return gst_memory_new_wrapped(GstMemoryFlags(0), data, bytes, 0, bytes, data, g_free);
 }
 
-void write_regions(std::span<const MaskPixels> masks, guint8* out) {
-  size_t index = 0;
+void write_regions(std::span<const MaskPixels> masks, size_t index, guint8* out) {
   for (const MaskPixels& mask : masks) {
     const gsize bytes = bytes_of(mask);
     if (bytes == 0) continue;
@@ -80,12 +79,12 @@ MaskBuffers::~MaskBuffers() {
     if (mask.pixels != nullptr) gst_buffer_unref(mask.pixels);
 }
 
-MaskBuffers make_mask_buffers(std::span<const MaskPixels> masks) {
+MaskBuffers make_mask_buffers(std::span<const MaskPixels> masks, size_t first) {
   gsize bytes = 0;
   for (const MaskPixels& mask : masks) bytes += bytes_of(mask);
   std::vector<FrameMask> out(masks.size());
   if (bytes == 0) return MaskBuffers(std::move(out));
-  GstMemory* all = written(bytes, [&](guint8* data) { write_regions(masks, data); });
+  GstMemory* all = written(bytes, [&](guint8* data) { write_regions(masks, first, data); });
   if (all == nullptr) return MaskBuffers(std::move(out));
   gsize at = 0;
   for (size_t i = 0; i < masks.size(); ++i) {
