@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Masks: their rules and where they are computed.
+// Masks: their rules, their bits, and their enlargement to the resolution of the frame.
 #pragma once
 
 #include <cstddef>
@@ -20,18 +20,75 @@ struct MaskRules {
   bool enlarged = false;      // to frame resolution; otherwise prototype resolution
 };
 
-/// Rectangle of a box's mask in the prototypes, pixels.
+/// Number of pixels in a word of a mask's bits.
+inline constexpr uint32_t kWordPixels = 32;
+
+/// Rectangle of a box's mask, in pixels of the prototypes or of the frame. Its bits are rows of
+/// 32-bit words: the pixel of column x is bit x % 32, so that a row may begin within a word. Bits
+/// outside the rectangle are 0.
 struct MaskPlace {
   uint32_t x = 0, y = 0, width = 0, height = 0;
-  uint32_t offset = 0;  // of its first pixel from the first pixel of all masks
+  uint32_t offset = 0;  // of its first sum or word from the first one of all masks
 
   KB_HD uint32_t count() const { return width * height; }
+  KB_HD uint32_t first_word() const { return x / kWordPixels; }
+  /// Returns the number of words per row.
+  KB_HD uint32_t words() const {
+    return width == 0 ? 0 : (x + width - 1) / kWordPixels - first_word() + 1;
+  }
+  KB_HD bool has_row(uint32_t row) const { return row >= y && row - y < height; }
+  KB_HD bool has_column(uint32_t column) const { return column >= x && column - x < width; }
+};
+
+/// Mask of a kept box. The words are borrowed.
+struct Mask {
+  const uint32_t* bits = nullptr;  // rows of `stride` words, least significant bit first
+  uint32_t stride = 0;             // words per row
+  uint32_t first = 0;              // bit of a row's first pixel, below kWordPixels
+  uint32_t width = 0, height = 0;  // pixels; one of them is 0 if there is no mask
+  Box place;                       // area covered by the pixels, in frame pixels
+
+  const uint32_t* row(uint32_t y) const { return bits + size_t{y} * stride; }
+  /// True if a pixel is inside the object. @pre x < width and y < height.
+  bool at(uint32_t x, uint32_t y) const {
+    return (row(y)[(first + x) / kWordPixels] >> (first + x) % kWordPixels & 1) != 0;
+  }
 };
 
 /// Output buffers for masks, at the offsets of MaskPlace; one of the two is set.
 struct MaskOutput {
-  uint8_t* inside = nullptr;  // 1 where the sum is positive, otherwise 0
-  float* numbers = nullptr;   // sums
+  uint32_t* bits = nullptr;  // 1 where the sum is positive, otherwise 0
+  float* sums = nullptr;
 };
+
+/// The way from frame pixels to prototype pixels along an axis.
+struct MaskAxis {
+  float scale = 1, pad = 0;  // of the letterbox
+  float per_model = 1;       // prototype pixels per model pixel
+  uint32_t end = 1;          // prototype pixels
+};
+
+/// Bilinear interpolation along an axis: the two nearest sums, counted from the rectangle's first,
+/// and the distance from the first of them, in [0, 1).
+struct MaskTap {
+  uint32_t low, high;
+  float part;
+};
+
+/// Returns the interpolation for the centre of a frame pixel. Sums outside of the rectangle count
+/// as those at its edge. @param first, count the rectangle of the sums. @pre count > 0
+KB_HD inline MaskTap tap_of(const MaskAxis& axis, uint32_t pixel, uint32_t first, uint32_t count) {
+  const float centre = static_cast<float>(pixel) + 0.5f;
+  const float at = (centre / axis.scale + axis.pad) * axis.per_model - 0.5f;
+  const float inside = smaller(larger(at, 0.0f), static_cast<float>(axis.end - 1));
+  const uint32_t floor = static_cast<uint32_t>(inside), last = first + count - 1;
+  const auto own = [&](uint32_t sum) {
+    return (sum < first ? first : sum > last ? last : sum) - first;
+  };
+  return {own(floor), own(floor + 1), inside - static_cast<float>(floor)};
+}
+
+/// Interpolates between two sums.
+KB_HD inline float between(float low, float high, float part) { return low + (high - low) * part; }
 
 }  // namespace keepbox

@@ -7,8 +7,12 @@ namespace keepbox::reference {
 
 namespace {
 
-constexpr HostKernels kKernels = {
-    .decode = decode, .select = select, .nms = nms, .payload = payload, .masks = masks};
+constexpr HostKernels kKernels = {.decode = decode,
+                                  .select = select,
+                                  .nms = nms,
+                                  .payload = payload,
+                                  .masks = masks,
+                                  .enlarge = enlarge};
 
 }  // namespace
 

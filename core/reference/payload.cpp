@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The payload of kept boxes, value by value.
+#include <algorithm>
+
 #include "core/formula/mask.h"
 #include "core/formula/model_point.h"
 #include "core/reference/source.h"
+#include "core/run/masks.h"
 
 namespace keepbox::reference {
 namespace {
@@ -13,20 +16,35 @@ const Segment& segment_of(const Layout& layout, uint32_t anchor) {
   return *std::prev(after);
 }
 
+/// Writes the bits of a mask. @param pixels_of(y) returns a function of x that is true for the
+/// object's pixels in that row.
+void set_bits(const MaskPlace& place, uint32_t* bits, const auto& pixels_of) {
+  uint32_t* row = bits + place.offset;
+  for (uint32_t y = place.y; y < place.y + place.height; ++y, row += place.words()) {
+    std::fill_n(row, place.words(), 0u);
+    const auto is_inside = pixels_of(y);
+    for (uint32_t x = place.x; x < place.x + place.width; ++x)
+      if (is_inside(x)) row[x / kWordPixels - place.first_word()] |= 1u << x % kWordPixels;
+  }
+}
+
 void make_mask(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
                std::span<const float> factors, const MaskPlace& place, const MaskOutput& out) {
   const Segment& segment = plan.layout.segments.front();
   const TensorView& maps = tensors[static_cast<size_t>(segment[FieldId::kPrototypes].tensor)];
+  const auto sum_at = [&](uint32_t x, uint32_t y) {
+    const uint32_t pixel = y * plan.payload.masks.maps.width + x;
+    float sum = 0;
+    for (uint32_t i = 0; i < factors.size(); ++i)
+      sum = sum + factors[i] * load(maps, segment[FieldId::kPrototypes].at(image, pixel, i));
+    return sum;
+  };
+  if (out.sums == nullptr)
+    return set_bits(place, out.bits,
+                    [&](uint32_t y) { return [&, y](uint32_t x) { return sum_at(x, y) > 0; }; });
   size_t at = place.offset;
   for (uint32_t y = place.y; y < place.y + place.height; ++y)
-    for (uint32_t x = place.x; x < place.x + place.width; ++x, ++at) {
-      const uint32_t pixel = y * plan.payload.masks.maps.width + x;
-      float sum = 0;
-      for (uint32_t i = 0; i < factors.size(); ++i)
-        sum = sum + factors[i] * load(maps, segment[FieldId::kPrototypes].at(image, pixel, i));
-      if (out.numbers != nullptr) out.numbers[at] = sum;
-      else out.inside[at] = sum > 0 ? 1 : 0;
-    }
+    for (uint32_t x = place.x; x < place.x + place.width; ++x) out.sums[at++] = sum_at(x, y);
 }
 
 }  // namespace
@@ -51,6 +69,29 @@ void masks(const Plan& plan, std::span<const TensorView> tensors, uint32_t image
   const size_t each = plan.payload.masks.coefficients;
   for (size_t i = 0; i < places.size(); ++i)
     make_mask(plan, tensors, image, factors.subspan(i * each, each), places[i], out);
+}
+
+void enlarge(const MaskAxis& columns, const MaskAxis& rows, const MaskPlace& from,
+             const float* sums, const MaskPlace& place, uint32_t* bits) {
+  sums += from.offset;
+  set_bits(place, bits, [&](uint32_t y) {
+    const MaskTap row = tap_of(rows, y, from.y, from.height);
+    const float* upper = sums + size_t{row.low} * from.width;
+    const float* lower = sums + size_t{row.high} * from.width;
+    return [=, &columns, &from](uint32_t x) {
+      const MaskTap column = tap_of(columns, x, from.x, from.width);
+      const float left = between(upper[column.low], lower[column.low], row.part);
+      const float right = between(upper[column.high], lower[column.high], row.part);
+      return between(left, right, column.part) > 0;
+    };
+  });
+}
+
+void enlarge(const Plan& plan, uint32_t image, const MaskPlaces& places, const float* sums,
+             uint32_t* bits) {
+  const MaskAxis columns = mask_columns(plan, image), rows = mask_rows(plan, image);
+  for (size_t i = 0; i < places.bits.size(); ++i)
+    enlarge(columns, rows, places.sums[i], sums, places.bits[i], bits);
 }
 
 }  // namespace keepbox::reference

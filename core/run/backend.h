@@ -21,6 +21,8 @@
 
 namespace keepbox {
 
+struct MaskPlaces;
+
 /// Counts where the candidates of one image were dropped; answers "why is there no box?".
 struct Funnel {
   uint32_t anchors = 0;          // in the tensor
@@ -53,7 +55,7 @@ struct PayloadOutput {
   std::span<const float> values;
   // Masks only:
   std::span<const MaskPlace> places;  // one per box
-  MaskOutput masks;
+  const uint32_t* bits = nullptr;     // of all masks
 };
 
 /// Runs whole frames of one plan in memory of its own.
@@ -107,6 +109,12 @@ struct HostKernels {
   void (*masks)(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
                 std::span<const float> factors, std::span<const MaskPlace> places,
                 const MaskOutput& out);
+
+  /// Enlarges sums to frame resolution by bilinear interpolation, like Ultralytics' retina_masks,
+  /// and sets the bits whose pixels are positive. @param sums of masks() at places.sums.
+  /// @param bits written at places.bits.
+  void (*enlarge)(const Plan& plan, uint32_t image, const MaskPlaces& places, const float* sums,
+                  uint32_t* bits);
 };
 
 /// One backend.

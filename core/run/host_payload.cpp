@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "core/formula/model_point.h"
-#include "core/run/masks.h"
 
 namespace keepbox {
 namespace {
@@ -58,6 +57,7 @@ Status HostPayload::run(const HostKernels& kernels, const Plan& plan,
                         std::span<const TensorView> tensors, uint32_t image,
                         std::span<const Detection> detections, const Owners& owners) {
   values_ = {};
+  places_.clear();
   const size_t each = plan.payload.count;
   KB_TRY(own_values_.grow(detections.size() * each, kFewer));
   const std::span<float> values = own_values_.first(detections.size() * each);
@@ -88,16 +88,15 @@ void HostPayload::read_mean(const Read& read, const Owners& owners, uint32_t kep
 }
 
 Status HostPayload::make_masks(const Read& read, std::span<const Detection> detections) {
-  const size_t pixels = place_masks(read.plan, read.image, detections, places_);
-  masks_ = {};
-  if (read.plan.payload.masks.enlarged) {
-    KB_TRY(numbers_.grow(pixels, kCoarser));
-    masks_.numbers = numbers_.data();
-  } else {
-    KB_TRY(inside_.grow(pixels, kFewer));
-    masks_.inside = inside_.data();
-  }
-  read.kernels.masks(read.plan, read.tensors, read.image, values_, places_, masks_);
+  place_masks(read.plan, read.image, detections, places_);
+  KB_TRY(bits_.grow(places_.words, kCoarser));
+  words_ = bits_.data();
+  const bool enlarged = read.plan.payload.masks.enlarged;
+  if (enlarged) KB_TRY(sums_.grow(places_.numbers, kCoarser));
+  read.kernels.masks(read.plan, read.tensors, read.image, values_,
+                     enlarged ? places_.sums : places_.bits,
+                     enlarged ? MaskOutput{.sums = sums_.data()} : MaskOutput{bits_.data()});
+  if (enlarged) read.kernels.enlarge(read.plan, read.image, places_, sums_.data(), bits_.data());
   return {};
 }
 

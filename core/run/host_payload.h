@@ -7,6 +7,7 @@
 
 #include "core/base/scratch.h"
 #include "core/run/backend.h"
+#include "core/run/masks.h"
 
 namespace keepbox {
 
@@ -29,7 +30,7 @@ class HostPayload {
              uint32_t image, std::span<const Detection> detections, const Owners& owners);
 
   /// Returns the output of the last run.
-  PayloadOutput output() const { return {values_, places_, masks_}; }
+  PayloadOutput output() const { return {values_, places_.bits, words_}; }
 
  private:
   /// A frame to read with the kernels.
@@ -44,10 +45,10 @@ class HostPayload {
 
   ScratchBuffer<float> own_values_, one_;  // of all boxes; of one box that is merged into a mean
   std::span<const float> values_;
-  std::vector<MaskPlace> places_;
-  ScratchBuffer<float> numbers_;
-  ScratchBuffer<uint8_t> inside_;
-  MaskOutput masks_;
+  MaskPlaces places_;
+  ScratchBuffer<float> sums_;
+  ScratchBuffer<uint32_t> bits_;
+  const uint32_t* words_ = nullptr;  // of bits_
 };
 
 }  // namespace keepbox

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Masks of kept boxes: where they are and how many pixels they have.
+// Rectangles of the masks of kept boxes.
 #pragma once
 
 #include <cstdint>
@@ -7,23 +7,31 @@
 #include <vector>
 
 #include "core/formula/mask.h"
-#include "core/run/backend.h"
 
 namespace keepbox {
 
-/// Mask of a kept box.
-struct Mask {
-  const uint8_t* pixels = nullptr;  // rows of `width`: 1 inside the object, otherwise 0
-  uint32_t width = 0, height = 0;   // one of them is 0 if there is no mask
-  Box place;                        // area covered by the pixels, in frame pixels
-};
-
 struct Plan;
+
+/// Rectangles of an image's masks, one per box.
+struct MaskPlaces {
+  std::vector<MaskPlace> bits;  // of the masks, in pixels of the prototypes or of the frame
+  std::vector<MaskPlace>
+      sums;  // of the sums that are enlarged, in prototype pixels; otherwise none
+  size_t words = 0, numbers = 0;  // of all masks, and of all sums
+
+  void clear();
+};
 
 /// Computes the rectangles of masks. Masks beyond 2^30 pixels per image, in prototype or frame
 /// resolution, are empty. @param detections of an image, on the frame.
-/// @return the number of pixels of all masks.
-size_t place_masks(const Plan& plan, uint32_t image, std::span<const Detection> detections,
-                   std::vector<MaskPlace>& out);
+void place_masks(const Plan& plan, uint32_t image, std::span<const Detection> detections,
+                 MaskPlaces& out);
+
+/// Returns the way from an image's frame to the prototypes.
+MaskAxis mask_columns(const Plan& plan, uint32_t image);
+MaskAxis mask_rows(const Plan& plan, uint32_t image);
+
+/// Returns a mask. @param place in the rectangles of bits. @param bits of all masks of the image.
+Mask placed_mask(const Plan& plan, uint32_t image, const MaskPlace& place, const uint32_t* bits);
 
 }  // namespace keepbox

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Finishes the masks of an image, and passes other payloads on.
+// Makes masks of their bits, and passes other payloads on.
 #include "core/run/payload_stage.h"
+
+#include "core/run/masks.h"
 
 namespace keepbox {
 
@@ -9,13 +11,11 @@ void PayloadStage::clear() {
   masks_.clear();
 }
 
-Status PayloadStage::run(const Plan& plan, uint32_t image, const PayloadOutput& output,
-                         std::span<const Detection> detections) {
+void PayloadStage::run(const Plan& plan, uint32_t image, const PayloadOutput& output) {
   clear();
-  if (plan.payload.has(Moves::kAsMask))
-    KB_TRY(finish_masks(plan, image, detections, output.places, output.masks, enlarged_, masks_));
+  for (const MaskPlace& place : output.places)
+    masks_.push_back(placed_mask(plan, image, place, output.bits));
   values_ = output.values;
-  return {};
 }
 
 }  // namespace keepbox

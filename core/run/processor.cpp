@@ -36,8 +36,7 @@ Status Processor::run(std::span<const TensorView> tensors) {
   for (PayloadStage& each : payload_stages_) each.clear();
   KB_TRY(runner_->run(plan_, tensors, stop_));
   for (uint32_t image = 0; image < payload_stages_.size(); ++image)
-    KB_TRY(payload_stages_[image].run(plan_, image, runner_->payload(image),
-                                      runner_->detections(image)));
+    payload_stages_[image].run(plan_, image, runner_->payload(image));
   return merger_ ? merger_->run(plan_, *runner_, payload_stages_, stop_) : Status{};
 }
 

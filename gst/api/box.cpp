@@ -9,13 +9,25 @@
 
 #include "gst/api/keepbox.h"
 #include "gst/metas/masks.h"
+#include "gst/metas/objecttensors.h"
 #include "gst/metas/readboxes.h"
 
-/// A box; its points, edges, labels and mask follow it in the same allocation.
+namespace keepbox {
+
+/// A tensor of a box's object as floats.
+struct BoxTensor {
+  GQuark name = 0, model = 0;
+  std::span<const float> values{};
+};
+
+}  // namespace keepbox
+
+/// A box; its tensors, points, edges, labels and mask follow it in the same allocation.
 struct _KeepboxBox {
   keepbox::FrameBox box;  // with its own points and edges, and no buffer
   const guint8* mask;     // rows without gaps, or nullptr
   guint mask_width, mask_height;
+  std::span<const keepbox::BoxTensor> tensors{};
 };
 
 namespace keepbox {
@@ -25,6 +37,7 @@ namespace {
 static_assert(std::is_trivially_destructible_v<KeepboxBox>);
 static_assert(sizeof(KeepboxBox*) % alignof(KeepboxBox) == 0);
 static_assert(sizeof(KeepboxBox) % alignof(Keypoint) == 0);
+static_assert(alignof(BoxTensor) <= alignof(KeepboxBox));
 // Applications get keypoints and edges as arrays of numbers.
 static_assert(sizeof(Keypoint) == 3 * sizeof(gfloat) && sizeof(Edge) == 2 * sizeof(guint8));
 
@@ -34,7 +47,13 @@ struct Source {
   const guint8* mask = nullptr;
   gsize stride = 0;
   guint width = 0, height = 0;
+  std::span<const BoxTensor> tensors{};
 
+  gsize tensor_bytes() const {
+    gsize bytes = tensors.size_bytes();
+    for (const BoxTensor& each : tensors) bytes += each.values.size_bytes();
+    return bytes;
+  }
   gsize mask_bytes() const { return gsize{width} * height; }
   gsize text_bytes() const {
     gsize bytes = 0;
@@ -44,7 +63,7 @@ struct Source {
   gsize bytes() const {  // up to where another box may start
     const gsize bytes = sizeof(KeepboxBox) + box.points.points.size_bytes() +
                         box.points.edges.size_bytes() + box.values.values.size_bytes() +
-                        text_bytes() + mask_bytes();
+                        tensor_bytes() + text_bytes() + mask_bytes();
     return (bytes + alignof(KeepboxBox) - 1) / alignof(KeepboxBox) * alignof(KeepboxBox);
   }
 };
@@ -56,7 +75,7 @@ Source source_of(const FrameBox& box, const MaskView& mask) {
 }
 
 Source source_of(const KeepboxBox& box) {
-  return {box.box, box.mask, box.mask_width, box.mask_width, box.mask_height};
+  return {box.box, box.mask, box.mask_width, box.mask_width, box.mask_height, box.tensors};
 }
 
 template <class T>
@@ -72,6 +91,9 @@ KeepboxBox* place_box(guint8* place, const Source& source) {
   auto* out = std::construct_at(reinterpret_cast<KeepboxBox*>(place),
                                 KeepboxBox{source.box, nullptr, source.width, source.height});
   guint8* next = place + sizeof(KeepboxBox);
+  const std::span tensors(reinterpret_cast<BoxTensor*>(next), source.tensors.size());
+  out->tensors = copied(source.tensors, next);
+  for (BoxTensor& each : tensors) each.values = copied(each.values, next);
   out->box.points.points = copied(source.box.points.points, next);
   out->box.values.values = copied(source.box.values.values, next);
   out->box.points.edges = copied(source.box.points.edges, next);
@@ -101,6 +123,7 @@ class Boxes {
     if (!GST_IS_BUFFER(buffer) || !read_boxes(buffer, found, &points_)) return;
     for (const FrameBox& box : found)
       sources_.push_back(source_of(box, masks_.emplace_back(box.mask.pixels)));
+    read_tensors(buffer);
   }
   const std::vector<Source>& sources() const { return sources_; }
   guint count() const { return static_cast<guint>(sources_.size()); }
@@ -111,6 +134,31 @@ class Boxes {
   }
 
  private:
+  /// Adds the tensors of the objects; none if they cannot be read.
+  void read_tensors(GstBuffer* buffer) {
+    const auto found = read_object_tensors(buffer);
+    if (!found) return;
+    for (Source& source : sources_) {
+      std::vector<BoxTensor> own;
+      for (const ObjectTensor& each :
+           std::ranges::equal_range(*found, source.box.od_id, {}, &ObjectTensor::od_id))
+        own.push_back(tensor_of(each));
+      if (!own.empty()) source.tensors = tensors_.emplace_back(std::move(own));
+    }
+  }
+
+  BoxTensor tensor_of(const ObjectTensor& tensor) {
+    const TensorView view = tensor.view();
+    std::vector<float>& values = values_.emplace_back(view.shape.count().value_or(0));
+    for (size_t i = 0; i < values.size(); ++i) values[i] = load(view, i);
+    const auto quark = [](const std::string& name) {
+      return name.empty() ? 0 : g_quark_from_string(name.c_str());
+    };
+    return {quark(tensor.id), quark(tensor.model), values};
+  }
+
+  std::deque<std::vector<float>> values_;
+  std::deque<std::vector<BoxTensor>> tensors_;
   PointStore points_;
   std::deque<MaskView> masks_;
   std::vector<Source> sources_;
@@ -214,6 +262,12 @@ guint keepbox_box_get_od_id(const KeepboxBox* box) {
   return box->box.od_id;
 }
 
+gboolean keepbox_box_get_parent(const KeepboxBox* box, guint* od_id) {
+  g_return_val_if_fail(box != nullptr, FALSE);
+  if (od_id != nullptr) *od_id = box->box.parent.value_or(0);
+  return box->box.parent.has_value();
+}
+
 gboolean keepbox_box_get_tracking_id(const KeepboxBox* box, guint64* id) {
   g_return_val_if_fail(box != nullptr, FALSE);
   if (id != nullptr) *id = box->box.tracking_id.value_or(0);
@@ -233,6 +287,21 @@ const gchar* keepbox_box_get_attribute(const KeepboxBox* box, guint index, const
   if (name != nullptr) *name = g_quark_to_string(label.attribute);
   if (level != nullptr) *level = label.level;
   return label.text.data();
+}
+
+guint keepbox_box_get_n_tensors(const KeepboxBox* box) {
+  g_return_val_if_fail(box != nullptr, 0);
+  return static_cast<guint>(box->tensors.size());
+}
+
+const gfloat* keepbox_box_get_tensor(const KeepboxBox* box, guint index, const gchar** name,
+                                     const gchar** model, gsize* n_values) {
+  g_return_val_if_fail(box != nullptr && n_values != nullptr, nullptr);
+  const BoxTensor tensor = index < box->tensors.size() ? box->tensors[index] : BoxTensor{};
+  if (name != nullptr) *name = g_quark_to_string(tensor.name);
+  if (model != nullptr) *model = g_quark_to_string(tensor.model);
+  *n_values = tensor.values.size();
+  return tensor.values.empty() ? nullptr : tensor.values.data();
 }
 
 const gfloat* keepbox_box_get_points(const KeepboxBox* box, gsize* n_values) {

@@ -6,16 +6,16 @@
 #include <string>
 
 #include "core/formula/filter.h"
-#include "core/run/masks.h"
 
 namespace keepbox {
 namespace {
 
-bool is_there(const MaskPixels& mask) { return mask.width != 0 && mask.height != 0; }
+bool is_there(const Mask& mask) { return mask.width != 0 && mask.height != 0; }
 
 /// True if no pixel of the mask is of the object.
-bool is_blank(const MaskPixels& mask) {
-  return !std::ranges::contains(std::span(mask.pixels, size_t{mask.width} * mask.height), 1);
+bool is_blank(const Mask& mask) {
+  const std::span words(mask.bits, size_t{mask.stride} * mask.height);
+  return std::ranges::none_of(words, [](uint32_t each) { return each != 0; });
 }
 
 }  // namespace
@@ -65,9 +65,7 @@ std::vector<DetectedBoxes::Found> DetectedBoxes::found_by(const Processor& proce
     if (set.count != 0)
       box.points = {processor.points().subspan(i * set.count, set.count), set.edges, name};
     if (fixed) box.values = {processor.payload().subspan(i * payload.count, payload.count), kind};
-    if (processor.masks().empty()) continue;
-    const Mask& pixels = processor.masks()[i];
-    mask = {pixels.pixels, pixels.width, pixels.height, pixels.place};
+    if (!processor.masks().empty()) mask = processor.masks()[i];
   }
   if (!processor.masks().empty() && processor.plan().rules.contract.drop_empty_masks)
     std::erase_if(out, [](const Found& each) { return is_blank(each.mask); });
@@ -101,7 +99,7 @@ void DetectedBoxes::place(std::vector<Found>& found, const Plan& plan, const Obj
 
 /// Appends the boxes, those for trackers apart, and makes the buffers of their masks.
 Status DetectedBoxes::take(std::vector<Found>& found, const Plan& plan) {
-  std::vector<MaskPixels> masks;
+  std::vector<Mask> masks;
   const size_t first = boxes_.size();
   for (const auto& [box, mask] : found) {
     const bool shown = plan.shown_threshold.empty() ||

@@ -39,7 +39,7 @@ class DetectedBoxes {
   /// A box and its mask, if it has one.
   struct Found {
     FrameBox box;
-    MaskPixels mask{};
+    Mask mask{};
   };
   static std::vector<Found> found_by(const Processor& processor, const Labels& labels,
                                      const FrameBox& common);
@@ -54,7 +54,7 @@ class DetectedBoxes {
   // Of parts:
   std::deque<std::vector<Keypoint>> points_;
   std::deque<std::vector<float>> values_;
-  std::deque<std::vector<uint8_t>> turned_;  // masks, until take()
+  std::deque<std::vector<uint32_t>> turned_;  // masks, until take()
 };
 
 }  // namespace keepbox

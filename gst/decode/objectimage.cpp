@@ -88,31 +88,33 @@ bool turn_box(FrameBox& box, const PixelMap& turn, Size frame) {
   return !is_empty(clip(around({box.box, box.angle}), frame));
 }
 
-MaskPixels turned_mask(const MaskPixels& mask, const PixelMap& turn, Size frame,
-                       std::vector<uint8_t>& pixels) {
+Mask turned_mask(const Mask& mask, const PixelMap& turn, Size frame, std::vector<uint32_t>& words) {
   const auto back = turn.inverse();
   const Box& was = mask.place;
   if (mask.width == 0 || mask.height == 0 || !back) return {};
   const double x = (double{was.x2} - was.x1) / mask.width;  // a pixel of the mask in the frame
   const double y = (double{was.y2} - was.y1) / mask.height;
-  const Box place = clip(whole(turn(was)), frame);
+  Mask out{.place = clip(whole(turn(was)), frame)};
+  const Box& place = out.place;
   if (is_empty(place) || !(x > 0 && y > 0)) return {};
   const double side = std::min(x, y);
   const auto count = [side](float low, float high) {
     return whole_pixels((double{high} - low) / side - 1e-3);  // rounding of side
   };
-  const uint32_t width = count(place.x1, place.x2), height = count(place.y1, place.y2);
-  pixels.assign(size_t{width} * height, 0);
-  for (uint32_t row = 0; row < height; ++row)
-    for (uint32_t column = 0; column < width; ++column) {
-      const Point from = back->point(place.x1 + (column + 0.5) * (place.x2 - place.x1) / width,
-                                     place.y1 + (row + 0.5) * (place.y2 - place.y1) / height);
+  out.width = count(place.x1, place.x2), out.height = count(place.y1, place.y2);
+  out.stride = (out.width + kWordPixels - 1) / kWordPixels;
+  words.assign(size_t{out.stride} * out.height, 0);
+  out.bits = words.data();
+  for (uint32_t row = 0; row < out.height; ++row)
+    for (uint32_t column = 0; column < out.width; ++column) {
+      const Point from = back->point(place.x1 + (column + 0.5) * (place.x2 - place.x1) / out.width,
+                                     place.y1 + (row + 0.5) * (place.y2 - place.y1) / out.height);
       const double u = (from.x - was.x1) / x, v = (from.y - was.y1) / y;
-      if (u >= 0 && v >= 0 && u < mask.width && v < mask.height)
-        pixels[size_t{row} * width + column] =
-            mask.pixels[size_t{static_cast<uint32_t>(v)} * mask.width + static_cast<uint32_t>(u)];
+      if (u >= 0 && v >= 0 && u < mask.width && v < mask.height &&
+          mask.at(static_cast<uint32_t>(u), static_cast<uint32_t>(v)))
+        words[size_t{row} * out.stride + column / kWordPixels] |= 1u << column % kWordPixels;
     }
-  return {pixels.data(), width, height, place};
+  return out;
 }
 
 }  // namespace keepbox

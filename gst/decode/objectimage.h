@@ -35,9 +35,8 @@ std::optional<ObjectImage> object_image(const PictureRecord& record, Size input,
 /// stay axes, which is clipped to the frame. @return false if it is outside of the frame.
 bool turn_box(FrameBox& box, const PixelMap& turn, Size frame);
 
-/// Returns the pixels of a mask of a turned image in rows of the frame, in the mask's resolution.
-/// @param mask its place is before the turn. @param pixels memory of the result, which borrows it.
-MaskPixels turned_mask(const MaskPixels& mask, const PixelMap& turn, Size frame,
-                       std::vector<uint8_t>& pixels);
+/// Returns a mask of a turned image in rows of the frame, in the mask's resolution.
+/// @param mask its place is before the turn. @param words memory of the result, which borrows it.
+Mask turned_mask(const Mask& mask, const PixelMap& turn, Size frame, std::vector<uint32_t>& words);
 
 }  // namespace keepbox

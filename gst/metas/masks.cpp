@@ -9,7 +9,7 @@
 namespace keepbox {
 namespace {
 
-gsize bytes_of(const MaskPixels& mask) { return gsize{mask.width} * mask.height; }
+gsize bytes_of(const Mask& mask) { return gsize{mask.width} * mask.height; }
 
 /// Makes a buffer without gaps between rows: gst_buffer_add_video_meta() would pad rows to four
 /// bytes, and segmentationoverlay uses the width as the stride.
@@ -32,14 +32,40 @@ GstMemory* written(gsize bytes, auto write) {
   return gst_memory_new_wrapped(GstMemoryFlags(0), data, bytes, 0, bytes, data, g_free);
 }
 
-void write_regions(std::span<const MaskPixels> masks, size_t index, guint8* out) {
-  for (const MaskPixels& mask : masks) {
-    const gsize bytes = bytes_of(mask);
-    if (bytes == 0) continue;
+/// Writes eight pixels, the first of the lowest bit. @param value inside the object.
+void write_eight(uint32_t bits, uint8_t value, guint8* out) {
+  // Each byte keeps its own bit, which an addition carries into the byte's highest one.
+  constexpr uint64_t kOwnBits = 0x8040201008040201, kOnes = 0x0101010101010101;
+  const uint64_t own = kOnes * (bits & 0xff) & kOwnBits;
+  const uint64_t pixels = GUINT64_TO_LE(((own + 0x7f * kOnes) >> 7 & kOnes) * value);
+  std::memcpy(out, &pixels, sizeof pixels);
+}
+
+/// Writes a row of pixels with that value inside the object, otherwise 0.
+void write_row(const Mask& mask, guint y, uint8_t value, guint8* out) {
+  const uint32_t* row = mask.row(y);
+  const auto bits_at = [&](guint x) {
+    const guint at = mask.first + x, shift = at % kWordPixels;
+    const uint32_t* word = row + at / kWordPixels;
+    const guint left = mask.stride - at / kWordPixels;
+    const uint64_t two = left > 1 ? uint64_t{word[1]} << 32 | word[0] : word[0];
+    return static_cast<uint32_t>(two >> shift);
+  };
+  guint x = 0;
+  for (; x + kWordPixels <= mask.width; x += kWordPixels) {
+    const uint32_t bits = bits_at(x);
+    if (bits == 0 || bits == ~0u) std::memset(out + x, bits == 0 ? 0 : value, kWordPixels);
+    else
+      for (guint i = 0; i < kWordPixels; i += 8) write_eight(bits >> i, value, out + x + i);
+  }
+  for (; x < mask.width; ++x) out[x] = mask.at(x, y) ? value : 0;
+}
+
+void write_regions(std::span<const Mask> masks, size_t index, guint8* out) {
+  for (const Mask& mask : masks) {
+    if (bytes_of(mask) == 0) continue;
     const uint8_t region = mask_region(index++);
-    std::transform(mask.pixels, mask.pixels + bytes, out,
-                   [region](uint8_t v) { return v != 0 ? region : uint8_t{0}; });
-    out += bytes;
+    for (guint y = 0; y < mask.height; ++y, out += mask.width) write_row(mask, y, region, out);
   }
 }
 
@@ -79,16 +105,16 @@ MaskBuffers::~MaskBuffers() {
     if (mask.pixels != nullptr) gst_buffer_unref(mask.pixels);
 }
 
-MaskBuffers make_mask_buffers(std::span<const MaskPixels> masks, size_t first) {
+MaskBuffers make_mask_buffers(std::span<const Mask> masks, size_t first) {
   gsize bytes = 0;
-  for (const MaskPixels& mask : masks) bytes += bytes_of(mask);
+  for (const Mask& mask : masks) bytes += bytes_of(mask);
   std::vector<FrameMask> out(masks.size());
   if (bytes == 0) return MaskBuffers(std::move(out));
   GstMemory* all = written(bytes, [&](guint8* data) { write_regions(masks, first, data); });
   if (all == nullptr) return MaskBuffers(std::move(out));
   gsize at = 0;
   for (size_t i = 0; i < masks.size(); ++i) {
-    const MaskPixels& mask = masks[i];
+    const Mask& mask = masks[i];
     const gsize size = bytes_of(mask);
     if (size == 0) continue;
     GstMemory* part = gst_memory_share(all, static_cast<gssize>(at), static_cast<gssize>(size));

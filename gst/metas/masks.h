@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/formula/box.h"
+#include "core/formula/mask.h"
 #include "gst/metas/framebox.h"
 #include "gst/metas/pixelmap.h"
 
@@ -19,13 +19,6 @@ namespace keepbox {
 /// Returns the pixel value for the objects of a mask: 1 to 10 in turn, because segmentationoverlay
 /// distinguishes no more by default. @param index of the mask in the frame.
 constexpr uint8_t mask_region(size_t index) { return static_cast<uint8_t>(index % 10 + 1); }
-
-/// A mask as it was decoded.
-struct MaskPixels {
-  const uint8_t* pixels = nullptr;  // 0 outside of the object; rows without gaps; borrowed
-  uint32_t width = 0, height = 0;   // pixels of the mask
-  Box place;                        // area in frame pixels; may exceed the frame at padding
-};
 
 /// Owns the buffers of a frame's masks. Take a reference to keep one longer.
 class MaskBuffers {
@@ -51,7 +44,7 @@ class MaskBuffers {
 /// allocation that lives as long as any of them. Object pixels have the mask_region() of the index
 /// among non-empty masks. Empty masks have no pixels, nor has any mask if memory is exhausted.
 /// @param first index of the first mask in the frame.
-MaskBuffers make_mask_buffers(std::span<const MaskPixels> masks, size_t first = 0);
+MaskBuffers make_mask_buffers(std::span<const Mask> masks, size_t first = 0);
 
 /// Maps the pixels of a mask for its lifetime.
 class MaskView {

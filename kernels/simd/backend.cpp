@@ -25,8 +25,12 @@ HWY_EXPORT(Running);
 
 namespace {
 
-constexpr HostKernels kKernels = {
-    .decode = decode, .select = select, .nms = nms, .payload = reference::payload, .masks = masks};
+constexpr HostKernels kKernels = {.decode = decode,
+                                  .select = select,
+                                  .nms = nms,
+                                  .payload = reference::payload,
+                                  .masks = masks,
+                                  .enlarge = enlarge};
 
 }  // namespace
 

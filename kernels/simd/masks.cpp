@@ -11,14 +11,14 @@
 
 #include "core/formula/mask.h"
 #include "core/reference/reference.h"
+#include "kernels/simd/maskbits-inl.h"
 #include "kernels/simd/source.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace keepbox::simd::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-using Floats = hn::ScalableTag<float>;
-using Bytes = hn::Rebind<uint8_t, Floats>;
+using Floats = hn::CappedTag<float, 16>;
 using Vector = hn::Vec<Floats>;
 
 /// Number of values in a tile: some columns of a row of all prototypes, copied together because
@@ -42,27 +42,34 @@ struct Row {
   std::span<const float> factors;
 };
 
-/// Output of the sums.
+/// Output of the sums of a row.
 struct Out {
-  uint8_t* inside;
-  float* numbers;
+  float* sums;
+  uint32_t* bits;  // the word of bit 0; all bits are 0 before
+  size_t first;    // bit of the first column
 };
+
+/// Sets up to 16 bits of a row from bit `at`.
+HWY_INLINE void SetBits(uint32_t* row, size_t at, uint32_t bits) {
+  const size_t shift = at % kWordPixels;
+  uint32_t* word = row + at / kWordPixels;
+  word[0] |= bits << shift;
+  if (const uint32_t rest = static_cast<uint32_t>(uint64_t{bits} << shift >> 32); rest != 0)
+    word[1] |= rest;
+}
 
 /// @tparam kPart true to write only the first `count` values.
 template <bool kPart>
 HWY_INLINE void Store(const Out& out, Vector sum, size_t at, size_t count) {
   const Floats d;
-  const hn::RebindToSigned<Floats> whole;
-  const Bytes bytes;
-  if (out.numbers != nullptr) {
-    if constexpr (kPart) hn::StoreN(sum, d, out.numbers + at, count);
-    else hn::StoreU(sum, d, out.numbers + at);
+  if (out.sums != nullptr) {
+    if constexpr (kPart) hn::StoreN(sum, d, out.sums + at, count);
+    else hn::StoreU(sum, d, out.sums + at);
     return;
   }
-  const auto one = hn::IfThenElseZero(hn::Gt(sum, hn::Zero(d)), hn::Set(d, 1.0f));
-  const auto narrow = hn::DemoteTo(bytes, hn::ConvertTo(whole, one));
-  if constexpr (kPart) hn::StoreN(narrow, bytes, out.inside + at, count);
-  else hn::StoreU(narrow, bytes, out.inside + at);
+  auto positive = hn::Gt(sum, hn::Zero(d));
+  if constexpr (kPart) positive = hn::And(positive, hn::FirstN(d, count));
+  SetBits(out.bits, out.first + at, MaskBits(d, positive));
 }
 
 /// Sums columns from `x` in `kVectors` vectors, or `count` columns of one vector. The sums stay in
@@ -106,16 +113,21 @@ void SumPart(const Tile& tile, uint32_t left, uint32_t y, const MaskPlace& place
   const uint32_t first = std::max(left, place.x);
   const uint32_t end = std::min(left + static_cast<uint32_t>(tile.width), place.x + place.width);
   if (y < place.y || y >= place.y + place.height || first >= end) return;
-  const size_t at = place.offset + size_t{y - place.y} * place.width + (first - place.x);
-  SumRow({tile.numbers + (first - left), tile.width, factors}, end - first,
-         {out.inside == nullptr ? nullptr : out.inside + at,
-          out.numbers == nullptr ? nullptr : out.numbers + at});
+  const size_t row = y - place.y, column = first - place.x;
+  Out to{};
+  if (out.sums != nullptr) to.sums = out.sums + place.offset + row * place.width + column;
+  else
+    to = {nullptr, out.bits + place.offset + row * place.words(), place.x % kWordPixels + column};
+  SumRow({tile.numbers + (first - left), tile.width, factors}, end - first, to);
 }
 
 /// @param maps the image's prototypes. @pre at most kMaxFactors.
 void Masks(const float* maps, Size size, std::span<const float> factors,
            std::span<const MaskPlace> places, const MaskOutput& out) {
   if (places.empty()) return;
+  for (const MaskPlace& place : places)
+    if (out.bits != nullptr)
+      std::fill_n(out.bits + place.offset, size_t{place.words()} * place.height, 0u);
   const size_t each = factors.size() / places.size(), most = kTileNumbers / each;
   Tile tile;
   for (uint32_t y = 0; y < size.height; ++y)

@@ -33,6 +33,10 @@ void masks(const Plan& plan, std::span<const TensorView> tensors, uint32_t image
            std::span<const float> factors, std::span<const MaskPlace> places,
            const MaskOutput& out);
 
+/// Enlarges masks up to 16 pixels at once.
+void enlarge(const Plan& plan, uint32_t image, const MaskPlaces& places, const float* sums,
+             uint32_t* bits);
+
 Result<std::unique_ptr<InputMaker>> input_maker(const InputPlan& plan);
 
 /// Returns the instruction set in use: "AVX2", "NEON", ...

@@ -104,6 +104,18 @@ class Harness {
     gst_message_unref(message);
     return error->message;
   }
+  /// Returns the number of element messages with that name. Others stay unread, errors too.
+  size_t count(const char* name) {
+    size_t out = 0;
+    GQueue others = G_QUEUE_INIT;
+    while (GstMessage* message = gst_bus_pop(bus_)) {
+      if (gst_message_has_name(message, name)) ++out, gst_message_unref(message);
+      else g_queue_push_tail(&others, message);
+    }
+    while (auto* message = static_cast<GstMessage*>(g_queue_pop_head(&others)))
+      gst_bus_post(bus_, message);
+    return out;
+  }
   std::string error() { return message(GST_MESSAGE_ERROR); }
   std::string warning() { return message(GST_MESSAGE_WARNING); }
 

@@ -181,11 +181,42 @@ Input mask_edges(Random& random) {
   return input;
 }
 
+/// Frames narrower than the prototypes, and wider than a block of the vector code.
+Input frame_masks(Random& random) {
+  const Size maps[] = {{24, 16}, {48, 32}, {33, 7}, {160, 160}, {2400, 3}, {5, 600}};
+  const Size frames[] = {{64, 48}, {640, 480}, {517, 130}, {1300, 90}, {40, 1100}, {33, 29}};
+  Input input = masked(random, size_t(pick(random, 1, 9)), maps[pick(random, 0, 5)], 30);
+  input.settings.frame_masks = true;
+  input.settings.frame.size = frames[pick(random, 0, 5)];
+  return input;
+}
+
+/// Interpolated sums close to 0, where rounding decides: each frame pixel has a tenth of a
+/// prototype pixel, whose values are tenths of whole numbers along x.
+Input frame_mask_edges(Random& random) {
+  Input input = masked(random, 1, {24, 16}, 30);
+  input.settings.frame_masks = true;
+  input.settings.frame.size = {240, 160};
+  input.settings.resize = ResizeMode::kStretch;
+  const bool planes = pick(random, 0, 1) != 0;
+  const size_t images = input.tensors[0].shape.dims()[0];
+  const size_t channels = 4 + input.settings.class_count + 1;
+  input.tensors[0] =
+      with_boxes(random, images, 30, channels, input.settings.class_count, planes, 1, 1);
+  input.tensors[1] = numbers(random, Shape{images, 1, 16, 24}, -1, 1);
+  for (size_t i = 0; i < input.tensors[1].values.size(); ++i)
+    input.tensors[1].values[i] =
+        i % (16 * 24) < 24 ? float(pick(random, -4, 4)) * 0.1f : input.tensors[1].values[i - 24];
+  return input;
+}
+
 constexpr Family kGatheredFamilies[] = {
     {"points", "points of other anchors, their units, order and number", points},
     {"landmarks", "points from cells, priors and boxes, in separate tensors", landmarks},
     {"masks", "places, sizes, types and numbers of prototypes", masks, 2},
     {"mask-edges", "sums close to 0", mask_edges, 2},
+    {"frame-masks", "masks enlarged to small, wide and high frames", frame_masks, 2},
+    {"frame-mask-edges", "interpolated sums close to 0", frame_mask_edges, 2},
 };
 
 }  // namespace

@@ -142,10 +142,9 @@ bool same(const Detection& a, const Detection& b) {
 }
 
 bool same_mask(const Mask& a, const Mask& b) {
-  return a.width == b.width && a.height == b.height &&
+  return a.width == b.width && a.height == b.height && a.stride == b.stride && a.first == b.first &&
          std::memcmp(&a.place, &b.place, sizeof(Box)) == 0 &&
-         (a.width * a.height == 0 ||
-          std::memcmp(a.pixels, b.pixels, size_t{a.width} * a.height) == 0);
+         std::equal(a.bits, a.row(a.height), b.bits);
 }
 
 std::optional<std::string> differ_gathered(const Processor& want, const Processor& got,

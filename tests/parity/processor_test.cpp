@@ -47,8 +47,8 @@ std::vector<Way> ways() {
 }
 
 bool same_masks(const Mask& a, const Mask& b) {
-  return a.width == b.width && a.height == b.height && a.place == b.place &&
-         std::equal(a.pixels, a.pixels + size_t{a.width} * a.height, b.pixels);
+  return a.width == b.width && a.height == b.height && a.stride == b.stride && a.first == b.first &&
+         a.place == b.place && std::equal(a.bits, a.row(a.height), b.bits);
 }
 
 void expect_same(const Processor& a, const Processor& b, const std::string& where) {

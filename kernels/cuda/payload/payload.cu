@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Keypoints with one thread each; masks with one thread per pixel, which keeps its prototype values
-// for all boxes.
+// Keypoints with one thread each; sums of masks with one thread per prototype pixel, which keeps
+// its values for all boxes; enlarged masks with a thread per column of 32 rows.
+#include <algorithm>
+
 #include "core/formula/model_point.h"
 #include "kernels/cuda/device/source.cuh"
 #include "kernels/cuda/payload/payload.h"
@@ -60,6 +62,7 @@ __global__ void __launch_bounds__(kGatherThreads)
     gather_values(const __grid_constant__ DevicePlan plan,
                   const __grid_constant__ GatherArgs args) {
   const uint32_t number = blockIdx.x * kGatherThreads + threadIdx.x;
+  if (number < args.words) args.device_words[number] = args.host_words[number];
   if (number >= args.count * args.each) return;
   const uint32_t anchor = args.boxes[number / args.each].anchor;
   const GatherSource from(plan, args, segment_of(args.pieces, anchor));
@@ -71,11 +74,18 @@ constexpr uint32_t kTileWidth = 32, kTileHeight = kGatherThreads / kTileWidth, k
 /// Maximum number of prototype values kept by a thread.
 constexpr uint32_t kMaxKept = 32;
 
-__device__ void put(const GatherArgs& args, const MaskPlace& place, uint32_t x, uint32_t y,
+/// Writes a row's sums in the columns of a warp, or their bits as one word.
+__device__ void put(const MaskOutput& out, const MaskPlace& place, uint32_t x, uint32_t y,
                     float sum) {
-  const uint32_t at = place.offset + (y - place.y) * place.width + (x - place.x);
-  if (args.numbers != nullptr) args.numbers[at] = sum;
-  else args.inside[at] = sum > 0 ? 1 : 0;
+  const bool there = place.has_column(x);
+  if (out.sums != nullptr) {
+    if (there) out.sums[place.offset + (y - place.y) * place.width + (x - place.x)] = sum;
+    return;
+  }
+  const uint32_t bits = __ballot_sync(~0u, there && sum > 0);
+  if (x % kWordPixels == 0)
+    out.bits[place.offset + (y - place.y) * place.words() + x / kWordPixels - place.first_word()] =
+        bits;
 }
 
 /// True if the block's tile overlaps the rectangle.
@@ -111,7 +121,7 @@ __global__ void __launch_bounds__(kGatherThreads)
   }
   for (uint32_t box = begin; box < end; ++box) {
     const MaskPlace place = args.places[box];
-    if (!meets(place, left, top)) continue;
+    if (!meets(place, left, top) || !place.has_row(y)) continue;
     const float* const factors = args.values + size_t{box} * count;
     float sum = 0;
     if constexpr (kKept) {
@@ -122,9 +132,51 @@ __global__ void __launch_bounds__(kGatherThreads)
       for (uint32_t i = 0; i < count; ++i)
         sum = sum + __ldg(factors + i) * Load::get(field, maps, i * stride);
     }
-    if (there && x >= place.x && x < place.x + place.width && y >= place.y &&
-        y < place.y + place.height)
-      put(args, place, x, y, sum);
+    put(args.out, place, x, y, sum);
+  }
+}
+
+constexpr uint32_t kEnlargeThreads = 128;
+static_assert(kWarp == kWordPixels && kTileWidth == kWarp && kWarpRows <= kWarp);
+
+/// Returns the index of the mask that a part belongs to.
+__device__ uint32_t mask_of(const EnlargeArgs& args, uint32_t part) {
+  uint32_t low = 0, high = args.count;
+  while (high - low > 1) {
+    const uint32_t middle = (low + high) / 2;
+    if (args.first_part[middle] <= part) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+/// Enlarges with one thread per column of a word. Each thread also computes the interpolation of
+/// one row for all.
+__global__ void __launch_bounds__(kEnlargeThreads)
+    enlarge_masks(const __grid_constant__ EnlargeArgs args) {
+  const uint32_t lane = threadIdx.x % kWarp;
+  const uint32_t number = (blockIdx.x * kEnlargeThreads + threadIdx.x) / kWarp;
+  if (number >= args.parts) return;
+  const uint32_t mask = mask_of(args, number);
+  const MaskPlace place = args.places[mask], from = args.from[mask];
+  const uint32_t part = number - args.first_part[mask], words = place.words();
+  const uint32_t word = part % words, first = part / words * kWarpRows;
+  const uint32_t x = (place.first_word() + word) * kWordPixels + lane;
+  const bool there = place.has_column(x);
+  const MaskTap column = tap_of(args.columns, x, from.x, from.width);
+  const MaskTap own_row = tap_of(args.rows, place.y + first + lane, from.y, from.height);
+  const float* const left = args.sums + from.offset + column.low;
+  const float* const right = args.sums + from.offset + column.high;
+  uint32_t* out = args.bits + place.offset + size_t{first} * words + word;
+  const uint32_t rows = min(kWarpRows, place.height - first);
+  for (uint32_t row = 0; row < rows; ++row, out += words) {
+    const uint32_t low = __shfl_sync(~0u, own_row.low, row) * from.width;
+    const uint32_t high = __shfl_sync(~0u, own_row.high, row) * from.width;
+    const float by = __shfl_sync(~0u, own_row.part, row);
+    const float sum = between(between(left[low], left[high], by),
+                              between(right[low], right[high], by), column.part);
+    const uint32_t bits = __ballot_sync(~0u, there && sum > 0);
+    if (lane == 0) *out = bits;
   }
 }
 
@@ -135,7 +187,7 @@ uint32_t blocks_for(uint32_t count, uint32_t each) { return (count + each - 1) /
 cudaError_t launch_values(const DevicePlan& plan, const GatherArgs& args, cudaStream_t stream) {
   const bool points = args.moves == Moves::kAsPoints;
   const uint32_t each = points ? args.points.count : args.each;
-  const uint32_t blocks = blocks_for(args.count * each, kGatherThreads);
+  const uint32_t blocks = blocks_for(std::max(args.count * each, args.words), kGatherThreads);
   if (blocks == 0) return cudaSuccess;
   if (points) gather_points<<<blocks, kGatherThreads, 0, stream>>>(plan, args);
   else gather_values<<<blocks, kGatherThreads, 0, stream>>>(plan, args);
@@ -152,6 +204,13 @@ cudaError_t launch_masks(const DevicePlan& plan, const GatherArgs& args, cudaStr
   else if (args.prototypes == Numbers::kFloat)
     make_masks<true, PlainLoad><<<grid, kGatherThreads, 0, stream>>>(plan, args);
   else make_masks<true, AnyLoad><<<grid, kGatherThreads, 0, stream>>>(plan, args);
+  return cudaGetLastError();
+}
+
+cudaError_t launch_enlarge(const EnlargeArgs& args, cudaStream_t stream) {
+  const uint32_t blocks = blocks_for(args.parts, kEnlargeThreads / kWarp);
+  if (blocks == 0) return cudaSuccess;
+  enlarge_masks<<<blocks, kEnlargeThreads, 0, stream>>>(args);
   return cudaGetLastError();
 }
 

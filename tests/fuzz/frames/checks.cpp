@@ -3,6 +3,7 @@
 #include "tests/fuzz/frames/checks.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <format>
 #include <vector>
@@ -96,10 +97,13 @@ void check_masks(const Plan& plan, std::span<const Mask> masks, std::span<const 
   const Size frame = plan.letterbox.frame;
   size_t inside = 0;
   for (const Mask& mask : masks) {
-    for (size_t i = 0; i < size_t{mask.width} * mask.height; ++i) {
-      require(mask.pixels[i] <= 1, "a mask's pixel that is neither 0 nor 1", plan);
-      inside += mask.pixels[i];
-    }
+    size_t bits = 0, pixels = 0;
+    for (size_t i = 0; i < size_t{mask.stride} * mask.height; ++i)
+      bits += static_cast<size_t>(std::popcount(mask.bits[i]));
+    for (uint32_t y = 0; y < mask.height; ++y)
+      for (uint32_t x = 0; x < mask.width; ++x) pixels += mask.at(x, y) ? 1 : 0;
+    require(bits == pixels, "bits beside a mask's pixels", plan);
+    inside += pixels;
     if (mask.width == 0 || mask.height == 0) continue;
     require(finite(mask.place) && !is_empty(mask.place), "a mask without a place", plan);
     require(!rules.enlarged || clip(mask.place, frame) == mask.place, "a mask beyond the frame",
@@ -128,9 +132,9 @@ bool same_bits(const Detection& a, const Detection& b) {
   return std::memcmp(&a, &b, sizeof a) == 0;
 }
 bool same_bits(const Mask& a, const Mask& b) {
-  return a.width == b.width && a.height == b.height &&
+  return a.width == b.width && a.height == b.height && a.stride == b.stride && a.first == b.first &&
          std::memcmp(&a.place, &b.place, sizeof a.place) == 0 &&
-         std::equal(a.pixels, a.pixels + size_t{a.width} * a.height, b.pixels);
+         std::equal(a.bits, a.row(a.height), b.bits);
 }
 
 template <class T>

@@ -17,10 +17,10 @@ using test::Buffer;
 using test::pixels_of;
 using test::plain_box;
 
-constexpr uint8_t kCorner[] = {1, 0, 0, 1, 1, 0};  // three pixels wide
-constexpr uint8_t kDot[] = {0, 1};
-const MaskPixels kMasks[] = {
-    {kCorner, 3, 2, {10.25f, 20.5f, 40, 40}}, {}, {kDot, 1, 2, {50, 60, 70.5f, 80}}};
+constexpr uint32_t kCorner[] = {0b001, 0b011};  // three pixels wide
+constexpr uint32_t kDot[] = {0, 1};
+const Mask kMasks[] = {
+    {kCorner, 1, 0, 3, 2, {10.25f, 20.5f, 40, 40}}, {}, {kDot, 1, 0, 1, 2, {50, 60, 70.5f, 80}}};
 
 TEST(Masks, AreMadeInOneAllocation) {
   Buffer kept;
@@ -41,8 +41,25 @@ TEST(Masks, AreMadeInOneAllocation) {
   EXPECT_EQ(make_mask_buffers({}).size(), 0u);
 }
 
+/// Rows that begin within a word, of several words, with runs of equal pixels.
+TEST(Masks, HaveThePixelsOfTheirBits) {
+  constexpr guint kStride = 4, kRows = 3;
+  const uint32_t words[kRows * kStride] = {~0u, ~0u,        0, 0x80000001, 0, 0,
+                                           ~0u, 0xfffffffe, 1, 2,          4, 0xf0f0f0f0};
+  for (const uint32_t first : {0u, 1u, 31u})
+    for (const uint32_t width : {1u, 31u, 32u, 33u, 64u, 97u}) {
+      const Mask mask{words, kStride, first, width, kRows, {0, 0, 9, 9}};
+      std::vector<int> wanted;
+      for (guint y = 0; y < kRows; ++y)
+        for (guint x = first; x < first + width; ++x)
+          wanted.push_back(words[y * kStride + x / 32] >> x % 32 & 1 ? 1 : 0);
+      const MaskBuffers masks = make_mask_buffers(std::span(&mask, 1));
+      EXPECT_EQ(pixels_of(masks[0].pixels), wanted) << first << ' ' << width;
+    }
+}
+
 TEST(Masks, HaveDistinctRegions) {
-  const std::vector<MaskPixels> many(25, {kDot, 1, 2, {0, 0, 9, 9}});
+  const std::vector<Mask> many(25, {kDot, 1, 0, 1, 2, {0, 0, 9, 9}});
   const MaskBuffers masks = make_mask_buffers(many);
   EXPECT_EQ(pixels_of(masks[9].pixels), (std::vector{0, 10}));
   EXPECT_EQ(pixels_of(masks[10].pixels), (std::vector{0, 1}));
@@ -171,7 +188,7 @@ TEST(Masks, TruncatedMasksAreIgnored) {
 
 TEST(Masks, CountAmongTheMtdsOfAFrame) {
   const Buffer frame = test::empty_frame();
-  const std::vector<MaskPixels> many(kMaxMtds / 2 + 1, {kDot, 1, 2, {0, 0, 9, 9}});
+  const std::vector<Mask> many(kMaxMtds / 2 + 1, {kDot, 1, 0, 1, 2, {0, 0, 9, 9}});
   const MaskBuffers masks = make_mask_buffers(many);
   std::vector<FrameBox> list(many.size(), plain_box({1, 2, 3, 4}));
   for (size_t i = 0; i < list.size(); ++i) list[i].mask = masks[i];

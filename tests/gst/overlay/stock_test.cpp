@@ -49,12 +49,12 @@ TEST(StockOverlay, DrawsBoxes) {
 TEST(StockOverlay, DrawsMasks) {
   if (!exists("segmentationoverlay")) GTEST_SKIP() << "there is no segmentationoverlay";
   // Eleven, so that regions wrap around; the left halves of squares of four.
-  constexpr uint8_t kHalf[] = {1, 0, 1, 0};
-  std::vector<MaskPixels> pixels;
+  constexpr uint32_t kHalf[] = {0b01, 0b01};
+  std::vector<Mask> pixels;
   std::vector<FrameBox> list;
   for (int i = 0; i < 11; ++i) {
     const auto x = static_cast<float>(i % 6 * 10), y = static_cast<float>(i / 6 * 10);
-    pixels.push_back({kHalf, 2, 2, {x, y, x + 8, y + 8}});
+    pixels.push_back({kHalf, 1, 0, 2, 2, {x, y, x + 8, y + 8}});
     list.push_back(plain_box(pixels.back().place));
   }
   const MaskBuffers masks = make_mask_buffers(pixels);

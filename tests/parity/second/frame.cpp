@@ -99,8 +99,7 @@ Detection oriented_on_frame(const Letterbox& map, const Candidate& from, Box& ar
 /// Stores the boxes of an image in a growing vector.
 class SecondRunner final : public Runner {
  public:
-  explicit SecondRunner(const Plan& plan)
-      : images_(plan.layout.images), enlarged_(plan.payload.masks.enlarged) {}
+  explicit SecondRunner(const Plan& plan) : images_(plan.layout.images) {}
 
   Status run(const Plan& plan, std::span<const TensorView> tensors, const Stop&) override {
     for (uint32_t image = 0; image < images_.size(); ++image)
@@ -114,10 +113,7 @@ class SecondRunner final : public Runner {
   const Funnel& funnel(uint32_t image) const override { return images_[image].funnel; }
   PayloadOutput payload(uint32_t image) const override {
     const SecondGathered& from = images_[image].gathered;
-    PayloadOutput out{from.values, from.places, {}};
-    if (enlarged_) out.masks.numbers = const_cast<float*>(from.numbers.data());
-    else out.masks.inside = const_cast<uint8_t*>(from.inside.data());
-    return out;
+    return {from.values, from.places.bits, from.bits.data()};
   }
 
  private:
@@ -161,7 +157,6 @@ class SecondRunner final : public Runner {
   }
 
   std::vector<FoundImage> images_;
-  bool enlarged_;
 };
 
 }  // namespace

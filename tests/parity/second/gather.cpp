@@ -107,14 +107,75 @@ std::vector<float> sums(const Plan& plan, const Numbers& numbers, uint32_t ancho
   return out;
 }
 
-void cut(const Plan& plan, const std::vector<float>& all, MaskPlace place, SecondGathered& out) {
-  if (is_planted(Bug::kMaskWider) && place.x > 0) --place.x;
-  for (uint32_t y = place.y; y < place.y + place.height; ++y)
-    for (uint32_t x = place.x; x < place.x + place.width; ++x) {
-      const float sum = all[size_t{y} * plan.payload.masks.maps.width + x];
-      out.numbers.push_back(sum);
-      out.inside.push_back(sum > 0 ? 1 : 0);
+/// A pixel's bit in rows of words that begin with the rectangle's first column.
+void put(std::vector<bool>& row, const MaskPlace& place, uint32_t x, bool inside) {
+  row[x - place.x / 32 * 32] = inside;
+}
+
+/// Appends a mask's words. @param is_inside(x, y) true for the object's pixels.
+void add_words(const MaskPlace& place, const auto& is_inside, std::vector<uint32_t>& out) {
+  for (uint32_t y = place.y; y < place.y + place.height; ++y) {
+    std::vector<bool> row(size_t{place.words()} * 32);
+    for (uint32_t x = place.x; x < place.x + place.width; ++x) put(row, place, x, is_inside(x, y));
+    for (size_t word = 0; word < place.words(); ++word) {
+      uint32_t bits = 0;
+      for (size_t i = 32; i-- > 0;) bits = bits * 2 + (row[word * 32 + i] ? 1 : 0);
+      out.push_back(bits);
     }
+  }
+}
+
+void cut(const Plan& plan, const std::vector<float>& all, MaskPlace place,
+         std::vector<uint32_t>& out) {
+  if (is_planted(Bug::kMaskWider) && place.x > 0) --place.x;
+  add_words(
+      place,
+      [&](uint32_t x, uint32_t y) {
+        return all[size_t{y} * plan.payload.masks.maps.width + x] > 0;
+      },
+      out);
+}
+
+/// Position among prototype pixels along an axis, and its two neighbours in the box's rectangle.
+struct Between {
+  uint32_t first, second;
+  float rest;
+};
+Between between_of(uint32_t pixel, float scale, float pad, uint32_t model, uint32_t end,
+                   uint32_t first, uint32_t count) {
+  const float per_model = float(end) * (1.0f / float(std::max(model, 1u)));
+  float at = ((float(pixel) + 0.5f) / scale + pad) * per_model - 0.5f;
+  if (at < 0) at = 0;
+  if (at > float(end - 1)) at = float(end - 1);
+  const float whole = std::floor(at);
+  const auto own = [&](float i) {
+    return uint32_t(std::clamp(i, float(first), float(first + count - 1)));
+  };
+  if (is_planted(Bug::kMaskNearest)) return {own(std::round(at)), own(std::round(at)), 0};
+  if (is_planted(Bug::kMaskBeyond))
+    return {uint32_t(whole), std::min(uint32_t(whole) + 1, end - 1), at - whole};
+  return {own(whole), own(whole + 1), at - whole};
+}
+
+void enlarge(const Plan& plan, uint32_t image, const std::vector<float>& all, const MaskPlace& from,
+             const MaskPlace& place, std::vector<uint32_t>& out) {
+  const Letterbox map = map_of(plan, image);
+  const Size maps = plan.payload.masks.maps;
+  const auto mixed = [](float a, float b, float rest) {
+    return is_planted(Bug::kMaskMixFused) ? std::fma(b - a, rest, a) : a + (b - a) * rest;
+  };
+  const auto is_inside = [&](uint32_t x, uint32_t y) {
+    const Between across =
+        between_of(x, map.scale_x, map.pad_x, map.model.width, maps.width, from.x, from.width);
+    const Between down =
+        between_of(y, map.scale_y, map.pad_y, map.model.height, maps.height, from.y, from.height);
+    const auto column = [&](uint32_t at) {
+      return mixed(all[size_t{down.first} * maps.width + at],
+                   all[size_t{down.second} * maps.width + at], down.rest);
+    };
+    return mixed(column(across.first), column(across.second), across.rest) > 0;
+  };
+  add_words(place, is_inside, out);
 }
 
 }  // namespace
@@ -130,8 +191,12 @@ SecondGathered second_gather(const Plan& plan, std::span<const TensorView> tenso
   }
   if (plan.payload.masks.coefficients == 0) return out;
   place_masks(plan, image, boxes, out.places);
-  for (size_t i = 0; i < boxes.size(); ++i)
-    cut(plan, sums(plan, numbers, boxes[i].anchor), out.places[i], out);
+  for (size_t i = 0; i < boxes.size(); ++i) {
+    const std::vector<float> all = sums(plan, numbers, boxes[i].anchor);
+    const MaskPlace& place = out.places.bits[i];
+    if (!plan.payload.masks.enlarged) cut(plan, all, place, out.bits);
+    else if (place.count() != 0) enlarge(plan, image, all, out.places.sums[i], place, out.bits);
+  }
   return out;
 }
 

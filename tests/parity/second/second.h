@@ -4,6 +4,7 @@
 
 #include "core/formula/mask.h"
 #include "core/run/backend.h"
+#include "core/run/masks.h"
 
 namespace keepbox::test {
 
@@ -72,6 +73,9 @@ enum class Bug {
   kPointsClipped,      // keypoints are clipped to the frame
   kMaskWider,          // masks begin one pixel early
   kMaskFused,          // fused multiply-add in a mask's sums
+  kMaskNearest,        // frame masks take the nearest prototype pixel
+  kMaskBeyond,         // frame masks use sums outside of the box's rectangle
+  kMaskMixFused,       // fused multiply-add in the interpolation of frame masks
   kMaskOfFirst,        // the prototypes of a batch's first image
   kAngleForgotten,     // oriented boxes are upright
   kOtherOverlap,       // polygons instead of distributions, and vice versa
@@ -91,9 +95,8 @@ bool is_planted(Bug bug);
 /// Computes the payload of boxes by independent code.
 struct SecondGathered {
   std::vector<float> values;
-  std::vector<MaskPlace> places;
-  std::vector<uint8_t> inside;
-  std::vector<float> numbers;
+  MaskPlaces places;
+  std::vector<uint32_t> bits;
 };
 SecondGathered second_gather(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
                              std::span<const Detection> boxes);

@@ -161,7 +161,7 @@ TEST(Gather, MasksAreCroppedToTheirBoxes) {
     EXPECT_EQ(mask.width, 5u);
     EXPECT_EQ(mask.height, 3u);
     EXPECT_EQ(mask.place, (Box{24, 28, 44, 40}));
-    EXPECT_TRUE(std::all_of(mask.pixels, mask.pixels + 15, [](uint8_t each) { return each == 1; }));
+    for (uint32_t i = 0; i < 15; ++i) EXPECT_TRUE(mask.at(i % 5, i / 5)) << i;
   }
 }
 
@@ -185,7 +185,7 @@ size_t wrong(const Mask& mask, double x, double y, double radius_x, double radiu
       const double dx = (double{mask.place.x1} + column + 0.5 - x) / radius_x;
       const double dy = (double{mask.place.y1} + row + 0.5 - y) / radius_y;
       const double from_edge = (std::sqrt(dx * dx + dy * dy) - 1) * std::min(radius_x, radius_y);
-      const bool inside = mask.pixels[size_t{row} * mask.width + column] != 0;
+      const bool inside = mask.at(column, row);
       if (std::abs(from_edge) > border && inside != (from_edge < 0)) ++out;
     }
   return out;

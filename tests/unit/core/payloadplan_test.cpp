@@ -45,13 +45,16 @@ TEST(Gather, MasksHaveALimitOfPixels) {
     plan.letterbox.scale_x = enlarged ? 2 : 1;
     plan.letterbox.frame.width = enlarged ? 4096 : 2048;
     for (Detection& each : boxes) each.box.x2 = each.box.y2 * plan.letterbox.scale_x;
-    std::vector<MaskPlace> places;
-    EXPECT_LE(place_masks(plan, 0, boxes, places), size_t{1} << 30);
-    ASSERT_EQ(places.size(), boxes.size());
+    MaskPlaces places;
+    place_masks(plan, 0, boxes, places);
+    EXPECT_LE(places.words, size_t{1} << 25);
+    EXPECT_LE(places.numbers, size_t{1} << 30);
+    ASSERT_EQ(places.bits.size(), boxes.size());
+    ASSERT_EQ(places.sums.size(), enlarged ? boxes.size() : 0);
     const auto all = [](const MaskPlace& place) { return place.count() > 2000 * 2000; };
-    EXPECT_EQ(std::ranges::count_if(places, all), enlarged ? 128 : 256);
-    EXPECT_NE(places.back().count(), 0u);
-    EXPECT_EQ(places[600].count(), 0u);
+    EXPECT_EQ(std::ranges::count_if(places.bits, all), enlarged ? 128 : 256);
+    EXPECT_NE(places.bits.back().count(), 0u);
+    EXPECT_EQ(places.bits[600].count(), 0u);
   }
 }
 
