@@ -33,7 +33,9 @@ GST_DEBUG_CATEGORY(boxdecode_debug);
  * (GstTensorMeta or GstAnalyticsTensorMtd), applies non-maximum suppression and attaches the boxes
  * as GstAnalyticsODMtd.
  *
- * After several models, each boxdecode decodes the tensors attached since the previous one.
+ * After several models, each boxdecode decodes the tensors attached since the previous one. Behind
+ * tensorinfer regions=objects it decodes the image of each object; the boxes are related to the
+ * object's (GST_ANALYTICS_REL_TYPE_IS_PART_OF).
  *
  * |[
  * gst-launch-1.0 filesrc location=photo.jpg ! jpegdec ! videoconvertscale
@@ -249,7 +251,7 @@ void install_properties(GObjectClass* klass) {
   install_stats(klass, prop_stats,
                 "Counters since the start, including zero-copy-frames, uploaded-frames, "
                 "downloaded-frames and skipped-frames (skipped by the inference element "
-                "on purpose), and the candidates of the last frame after each step: "
+                "on purpose, or without objects for it), and the candidates of the last frame after each step: "
                 "anchors, above-threshold, not-finite, after-class-filter, after-top-k, "
                 "kept, clipped-away, filtered-out, merged-away (for a box of another tile), "
                 "for-tracker (only), attached.");

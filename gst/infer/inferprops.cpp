@@ -53,7 +53,7 @@ GType input_resize_type() {
   return type;
 }
 
-enum class Regions { kFrame, kObjects };
+enum class Regions { kFrame, kObjects, kRoi };
 
 GType regions_type() {
   static const GType type = register_enum(
@@ -61,7 +61,11 @@ GType regions_type() {
       {{static_cast<int>(Regions::kFrame), "frame", "The model is given whole frames, or tiles."},
        {static_cast<int>(Regions::kObjects), "objects",
         "The model is given each object that a decoder upstream found, cut out of the frame; "
-        "oriented boxes are rotated upright. Frames without objects are not run."}});
+        "oriented boxes are rotated upright. Frames without objects are not run."},
+       {static_cast<int>(Regions::kRoi), "roi",
+        "As objects, for what other elements found: regions of interest "
+        "(GstVideoRegionOfInterestMeta), which get boxes, and boxes of decoders other than "
+        "boxdecode. The properties of objects apply."}});
   return type;
 }
 
@@ -176,8 +180,9 @@ const Property<InferProps> kInferProperties[] = {
      &InferProps::tile_whole},
     {"regions",
      "What the model is given. With objects, its tensors have one image per object, which "
-     "classdecode turns into classes or text of the object; resize-mode fits objects into the "
-     "input, by default stretched for models of unknown origin.",
+     "classdecode turns into classes or text of the object, and boxdecode into boxes that are its "
+     "parts; resize-mode fits objects into the input, by default stretched for models of unknown "
+     "origin.",
      &InferProps::regions, regions_type},
     {"objects-of",
      "With regions=objects, the model whose boxes are taken, by the name that its decoder gives "
@@ -312,7 +317,12 @@ Result<std::optional<ObjectRules>> object_rules(const InferProps& props) {
   if (!props.tiles.empty() || props.tile_size != 0)
     return fail(ErrorKind::kInvalid, "either tiles or regions=objects", "both",
                 "leave one of them unset");
-  ObjectRules out{.model = props.objects_of,
+  const bool regions = static_cast<Regions>(props.regions) == Regions::kRoi;
+  if (regions && !props.objects_of.empty())
+    return fail(ErrorKind::kInvalid, "regions=objects together with objects-of", "regions=roi",
+                "set regions=objects, or leave objects-of unset");
+  ObjectRules out{.regions = regions,
+                  .model = props.objects_of,
                   .min_size = props.min_size,
                   .most = props.max_objects,
                   .grow = props.grow,
@@ -335,7 +345,7 @@ Result<InputSettings> input_settings(const InferProps& props) {
   if (!deviation) return std::unexpected(deviation.error());
   out.mean = *mean;
   out.deviation = *deviation;
-  out.objects = static_cast<Regions>(props.regions) == Regions::kObjects;
+  out.objects = static_cast<Regions>(props.regions) != Regions::kFrame;
   out.rectangle = props.resize_mode == kRectangle;
   if (out.rectangle) out.resize = ResizeMode::kLetterboxCenter;
   else if (props.resize_mode != kModelsOwn) out.resize = static_cast<ResizeMode>(props.resize_mode);

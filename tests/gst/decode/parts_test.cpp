@@ -238,16 +238,6 @@ TEST_F(PartsOfObjects, FollowCapsAndFlushes) {
   EXPECT_EQ(parts(h.run(scene())).size(), 2u) << h.error();
 }
 
-/// Tensors of objects that were filtered since have no place on the frame.
-TEST_F(PartsOfObjects, GoWithTheirObject) {
-  Harness h(line() + " ! videocrop left=130 ! identity", kScene);
-  const Buffer out = h.run(scene());
-  ASSERT_TRUE(out) << h.error();
-  std::vector<FrameBox> found;
-  read_boxes(out.get(), found, nullptr, {kWidth - 130, kHeight});
-  for (const FrameBox& each : found) EXPECT_NE(each.label, g_quark_from_string("disc"));
-}
-
 /// Tensors of frames come first, and do not hide those of objects for the next decoder.
 TEST_F(PartsOfObjects, AreDecodedAfterTheFrame) {
   const std::string frames = "tensorinfer channel-order=rgb model-file=" +

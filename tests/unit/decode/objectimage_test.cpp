@@ -23,7 +23,7 @@ PictureRecord record(float x, float y, float scale, float angle) {
 
 FrameBox box(Box at, float angle = 0) { return {.box = at, .angle = angle}; }
 
-void expect_near(const Box& a, const Box& b, float most) {
+void expect_close(const Box& a, const Box& b, float most) {
   EXPECT_NEAR(a.x1, b.x1, most);
   EXPECT_NEAR(a.y1, b.y1, most);
   EXPECT_NEAR(a.x2, b.x2, most);
@@ -57,12 +57,12 @@ TEST(ObjectImage, OfATurnedBoxTurnsBoxes) {
   ASSERT_TRUE(of && of->turn);
   // Sizes are those of the frame already.
   FrameBox found = box(of->letterbox.to_frame({16, 8, 48, 24}));
-  expect_near(found.box, {32, 16, 96, 48}, 1e-3f);
+  expect_close(found.box, {32, 16, 96, 48}, 1e-3f);
   ASSERT_TRUE(turn_box(found, *of->turn, kFrame));
   EXPECT_NEAR(found.angle, 0.5f, 1e-5f);
   const float x = 300 + 64 * std::cos(0.5f) - 32 * std::sin(0.5f);
   const float y = 200 + 64 * std::sin(0.5f) + 32 * std::cos(0.5f);
-  expect_near(found.box, {x - 32, y - 16, x + 32, y + 16}, 1e-2f);
+  expect_close(found.box, {x - 32, y - 16, x + 32, y + 16}, 1e-2f);
   FrameBox tall = box({20, 10, 40, 60});
   ASSERT_TRUE(turn_box(tall, *of->turn, kFrame));
   EXPECT_NEAR(tall.angle, 0.5f, 1e-5f);
@@ -79,14 +79,14 @@ TEST(ObjectImage, OfWholeTurnsKeepsBoxesUpright) {
   FrameBox found = box(of->letterbox.to_frame({0, 0, 16, 8}));
   ASSERT_TRUE(turn_box(found, *of->turn, kFrame));
   EXPECT_EQ(found.angle, 0);
-  expect_near(found.box, {196, 50, 228, 66}, 1e-3f);
+  expect_close(found.box, {196, 50, 228, 66}, 1e-3f);
   const PictureRecord quarter{0, 0, {164, 50}, {164, 178}, {100, 50}};
   of = object_image(quarter, kInput, kFrame, kFrame);
   ASSERT_TRUE(of && of->turn);
   found = box(of->letterbox.to_frame({0, 0, 16, 8}));
   ASSERT_TRUE(turn_box(found, *of->turn, kFrame));
   EXPECT_EQ(found.angle, 0);
-  expect_near(found.box, {148, 50, 164, 82}, 1e-3f);
+  expect_close(found.box, {148, 50, 164, 82}, 1e-3f);
 }
 
 TEST(ObjectImage, DropsBoxesOutsideOfTheFrame) {
@@ -99,7 +99,7 @@ TEST(ObjectImage, DropsBoxesOutsideOfTheFrame) {
   const auto turned = object_image(quarter, kInput, kFrame, kFrame);
   FrameBox cut = box({0, 0, 16, 32});
   ASSERT_TRUE(turned && turned->turn && turn_box(cut, *turned->turn, kFrame));
-  expect_near(cut.box, {0, 50, 10, 66}, 1e-3f);  // upright boxes are clipped
+  expect_close(cut.box, {0, 50, 10, 66}, 1e-3f);  // upright boxes are clipped
 }
 
 /// The pixels of a turned mask are those whose centres were in the object.
