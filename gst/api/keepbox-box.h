@@ -224,8 +224,8 @@ guint keepbox_box_get_od_id(const KeepboxBox* box);
  * @od_id: (out) (optional): the id of the box that it is a part of, as keepbox_box_get_od_id()
  *   returns it, or 0
  *
- * Gets the box that a box is a part of, such as the vehicle of a plate that a second boxdecode found
- * in the image of the vehicle.
+ * Gets the box that a box is a part of, such as the vehicle of a plate that a second boxdecode
+ * found in the image of the vehicle.
  *
  * Returns: %TRUE if the box is a part of another one
  *
@@ -299,10 +299,10 @@ guint keepbox_box_get_n_tensors(const KeepboxBox* box);
  * keepbox_box_get_tensor:
  * @box: a box
  * @index: less than keepbox_box_get_n_tensors()
- * @name: (out) (optional) (transfer none) (nullable): the name of the tensor, which is static; %NULL
- *   if it has none
- * @model: (out) (optional) (transfer none) (nullable): the name of its model, which is static; %NULL
- *   if unknown
+ * @name: (out) (optional) (transfer none) (nullable): the name of the tensor, which is static;
+ * %NULL if it has none
+ * @model: (out) (optional) (transfer none) (nullable): the name of its model, which is static;
+ * %NULL if unknown
  * @n_values: (out): the number of values
  *
  * Gets the values of a tensor of the box's object, such as an embedding, as the model wrote them:

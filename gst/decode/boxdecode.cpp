@@ -138,6 +138,7 @@ void count(KeepboxBoxDecode* self, bool decoded, GstClockTime started) {
   else
     s.stats.add(decoded ? &d.funnel() : nullptr, d.route(), d.boxes().size(), d.weak().size(),
                 spent);
+  s.stats.set_image_boxes(d.image_boxes());
   const bool logged = gst_debug_category_get_threshold(GST_CAT_DEFAULT) >= GST_LEVEL_LOG;
   g_autoptr(GstStructure) stats = logged ? s.stats.structure() : nullptr;
   GST_OBJECT_UNLOCK(self);
@@ -251,10 +252,12 @@ void install_properties(GObjectClass* klass) {
   install_stats(klass, prop_stats,
                 "Counters since the start, including zero-copy-frames, uploaded-frames, "
                 "downloaded-frames and skipped-frames (skipped by the inference element "
-                "on purpose, or without objects for it), and the candidates of the last frame after each step: "
+                "on purpose, or without objects for it), and the candidates of the last frame "
+                "after each step: "
                 "anchors, above-threshold, not-finite, after-class-filter, after-top-k, "
                 "kept, clipped-away, filtered-out, merged-away (for a box of another tile), "
-                "for-tracker (only), attached.");
+                "for-tracker (only), attached; image-boxes, the boxes of each tile before they "
+                "were joined, or of each object.");
 }
 
 }  // namespace

@@ -99,6 +99,7 @@ Status Decoder::decode(GstBuffer* buffer) {
   }
   if (done) return done;
   boxes_.clear();
+  image_boxes_.clear();
   mark_refused(buffer);
   return done;
 }
@@ -106,6 +107,7 @@ Status Decoder::decode(GstBuffer* buffer) {
 Status Decoder::attempt(GstBuffer* buffer) {
   boxes_.clear();
   funnel_ = {};
+  image_boxes_.clear();
   route_ = Route::kHost;
   planned_ = false;
   device_.begin_frame();
@@ -149,6 +151,8 @@ Status Decoder::decode_image(const FrameTensors& tensors) {
 /// Decodes tensors of frames, or of all tiles of a frame together.
 Status Decoder::decode_frame(const FrameTensors& tensors) {
   KB_TRY(decode_image(tensors));
+  for (uint32_t tile = 0; tile < processor_->plan().tiles.size(); ++tile)
+    image_boxes_.push_back(processor_->image_funnel(tile).boxes());
   return boxes_.add(*processor_, *labels_, common());
 }
 
@@ -160,7 +164,9 @@ Status Decoder::decode_objects(GstBuffer* buffer, FrameTensors& tensors) {
     if (!of || !tensors.select_image(of->image)) continue;
     processor_.place(of->letterbox);
     KB_TRY(decode_image(tensors));
+    const uint32_t before = funnel_.boxes() - processor_->funnel().boxes();
     KB_TRY(boxes_.add_parts(*processor_, *labels_, common(), *of, frame(), funnel_));
+    image_boxes_.push_back(funnel_.boxes() - before);
   }
   return {};
 }

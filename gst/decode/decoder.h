@@ -56,6 +56,9 @@ class Decoder {
   const Processor* processor() const { return processor_ ? &*processor_ : nullptr; }
   /// Returns the counts of the last frame, over all of its images.
   const Funnel& funnel() const { return funnel_; }
+  /// Returns the number of boxes of each tile of the last frame, before they were joined, or of
+  /// each object; empty for whole frames.
+  std::span<const guint> image_boxes() const { return image_boxes_; }
   /// Returns the size of the frame that boxes are on.
   Size frame() const;
   /// True if the last error was a device failure, which would repeat for every frame.
@@ -90,6 +93,7 @@ class Decoder {
   std::shared_ptr<const Labels> labels_;  // of the processor's classes
   DetectedBoxes boxes_;
   Funnel funnel_;  // of the last frame
+  std::vector<guint> image_boxes_;
   Route route_ = Route::kHost;
   bool tuned_ = false;    // thresholds or classes differ from the processor's
   bool started_ = false;  // a frame was decoded since the start

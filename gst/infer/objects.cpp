@@ -52,7 +52,7 @@ void Objects::prune() {
 }
 
 Result<std::vector<ObjectCrop>> Objects::of(GstBuffer* frame, const CropPlan& plan,
-                                           ResizeMode mode) {
+                                            ResizeMode mode) {
   if (rules_.regions) KB_TRY(add_region_boxes(frame, plan.frame.size));
   ++frame_;
   prune();

@@ -42,7 +42,8 @@ class Objects {
 
   const ObjectRules& rules() const { return rules_; }
 
-  /// Returns the crops of a frame in ascending order of od_id. Regions get boxes first. @param plan of frames of its size.
+  /// Returns the crops of a frame in ascending order of od_id. Regions get boxes first. @param plan
+  /// of frames of its size.
   /// @param mode fits boxes into the input. Aligned crops ignore it.
   Result<std::vector<ObjectCrop>> of(GstBuffer* frame, const CropPlan& plan, ResizeMode mode);
 

@@ -251,10 +251,24 @@ TEST_F(PartsOfObjects, AreDecodedAfterTheFrame) {
   EXPECT_EQ(test::boxes(out).size(), 3u + 2u + 2u);
 }
 
+/// Returns the numbers of boxes in the statistics.
+std::vector<guint> image_boxes(Harness& h) {
+  g_autoptr(GstElement) decode = gst_bin_get_by_name(h.bin(), "decode");
+  g_autoptr(GstStructure) stats = nullptr;
+  g_object_get(decode, "stats", &stats, nullptr);
+  std::vector<guint> out;
+  const GValue* list = gst_structure_get_value(stats, "image-boxes");
+  for (guint i = 0; list != nullptr && i < gst_value_array_get_size(list); ++i)
+    out.push_back(g_value_get_uint(gst_value_array_get_value(list, i)));
+  return out;
+}
+
 TEST_F(PartsOfObjects, AreCounted) {
   Harness h(line(), kScene);
   h.run(scene());
+  EXPECT_EQ(image_boxes(h), (std::vector<guint>{1, 1, 0}));
   h.run(frame(test::grey, {}));
+  EXPECT_EQ(image_boxes(h), std::vector<guint>{});
   g_autoptr(GstElement) decode = gst_bin_get_by_name(h.bin(), "decode");
   g_autoptr(GstStructure) stats = nullptr;
   g_object_get(decode, "stats", &stats, nullptr);
@@ -263,6 +277,13 @@ TEST_F(PartsOfObjects, AreCounted) {
                     &skipped, nullptr);
   EXPECT_EQ(boxes, 2u);
   EXPECT_EQ(skipped, 1u);
+  Harness tiled(infer(test::ultralytics_like({64, 64}), "tiles=2x1 tile-overlap=0.5") +
+                    " ! boxdecode name=decode",
+                kScene);
+  const Buffer out = tiled.run(frame(test::patches({140, 100, 180, 140}), {}));
+  ASSERT_TRUE(out) << tiled.error();
+  EXPECT_EQ(test::boxes(out).size(), 1u);
+  EXPECT_EQ(image_boxes(tiled), (std::vector<guint>{1, 1}));  // both show it
 }
 
 }  // namespace

@@ -176,8 +176,7 @@ TEST_F(InferObjects, FollowTheirFrameThroughAScaler) {
 /// Tensors that no element decodes are read object by object.
 TEST_F(InferObjects, KeepTheirTensors) {
   Harness h(identity("batch-size=4", "N"), caps_);
-  const Buffer whole =
-      h.run(frame({object({10, 20, 74, 68}), object({90, 60, 154, 108})}));
+  const Buffer whole = h.run(frame({object({10, 20, 74, 68}), object({90, 60, 154, 108})}));
   ASSERT_TRUE(whole) << h.error();
   auto found = read_object_tensors(whole.get());
   ASSERT_TRUE(found);

@@ -123,7 +123,8 @@ TEST(Alignment, ShowsWhatWarpAffineShows) {
       for (int x = 0; x < size.width; ++x) {
         if (there.at<uint8_t>(y, x) != 255) continue;  // at the edge OpenCV mixes in the border
         for (int channel = 0; channel < 3; ++channel) {
-          const size_t at = (size_t(channel) * kInput.height + size_t(y)) * kInput.width + size_t(x);
+          const size_t at =
+              (size_t(channel) * kInput.height + size_t(y)) * kInput.width + size_t(x);
           ASSERT_NEAR(input[at], warped.at<cv::Vec3b>(y, x)[channel], 1) << x << ' ' << y;
         }
         ++compared;

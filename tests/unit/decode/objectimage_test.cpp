@@ -113,7 +113,8 @@ TEST(ObjectImage, TurnsMasks) {
   std::vector<uint32_t> words;
   const Mask turned = turned_mask(mask, *of->turn, kFrame, words);
   ASSERT_NE(turned.bits, nullptr);
-  EXPECT_EQ(turned.width, uint32_t(turned.place.x2 - turned.place.x1));  // a pixel of the frame each
+  EXPECT_EQ(turned.width,
+            uint32_t(turned.place.x2 - turned.place.x1));  // a pixel of the frame each
   size_t inside = 0;
   for (uint32_t y = 0; y < turned.height; ++y)
     for (uint32_t x = 0; x < turned.width; ++x) {
@@ -131,8 +132,8 @@ TEST(ObjectImage, TurnsMasks) {
 }
 
 TEST(ObjectImage, TurnsSmallMasksInTheirResolution) {
-  const auto of = object_image(record(300, 200, 1, float(std::numbers::pi / 4)), kInput, kFrame,
-                               kFrame);
+  const auto of =
+      object_image(record(300, 200, 1, float(std::numbers::pi / 4)), kInput, kFrame, kFrame);
   ASSERT_TRUE(of && of->turn);
   const std::vector<uint32_t> full(4, 0xf);
   const Mask mask{full.data(), 1, 0, 4, 4, {0, 0, 32, 32}};
