@@ -166,25 +166,22 @@ Result<AlignTemplate> parse_template(std::string_view text) {
   return out;
 }
 
-std::optional<Crop> aligned_crop(const CropPlan& plan, std::span<const Keypoint> points,
-                                 const AlignTemplate& to) {
-  using Complex = std::complex<double>;
-  if (points.size() < to.points.size()) return std::nullopt;
-  const Size input = plan.input.size;
-  const double scale =
-      std::min(double(input.width) / to.size.width, double(input.height) / to.size.height);
-  const Complex begin{(input.width - to.size.width * scale) / 2,
-                      (input.height - to.size.height * scale) / 2};
-  // The template's coordinates are of pixel centres, the frame's of edges.
-  const auto target = [&](const AlignTemplate::Point& point) {
-    return Complex{point.x + 0.5, point.y + 0.5} * scale + begin;
-  };
+namespace {
+
+using Complex = std::complex<double>;
+
+/// The map u -> factor * u + offset from the input to the frame.
+struct Similarity {
+  Complex factor, offset;
+};
+
+/// Returns the similarity whose inverse fits pairs best by least squares; nothing if they do not
+/// determine it.
+/// @param for_each calls a function with each pair: a keypoint of the frame, its place in the
+/// input.
+std::optional<Similarity> similarity(const auto& for_each) {
   Complex from_mean, to_mean;
   double count = 0;
-  const auto for_each = [&](const auto& use) {
-    for (size_t i = 0; i < to.points.size(); ++i)
-      if (to.points[i].counts) use(Complex{points[i].x, points[i].y}, target(to.points[i]));
-  };
   for_each([&](Complex from, Complex at) {
     from_mean += from;
     to_mean += at;
@@ -199,8 +196,30 @@ std::optional<Crop> aligned_crop(const CropPlan& plan, std::span<const Keypoint>
     spread += std::norm(from - from_mean);
   });
   if (!(spread > 0) || !(std::norm(product) > 0)) return std::nullopt;
-  const Complex turn = spread / product;  // from the input to the frame
-  const Complex start = from_mean - turn * to_mean;
+  const Complex factor = spread / product;
+  return Similarity{factor, from_mean - factor * to_mean};
+}
+
+}  // namespace
+
+std::optional<Crop> aligned_crop(const CropPlan& plan, std::span<const Keypoint> points,
+                                 const AlignTemplate& to) {
+  if (points.size() < to.points.size()) return std::nullopt;
+  const Size input = plan.input.size;
+  const double scale =
+      std::min(double(input.width) / to.size.width, double(input.height) / to.size.height);
+  const Complex begin{(input.width - to.size.width * scale) / 2,
+                      (input.height - to.size.height * scale) / 2};
+  // The template's coordinates are of pixel centres, the frame's of edges.
+  const auto target = [&](const AlignTemplate::Point& point) {
+    return Complex{point.x + 0.5, point.y + 0.5} * scale + begin;
+  };
+  const auto back = similarity([&](const auto& use) {
+    for (size_t i = 0; i < to.points.size(); ++i)
+      if (to.points[i].counts) use(Complex{points[i].x, points[i].y}, target(to.points[i]));
+  });
+  if (!back) return std::nullopt;
+  const auto& [turn, start] = *back;
   return checked({{.xu = float(turn.real()),
                    .xv = float(-turn.imag()),
                    .x0 = float(start.real()),

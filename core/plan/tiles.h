@@ -36,7 +36,7 @@ enum class TileMerge : uint8_t {
   kNone,  // boxes of all tiles are kept
 };
 
-/// How boxes of overlapping tiles become one box per object.
+/// Rules by which boxes of overlapping tiles become one box per object.
 struct TileRules {
   TileMerge merge = TileMerge::kIos;
   float threshold = 0.5f;  // overlaps above it suppress

@@ -59,6 +59,31 @@ bool within(const DetectorSpec& spec, size_t channels) {
          fits(oriented ? columns.angle : -1, 1);
 }
 
+/// Sets the fields of a table whose classes and payload are counted. @param base its first column.
+void set_columns(Layout& layout, const Field& base, size_t channels) {
+  const DetectorSpec& spec = *layout.spec;
+  const bool ready = spec.reader == Reader::kReady;
+  // check_limits() rejects more classes, but the columns after them might overflow an int
+  const auto classes = static_cast<int>(std::min(layout.classes, kMaxClasses));
+  layout[FieldId::kBox] =
+      column(base, spec.columns.box_last ? spec.columns.classes + classes : spec.columns.box);
+  layout[FieldId::kObjectness] = column(base, spec.columns.objectness);
+  layout[FieldId::kScores] = column(base, spec.columns.classes);
+  layout[FieldId::kScore] = column(base, spec.columns.score);
+  layout[FieldId::kClassId] = column(base, spec.columns.class_id);
+  layout[FieldId::kImage] = column(base, spec.columns.image);
+  if (layout.payload_count != 0)
+    layout[FieldId::kPayload] = column(layout[FieldId::kScores], classes);
+  if (spec.columns.payload >= 0) {
+    layout[FieldId::kPayload] = column(base, spec.columns.payload);
+    layout.payload_count =
+        ready ? narrow(channels) - static_cast<uint32_t>(spec.columns.payload) : spec.payload_count;
+  }
+  layout[FieldId::kAngle] = spec.payload != Payload::kAngle ? Field{}
+                            : ready                         ? column(base, spec.columns.angle)
+                                                            : layout[FieldId::kPayload];
+}
+
 }  // namespace
 
 Result<Layout> fit_table(const DetectorSpec& spec, std::span<const TensorView> tensors,
@@ -87,25 +112,7 @@ Result<Layout> fit_table(const DetectorSpec& spec, std::span<const TensorView> t
     layout.classes = narrow(numbers - *payload);
     layout.payload_count = narrow(*payload);
   }
-  // check_limits() rejects more classes, but the columns after them might overflow an int
-  const auto classes = static_cast<int>(std::min(layout.classes, kMaxClasses));
-  layout[FieldId::kBox] =
-      column(base, spec.columns.box_last ? spec.columns.classes + classes : spec.columns.box);
-  layout[FieldId::kObjectness] = column(base, spec.columns.objectness);
-  layout[FieldId::kScores] = column(base, spec.columns.classes);
-  layout[FieldId::kScore] = column(base, spec.columns.score);
-  layout[FieldId::kClassId] = column(base, spec.columns.class_id);
-  layout[FieldId::kImage] = column(base, spec.columns.image);
-  if (layout.payload_count != 0)
-    layout[FieldId::kPayload] = column(layout[FieldId::kScores], classes);
-  if (spec.columns.payload >= 0) {
-    layout[FieldId::kPayload] = column(base, spec.columns.payload);
-    layout.payload_count =
-        ready ? narrow(channels) - static_cast<uint32_t>(spec.columns.payload) : spec.payload_count;
-  }
-  layout[FieldId::kAngle] = spec.payload != Payload::kAngle ? Field{}
-                            : ready                         ? column(base, spec.columns.angle)
-                                                            : layout[FieldId::kPayload];
+  set_columns(layout, base, channels);
   return layout;
 }
 

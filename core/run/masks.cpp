@@ -63,6 +63,7 @@ class Placer {
 
   void add_bits(MaskPlace place) {
     if (bits_ + pixels_of(place) > kMaxPixels) place = {};
+    if (pixels_of(place) == 0) place.width = place.height = 0;
     bits_ += pixels_of(place);
     put_bits(place);
   }

@@ -14,7 +14,9 @@ struct Plan;
 
 /// Rectangles of an image's masks, one per box.
 struct MaskPlaces {
-  std::vector<MaskPlace> bits;  // of the masks, in pixels of the prototypes or of the frame
+  // Of the masks, in pixels of the prototypes or of the frame; empty ones have neither width nor
+  // height.
+  std::vector<MaskPlace> bits;
   std::vector<MaskPlace>
       sums;  // of the sums that are enlarged, in prototype pixels; otherwise none
   size_t words = 0, numbers = 0;  // of all masks, and of all sums

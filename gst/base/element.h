@@ -8,6 +8,7 @@
 #include <source_location>
 
 #include "core/base/result.h"
+#include "gst/base/elementname.h"
 #include "gst/base/props.h"
 
 namespace keepbox {
@@ -29,8 +30,16 @@ struct Instance {
     else state = new State();
   }
 
-  /// Sets the functions of the class. To be called by the type's class_init function.
+  /// Returns the parent's class, for functions that extend the parent's own.
+  template <class Class>
+  static Class* parent_as() {
+    return static_cast<Class*>(parent_class);
+  }
+
+  /// Sets the functions of the class and its name_by_factory(). To be called by the type's
+  /// class_init function.
   static void set_up(gpointer klass) {
+    name_by_factory(klass);
     parent_class = g_type_class_peek_parent(klass);
     auto* object = G_OBJECT_CLASS(klass);
     object->finalize = finalize;
@@ -69,6 +78,8 @@ template <class Props, const PropertyTable<Props>& (*table)()>
 struct TableProps {
   Props props;  // under the object lock
 
+  /// Installs the properties and returns the first free id.
+  static guint install(GObjectClass* klass) { return table().install(klass); }
   /// Sets or gets a property. @return false for an unknown id. @pre the object lock is held
   bool set(guint id, const GValue* value) { return table().set(props, id, value); }
   bool get(guint id, GValue* value) const { return table().get(props, id, value); }
@@ -76,6 +87,29 @@ struct TableProps {
 
 /// Installs the read-only property "stats", a GstStructure, with the next free id.
 void install_stats(GObjectClass* klass, guint id, const char* blurb);
+
+/// A TableProps with the read-only property "stats", of a Stats that has structure().
+template <class Props, const PropertyTable<Props>& (*table)(), class Stats>
+struct CountedProps : TableProps<Props, table> {
+  Stats stats;  // under the object lock
+
+  static void install(GObjectClass* klass, const char* blurb) {
+    install_stats(klass, TableProps<Props, table>::install(klass), blurb);
+  }
+  static bool is_stats(guint id) { return id == table().size() + 1; }
+  bool get(guint id, GValue* value) const {
+    if (!is_stats(id)) return TableProps<Props, table>::get(id, value);
+    g_value_take_boxed(value, stats.structure());
+    return true;
+  }
+};
+
+/// Sets what gst-inspect-1.0 shows of an element.
+/// @param kind its place among GStreamer's elements, such as "Filter/Analyzer/Video".
+void describe(gpointer klass, const char* name, const char* kind, const char* description);
+
+/// Adds the pad of a template to an element, and returns it.
+GstPad* add_pad(GstElement* element, const char* name);
 
 /// Copies a value under the element's object lock.
 template <class T>
@@ -92,6 +126,9 @@ class PostedError {
   /// Posts the error.
   void post(GstElement* element, const Error& error,
             std::source_location where = std::source_location::current());
+  /// Posts the error of a status that has one. @return false if it has one.
+  bool check(GstElement* element, const Status& status,
+             std::source_location where = std::source_location::current());
   void clear() { posted_ = false; }
   explicit operator bool() const { return posted_; }
 
@@ -105,3 +142,18 @@ class PostedError {
 };
 
 }  // namespace keepbox
+
+/// Defines the GObject type of an instance with keepbox::State, and `Self` for its functions.
+#define KEEPBOX_DEFINE_TYPE(Type, type, Parent, PARENT_TYPE) \
+  using Type = keepbox::Instance<Parent, keepbox::State>;    \
+  using Type##Class = Parent##Class;                         \
+  GType type##_get_type();                                   \
+  G_DEFINE_TYPE(Type, type, PARENT_TYPE)                     \
+  namespace {                                                \
+  using Self = Type;                                         \
+  }
+
+/// Defines the type of an element that applications make by the name of its factory.
+#define KEEPBOX_DEFINE_ELEMENT(factory, Type, type, Parent, PARENT_TYPE) \
+  KEEPBOX_DEFINE_TYPE(Type, type, Parent, PARENT_TYPE)                   \
+  GST_ELEMENT_REGISTER_DEFINE(factory, #factory, GST_RANK_NONE, type##_get_type())

@@ -40,11 +40,23 @@ Picture picture_of(const GstVideoInfo& info) {
           .chroma = chroma_of(info.finfo)};
 }
 
-void add_video_templates(GstElementClass* klass, GstPadPresence sink) {
-  g_autoptr(GstCaps) caps = gst_caps_from_string("video/x-raw(ANY)");
-  gst_element_class_add_pad_template(klass, gst_pad_template_new("sink", GST_PAD_SINK, sink, caps));
+bool read_size(const GstCaps* caps, Size& size) {
+  const auto picture = picture_of(caps);
+  if (picture) size = picture->size;
+  return picture.has_value();
+}
+
+void add_templates(gpointer klass, GstCaps* caps, GstPadPresence sink) {
+  auto* element = GST_ELEMENT_CLASS(klass);
+  gst_element_class_add_pad_template(element,
+                                     gst_pad_template_new("sink", GST_PAD_SINK, sink, caps));
   gst_element_class_add_pad_template(
-      klass, gst_pad_template_new("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
+      element, gst_pad_template_new("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
+}
+
+void add_video_templates(gpointer klass, GstPadPresence sink) {
+  g_autoptr(GstCaps) caps = gst_caps_from_string("video/x-raw(ANY)");
+  add_templates(klass, caps, sink);
 }
 
 }  // namespace keepbox

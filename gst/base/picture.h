@@ -17,7 +17,12 @@ std::optional<Picture> picture_of(const GstCaps* caps);
 
 Picture picture_of(const GstVideoInfo& info);
 
+/// Reads the size of fixed video caps. @return false if they lack one.
+bool read_size(const GstCaps* caps, Size& size);
+
+/// Adds pad templates "sink" and "src" with these caps.
+void add_templates(gpointer klass, GstCaps* caps, GstPadPresence sink = GST_PAD_ALWAYS);
 /// Adds pad templates "sink" and "src" for video of any format and memory.
-void add_video_templates(GstElementClass* klass, GstPadPresence sink = GST_PAD_ALWAYS);
+void add_video_templates(gpointer klass, GstPadPresence sink = GST_PAD_ALWAYS);
 
 }  // namespace keepbox

@@ -51,6 +51,7 @@ class PropertyTable {
     return id;
   }
 
+  size_t size() const { return rows_.size(); }
   /// Sets or gets a property. @return false for an unknown id.
   bool set(Props& props, guint id, const GValue* value) const;
   bool get(const Props& props, guint id, GValue* value) const;

@@ -13,9 +13,9 @@ GType activation_type() {
       "KeepboxActivation",
       {{-1, "auto",
         "None if the scores of each image add up to 1 on the first frame, softmax otherwise."},
-       {static_cast<int>(Activation::kSoftmax), "softmax", "One of the classes is true."},
+       {static_cast<int>(Activation::kSoftmax), "softmax", "Classes exclude each other."},
        {static_cast<int>(Activation::kSigmoid), "sigmoid",
-        "Several classes may be true, each by its own score."},
+        "Several classes may apply, each by its own score."},
        {static_cast<int>(Activation::kNone), "none", "Scores are probabilities."}});
   return type;
 }
@@ -23,34 +23,35 @@ GType activation_type() {
 GType keep_type() {
   static const GType type = register_enum(
       "KeepboxKeepResults",
-      {{static_cast<int>(KeepResults::kNone), "none", "Results end with their frame."},
+      {{static_cast<int>(KeepResults::kNone), "none", "None: results are for their own frame."},
        {static_cast<int>(KeepResults::kLast), "last",
         "An object with a tracking id keeps its last result until there is a new one."},
        {static_cast<int>(KeepResults::kBest), "best",
-        "An object with a tracking id keeps the result with the highest confidence so far, such as "
-        "a plate that was read when it was near."}});
+        "An object with a tracking id keeps the result with the highest confidence so far, such "
+        "as a number plate that was read when the car was near."}});
   return type;
 }
 
 const Property<ClassifyProps> kClassifyProperties[] = {
-    {"activation", "What turns the scores of the model into probabilities.",
+    {"activation", "Function that turns the scores of the model into probabilities.",
      &ClassifyProps::activation, activation_type},
     {"top-k", "Maximum number of classes per object, best first.", &ClassifyProps::top_k, nullptr,
      1, 1000},
-    {"score-threshold", "Least confidence of a class or a text.", &ClassifyProps::score_threshold},
+    {"score-threshold", "Minimum confidence of a class or a text.",
+     &ClassifyProps::score_threshold},
     {"label-file",
-     "Text file with the name of a class, or the character of a text recogniser, per line; empty "
+     "Text file with one class name, or one character of a text recogniser, per line; empty "
      "takes the names in the model's metadata.",
      &ClassifyProps::label_file},
     {"attribute",
-     "Name of what the model finds out, such as color. Empty takes the name of the tensor if the "
-     "model has several, or else class or text.",
+     "Name of the attribute that the model determines, such as color. Empty takes the name of "
+     "the tensor if the model has several, or else class or text.",
      &ClassifyProps::attribute},
     {"model-name",
      "Name of the model in the results; empty takes the name of its file without the ending.",
      &ClassifyProps::model_name},
-    {"keep-results", "What becomes of an object's results on frames without new ones.",
-     &ClassifyProps::keep, keep_type},
+    {"keep-results", "Results that an object has on frames without new ones.", &ClassifyProps::keep,
+     keep_type},
 };
 
 }  // namespace

@@ -15,7 +15,7 @@
 
 namespace keepbox {
 
-/// Not thread-safe.
+/// Keeps results by tracking id. Not thread-safe.
 class KeptResults {
  public:
   /// Results by attribute, each in ascending order of od_id.

@@ -78,7 +78,8 @@ GType tile_merge_type() {
   static const GType type = register_enum(
       "KeepboxTileMerge",
       {{static_cast<int>(TileMerge::kIos), "ios",
-        "Intersection over the smaller area, which finds the part of an object in the whole"},
+        "Intersection over the smaller area, which also drops a part of an object if another "
+        "tile has the whole"},
        {static_cast<int>(TileMerge::kIou), "iou", "Intersection over union"},
        {static_cast<int>(TileMerge::kNone), "none", "Keep the boxes of all tiles"}});
   return type;

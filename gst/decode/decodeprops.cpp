@@ -45,11 +45,10 @@ const Property<DecodeProps> kDecodeProperties[] = {
      &DecodeProps::score_threshold, nullptr, -FLT_MAX, FLT_MAX, true, false,
      &DecodeProps::score_threshold_set},
     {"track-score-threshold",
-     "Score above which boxes are also decoded for a boxtrack downstream, which shows those that "
-     "it "
-     "recognises as an object of earlier frames; no other element sees these boxes. 0.1 is "
-     "ByteTrack's value; 0 means none. They count for max-detections, and nms-method=weighted and "
-     "merge include them in their means.",
+     "Score above which boxes are also decoded for a boxtrack downstream, which attaches those "
+     "that it matches with objects of earlier frames; no other element sees them. 0.1 is "
+     "ByteTrack's value; 0 means none. They count for max-detections, and nms-method=weighted "
+     "and merge include them in their means.",
      &DecodeProps::track_score_threshold, nullptr, 0, 1},
     {"iou-threshold",
      "Intersection over union above which a box is suppressed by a better box of its class. If "
@@ -96,7 +95,7 @@ const Property<DecodeProps> kDecodeProperties[] = {
     {"num-classes",
      "Number of classes of the model, not counting a background class. 0 derives it from the "
      "tensor shapes; if keypoints or mask coefficients follow the class scores, from the "
-     "prototypes or the label file, or else assumes a model of COCO.",
+     "prototypes or the label file, or else assumes the 80 classes of COCO.",
      &DecodeProps::num_classes, nullptr, 0, kMaxClasses},
     {"label-file",
      "UTF-8 text file with one class name per line, starting with class 0, which is the background "
@@ -182,16 +181,16 @@ const Property<DecodeProps> kDecodeProperties[] = {
      &DecodeProps::masks},
     {"mask-size", "Resolution of masks.", &DecodeProps::mask_size, mask_size_type},
     {"tile-merge",
-     "Overlap by which a box found in one tile (tensorinfer tiles= or tile-size=) suppresses a box "
-     "of its class in another tile. Applied after suppression in each tile, to boxes on the frame.",
+     "Measure of overlap by which a box of one tile (tensorinfer tiles= or tile-size=) "
+     "suppresses a box of its class in another tile. Applied after suppression in each tile, to "
+     "boxes on the frame.",
      &DecodeProps::tile_merge, tile_merge_type},
     {"tile-threshold", "Overlap of boxes of different tiles above which one of them is dropped.",
      &DecodeProps::tile_threshold, nullptr, 0, 1},
     {"tile-border",
      "Distance from an inner edge of its tile, in pixels of the model input, within which a box "
-     "counts as cut by that edge. A cut box is dropped for a whole one even if its score is "
-     "higher, and never the "
-     "other way round. -1 treats all boxes alike.",
+     "counts as cut by that edge. A whole box suppresses a cut one even if the cut one has the "
+     "higher score, and never the other way round. -1 treats all boxes alike.",
      &DecodeProps::tile_border, nullptr, -1, G_MAXUINT16},
     {"model-name",
      "Name of the model, to distinguish its boxes from those of other models on the same frame. "

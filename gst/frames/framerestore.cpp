@@ -6,7 +6,6 @@
 
 #include "core/formula/letterbox.h"
 #include "gst/base/element.h"
-#include "gst/base/elementname.h"
 #include "gst/base/elements.h"
 #include "gst/base/enums.h"
 #include "gst/base/error.h"
@@ -82,19 +81,12 @@ void State::reset() {
 }  // namespace
 }  // namespace keepbox
 
-using KeepboxFrameRestore = keepbox::Instance<GstElement, keepbox::State>;
-using KeepboxFrameRestoreClass = GstElementClass;
+KEEPBOX_DEFINE_ELEMENT(framerestore, KeepboxFrameRestore, keepbox_frame_restore, GstElement,
+                       GST_TYPE_ELEMENT)
 
 using namespace keepbox;
 
-GType keepbox_frame_restore_get_type();
-G_DEFINE_TYPE(KeepboxFrameRestore, keepbox_frame_restore, GST_TYPE_ELEMENT)
-GST_ELEMENT_REGISTER_DEFINE(framerestore, "framerestore", GST_RANK_NONE,
-                            keepbox_frame_restore_get_type())
-
 namespace {
-
-using Self = KeepboxFrameRestore;
 
 /// Queries downstream's allocation, after caps and whenever downstream asks for reconfiguration.
 void settle_allocation(State& r) {
@@ -258,8 +250,7 @@ gboolean src_event(GstPad* pad, GstObject* parent, GstEvent* event) {
 }
 
 GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
-  const auto result =
-      GST_ELEMENT_CLASS(keepbox_frame_restore_parent_class)->change_state(element, change);
+  const auto result = Self::parent_as<GstElementClass>()->change_state(element, change);
   if (change == GST_STATE_CHANGE_PAUSED_TO_READY) Self::of(element).reset();
   return result;
 }
@@ -269,29 +260,24 @@ GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
 static void keepbox_frame_restore_init(KeepboxFrameRestore* self) {
   self->make_state();
   State* r = self->state;
-  auto* klass = GST_ELEMENT_GET_CLASS(self);
-  r->sink = gst_pad_new_from_template(gst_element_class_get_pad_template(klass, "sink"), "sink");
-  r->src = gst_pad_new_from_template(gst_element_class_get_pad_template(klass, "src"), "src");
+  r->sink = add_pad(GST_ELEMENT(self), "sink");
+  r->src = add_pad(GST_ELEMENT(self), "src");
   gst_pad_set_chain_function(r->sink, chain);
   gst_pad_set_event_function(r->sink, sink_event);
   gst_pad_set_query_function(r->sink, sink_query);
   gst_pad_set_query_function(r->src, src_query);
   gst_pad_set_event_function(r->src, src_event);
-  gst_element_add_pad(GST_ELEMENT(self), r->sink);
-  gst_element_add_pad(GST_ELEMENT(self), r->src);
 }
 
 static void keepbox_frame_restore_class_init(KeepboxFrameRestoreClass* klass) {
-  name_by_factory(klass);
   auto* element = GST_ELEMENT_CLASS(klass);
   GST_DEBUG_CATEGORY_INIT(framerestore_debug, "framerestore", 0, "restoring of frames");
   Self::set_up(klass);
   element->change_state = change_state;
   restore_properties().install(G_OBJECT_CLASS(klass));
-  gst_element_class_set_static_metadata(
-      element, "Frame restorer", "Filter/Video",
+  describe(
+      klass, "Frame restorer", "Filter/Video",
       "Replaces a scaled frame with the full frame that framesave kept, and maps its boxes through "
-      "the resize",
-      "The keepbox developers");
-  add_video_templates(element);
+      "the resize");
+  add_video_templates(klass);
 }

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "gst/base/element.h"
-#include "gst/base/elementname.h"
 #include "gst/base/elements.h"
 #include "gst/base/error.h"
 #include "gst/base/picture.h"
@@ -67,18 +66,12 @@ struct State {
 }  // namespace
 }  // namespace keepbox
 
-using KeepboxFrameSave = keepbox::Instance<GstElement, keepbox::State>;
-using KeepboxFrameSaveClass = GstElementClass;
+KEEPBOX_DEFINE_ELEMENT(framesave, KeepboxFrameSave, keepbox_frame_save, GstElement,
+                       GST_TYPE_ELEMENT)
 
 using namespace keepbox;
 
-GType keepbox_frame_save_get_type();
-G_DEFINE_TYPE(KeepboxFrameSave, keepbox_frame_save, GST_TYPE_ELEMENT)
-GST_ELEMENT_REGISTER_DEFINE(framesave, "framesave", GST_RANK_NONE, keepbox_frame_save_get_type())
-
 namespace {
-
-using Self = KeepboxFrameSave;
 
 /// Drops metas that belong to the full frame only: boxes would be scaled without the letterbox,
 /// tensors are decoded before or after the pair, and an earlier saved frame is already on this one.
@@ -250,8 +243,7 @@ gboolean src_event(GstPad* pad, GstObject* parent, GstEvent* event) {
 GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
   if (change == GST_STATE_CHANGE_READY_TO_PAUSED) Self::of(element).kept->start();
   if (change == GST_STATE_CHANGE_PAUSED_TO_READY) Self::of(element).kept->set_stopped(true);
-  const auto result =
-      GST_ELEMENT_CLASS(keepbox_frame_save_parent_class)->change_state(element, change);
+  const auto result = Self::parent_as<GstElementClass>()->change_state(element, change);
   if (change == GST_STATE_CHANGE_PAUSED_TO_READY) gst_clear_caps(&Self::of(element).caps);
   return result;
 }
@@ -261,9 +253,8 @@ GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
 static void keepbox_frame_save_init(KeepboxFrameSave* self) {
   self->make_state();
   State& s = *self->state;
-  auto* klass = GST_ELEMENT_GET_CLASS(self);
-  s.sink = gst_pad_new_from_template(gst_element_class_get_pad_template(klass, "sink"), "sink");
-  s.src = gst_pad_new_from_template(gst_element_class_get_pad_template(klass, "src"), "src");
+  s.sink = add_pad(GST_ELEMENT(self), "sink");
+  s.src = add_pad(GST_ELEMENT(self), "src");
   gst_pad_set_chain_function(s.sink, chain);
   gst_pad_set_event_function(s.sink, sink_event);
   gst_pad_set_query_function(s.sink, sink_query);
@@ -271,12 +262,9 @@ static void keepbox_frame_save_init(KeepboxFrameSave* self) {
   gst_pad_set_event_function(s.src, src_event);
   GST_PAD_SET_PROXY_CAPS(s.sink);
   GST_PAD_SET_PROXY_CAPS(s.src);
-  gst_element_add_pad(GST_ELEMENT(self), s.sink);
-  gst_element_add_pad(GST_ELEMENT(self), s.src);
 }
 
 static void keepbox_frame_save_class_init(KeepboxFrameSaveClass* klass) {
-  name_by_factory(klass);
   auto* element = GST_ELEMENT_CLASS(klass);
   GST_DEBUG_CATEGORY_INIT(framesave_debug, "framesave", 0, "saving of frames");
   Self::set_up(klass);
@@ -290,10 +278,8 @@ static void keepbox_frame_save_class_init(KeepboxFrameSaveClass* klass) {
           "none does in 10 s, they pass with a warning. Four frames of any size always pass; 0 "
           "means no limit.",
           0, G_MAXUINT64, KeptFrames::kUsual, kChangeWhilePlaying));
-  gst_element_class_set_static_metadata(
-      element, "Frame saver", "Filter/Video",
-      "Keeps each frame with its boxes and sends a copy without boxes downstream, so that "
-      "framerestore can restore the frame after detection on the scaled copy",
-      "The keepbox developers");
-  add_video_templates(element);
+  describe(klass, "Frame saver", "Filter/Video",
+           "Keeps each frame with its boxes and sends a copy without boxes downstream, so that "
+           "framerestore can restore the frame after detection on the scaled copy");
+  add_video_templates(klass);
 }

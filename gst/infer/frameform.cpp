@@ -92,4 +92,17 @@ FramePlanes planes_of(const GstVideoFrame& frame) {
   return planes;
 }
 
+GstCaps* frame_form_caps() {
+  constexpr const char* kFormats =
+      "{ RGB, BGR, RGBx, BGRx, xRGB, xBGR, RGBA, BGRA, ARGB, ABGR, NV12, I420, NV21, YV12, Y42B, "
+      "Y444, "
+      "YUY2, UYVY, RGBP, BGRP, GBR, GRAY8 }";
+  g_autofree gchar* text = g_strdup_printf(
+      "video/x-raw(memory:CUDAMemory), format=(string)%s, width=(int)[1, max], height=(int)[1, "
+      "max]; "
+      "video/x-raw, format=(string)%s, width=(int)[1, max], height=(int)[1, max]",
+      kFormats, kFormats);
+  return gst_caps_from_string(text);
+}
+
 }  // namespace keepbox

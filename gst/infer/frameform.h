@@ -13,6 +13,8 @@ namespace keepbox {
 /// and chroma siting; alpha is ignored. kUnsupported for formats other than 8 bits per sample in
 /// regular positions: other depths, tiles, palettes.
 Result<FrameForm> frame_form_of(const GstVideoInfo& info);
+/// Returns the caps of all frames that it supports, in system or CUDA memory. Transfer full.
+GstCaps* frame_form_caps();
 
 /// A frame that is mapped for the lifetime of this object.
 class MappedFrame {

@@ -2,19 +2,13 @@
 // The table of tensorinfer's properties: name, blurb, range, default and where the value is kept.
 #include "gst/infer/inferprops.h"
 
-#include <charconv>
-
 #include "gst/base/enums.h"
-#include "gst/base/plainfile.h"
-#include "gst/base/words.h"
+#include "gst/infer/facts/modelfacts.h"
 
 namespace keepbox {
 namespace {
 
 constexpr guint kMaxInputSide = 1u << 14;
-constexpr size_t kMaxTemplate = size_t{1} << 16;  // bytes
-constexpr int kModelsOwn = -1;
-constexpr int kRectangle = 100;  // of resize-mode; the others are ResizeMode's
 
 GType channel_order_type() {
   static const GType type = register_enum(
@@ -31,9 +25,9 @@ GType channel_order_type() {
 GType input_resize_type() {
   static const GType type = register_enum(
       "KeepboxInputResizeMode",
-      {{kModelsOwn, "auto",
-        "As the model's family was trained: centred for Ultralytics, top left for YOLOX, stretched "
-        "for D-FINE, RT-DETR and PaddleDetection; centred for unknown models."},
+      {{kResizeOfModel, "auto",
+        "As the model's family was trained: centred for Ultralytics, top left for YOLOX, "
+        "stretched for D-FINE, RT-DETR and PaddleDetection, centred for unknown models."},
        {static_cast<int>(ResizeMode::kStretch), "stretch",
         "Scale each axis independently to fill the input."},
        {static_cast<int>(ResizeMode::kLetterboxCenter), "letterbox-center",
@@ -46,26 +40,23 @@ GType input_resize_type() {
         "Keep the aspect ratio, fill the input and cut off equally on both sides what does not "
         "fit, as torchvision's Resize and CenterCrop do. Objects in the parts cut off are not "
         "found."},
-       {kRectangle, "rect",
+       {kResizeToRectangle, "rect",
         "As letterbox-center, with the padding cut down to what the model's stride needs: 640x384 "
         "for frames of 16:9. Needs a model of dynamic width and height, which is loaded for each "
         "size of frames."}});
   return type;
 }
 
-enum class Regions { kFrame, kObjects, kRoi };
-
 GType regions_type() {
   static const GType type = register_enum(
       "KeepboxRegions",
-      {{static_cast<int>(Regions::kFrame), "frame", "The model is given whole frames, or tiles."},
+      {{static_cast<int>(Regions::kFrame), "frame", "Whole frames, or tiles of them."},
        {static_cast<int>(Regions::kObjects), "objects",
-        "The model is given each object that a decoder upstream found, cut out of the frame; "
-        "oriented boxes are rotated upright. Frames without objects are not run."},
+        "Each object that a decoder upstream found, cut out of the frame; oriented boxes are "
+        "rotated upright. The model does not run on frames without objects."},
        {static_cast<int>(Regions::kRoi), "roi",
-        "As objects, for what other elements found: regions of interest "
-        "(GstVideoRegionOfInterestMeta), which get boxes, and boxes of decoders other than "
-        "boxdecode. The properties of objects apply."}});
+        "Each region of interest of other elements (GstVideoRegionOfInterestMeta), which gets a "
+        "box, and each box of decoders other than boxdecode. The properties of objects apply."}});
   return type;
 }
 
@@ -114,7 +105,7 @@ const Property<InferProps> kInferProperties[] = {
      &InferProps::input_std},
     {"pad-value",
      "Grey level (0 to 255) of the padding; -1 takes the value known for the model, or else 114.",
-     &InferProps::pad_value, nullptr, kModelsOwn, 255},
+     &InferProps::pad_value, nullptr, -1, 255},
     {.name = "interval",
      .blurb = "Run the model on every Nth frame; 1 runs it on every frame.",
      .member = &InferProps::interval,
@@ -124,14 +115,14 @@ const Property<InferProps> kInferProperties[] = {
     {.name = "hold",
      .blurb = "Attach the tensors of the last run to skipped frames, too, so that they keep its "
               "boxes: at most interval - 1 times, and never across a flush, a new segment or new "
-              "caps, after which the model runs at once. If false, skipped frames have no tensors, "
-              "which is not a mismatch. It has no effect with regions=objects, for which see "
+              "caps, after which the model runs at once. If false, skipped frames have no "
+              "tensors, and boxdecode accepts that. No effect with regions=objects; see "
               "again-every.",
      .member = &InferProps::hold,
      .live = true},
     {"max-in-flight",
-     "Maximum number of frames in flight on the GPU while frames run one by one; the stream waits "
-     "for the oldest of them.",
+     "Maximum number of frames in flight on the GPU if frames run one by one; further frames "
+     "wait for the oldest one.",
      &InferProps::max_in_flight, nullptr, 1, 16},
     {"cuda-graph",
      "Capture the model's kernel launches once and replay them for each frame, if the model allows "
@@ -139,36 +130,34 @@ const Property<InferProps> kInferProperties[] = {
      &InferProps::cuda_graph},
     {"batch-size",
      "Maximum number of frames, tiles or objects per run of the model. Elements with the same "
-     "model "
-     "and the same settings run their frames together: a run has the frames that came during the "
-     "run before, "
-     "and a stream alone does not wait. 0 measures on a GPU up to which size batches are worth it, "
-     "and is 1 on the CPU. 1 runs frame by frame.",
+     "model and the same settings share runs: frames that arrive during a run are in the next "
+     "one, so that a single stream does not wait. 0 finds the largest batch that is worth it by "
+     "measurement on a GPU, and means 1 on the CPU. 1 runs frames one by one.",
      &InferProps::batch_size, nullptr, 0, 1024},
     {"batch-timeout",
-     "Time in milliseconds that a frame waits for others, so that batches are larger.",
+     "Time in milliseconds that a frame waits for others to fill a batch; 0 does not wait.",
      &InferProps::batch_timeout, nullptr, 0, 10000},
     {"open-batch",
-     "Run a model that was exported for one picture in batches, after its results in a batch were "
-     "found to be the same. The file is not changed.",
+     "Run a model that was exported with a batch of 1 in larger batches, if a trial gives the "
+     "same results. The file is not changed.",
      &InferProps::open_batch},
     {"parallel-runs",
-     "Number of sessions side by side on a GPU, for several elements with a model that cannot run "
-     "batches; each needs memory for the model. 0 is up to 4.",
+     "Maximum number of sessions that run in parallel on a GPU, for several elements with a "
+     "model that cannot run batches. Each session needs memory for the model. 0 means up to 4.",
      &InferProps::parallel_runs, nullptr, 0, 16},
     {"lookahead",
-     "Number of frames that the element holds back, so that a file alone fills batches. Adds the "
-     "latency of that many frames.",
+     "Number of frames that the element holds back, so that a single file can fill batches. Adds "
+     "the latency of that many frames.",
      &InferProps::lookahead, nullptr, 0, 64},
     {"tiles",
      "Run the model on overlapping parts of each frame, such as 3x2 for three columns and two "
      "rows, so that objects that are small in the frame are large enough in the model input. "
-     "boxdecode joins their boxes (see tile-merge there). On a GPU the tiles of a frame are one "
-     "batch, on the CPU with batch-size. Empty runs the model on whole frames.",
+     "boxdecode joins their boxes (see its tile-merge). The tiles of a frame run as a batch: on "
+     "a GPU always, on the CPU if batch-size allows it. Empty runs the model on whole frames.",
      &InferProps::tiles},
     {"tile-size",
-     "Side of square tiles in frame pixels, instead of tiles; as many as cover the frame. 0 means "
-     "no tiles.",
+     "Side of square tiles in frame pixels, of which there are as many as cover the frame; an "
+     "alternative to tiles. 0 means no such tiles.",
      &InferProps::tile_size, nullptr, 0, kMaxInputSide},
     {"tile-overlap",
      "Overlap of neighbouring tiles as a fraction of their side; objects up to that size are whole "
@@ -179,25 +168,23 @@ const Property<InferProps> kInferProperties[] = {
      "tiles.",
      &InferProps::tile_whole},
     {"regions",
-     "What the model is given. With objects, its tensors have one image per object, which "
+     "What the model runs on. With objects, its tensors have one image per object, which "
      "classdecode turns into classes or text of the object, and boxdecode into boxes that are its "
      "parts; resize-mode fits objects into the input, by default stretched for models of unknown "
      "origin.",
      &InferProps::regions, regions_type},
     {"objects-of",
-     "With regions=objects, the model whose boxes are taken, by the name that its decoder gives "
-     "(model-name); empty takes all.",
+     "With regions=objects, name of the model whose boxes are used (model-name of its decoder); "
+     "empty uses all boxes.",
      &InferProps::objects_of},
     {"include-classes",
-     "With regions=objects, labels of the boxes that are taken, separated by commas; empty takes "
-     "all.",
+     "With regions=objects, comma-separated labels of the boxes that are used; empty uses all.",
      &InferProps::include_classes},
-    {"min-size", "With regions=objects, the least shorter side of a box in pixels of the frame.",
+    {"min-size", "With regions=objects, the minimum of the shorter side of a box in frame pixels.",
      &InferProps::min_size, nullptr, 0, kMaxInputSide},
-    {"max-objects",
-     "With regions=objects, the maximum number of objects per frame, best scores first.",
+    {"max-objects", "With regions=objects, maximum number of objects per frame, best scores first.",
      &InferProps::max_objects, nullptr, 1, 1024},
-    {"grow", "With regions=objects, factor by which the sides of boxes are enlarged.",
+    {"grow", "With regions=objects, factor by which the sides of boxes are multiplied.",
      &InferProps::grow, nullptr, 0.1, 10},
     {"again-every",
      "With regions=objects, number of frames after which the model runs again on an object with a "
@@ -205,152 +192,24 @@ const Property<InferProps> kInferProperties[] = {
      "its results in between.",
      &InferProps::again_every, nullptr, 0, G_MAXINT},
     {"align",
-     "With regions=objects, a template that the keypoints of objects are aligned to by a "
+     "With regions=objects, template that the keypoints of objects are aligned to by a "
      "similarity transform: arcface-112 for five points of a face, or a file with width and "
-     "height in the first line and x and y of one keypoint in each further one (- for a keypoint "
-     "that does not count). Objects without keypoints are not run.",
+     "height on the first line and x and y of one keypoint on each further line (- for a "
+     "keypoint that is not used). The model does not run on objects without keypoints.",
      &InferProps::align},
     {.name = "qos",
-     .blurb = "Let frames of a live source pass without inference if the sink reports that they "
-              "will be late: they are held or skipped as frames between intervals are. Frames of "
-              "files are never skipped.",
+     .blurb = "Skip frames of a live source if the sink reports that they would be late. They "
+              "pass without inference, like the frames that interval skips. Frames of files are "
+              "never skipped.",
      .member = &InferProps::qos,
      .live = true},
 };
-
-Result<std::optional<std::array<float, 3>>> three_numbers(const std::string& text,
-                                                          const char* property) {
-  if (text.empty()) return std::nullopt;
-  std::array<float, 3> out{};
-  g_auto(GStrv) parts = g_strsplit(text.c_str(), ",", -1);
-  const guint count = g_strv_length(parts);
-  bool good = count == 1 || count == 3;
-  for (guint i = 0; i < count && good; ++i) {
-    const std::string_view part = g_strstrip(parts[i]);
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), out[i]);
-    good = error == std::errc{} && end == part.data() + part.size() && is_finite(out[i]);
-  }
-  if (!good)
-    return fail(ErrorKind::kInvalid,
-                "one number, or three comma-separated ones, in " + std::string(property),
-                '"' + text + '"',
-                "set " + std::string(property) + "= to a value such as 123.675,116.28,103.53");
-  if (count == 1) out = {out[0], out[0], out[0]};
-  return out;
-}
 
 }  // namespace
 
 const PropertyTable<InferProps>& infer_properties() {
   static constexpr PropertyTable<InferProps> table(kInferProperties, kChangeWhenReady);
   return table;
-}
-
-Result<std::map<std::string, std::string>> provider_options(const InferProps& props) {
-  std::map<std::string, std::string> out;
-  if (props.provider_options.empty()) return out;
-  g_auto(GStrv) parts = g_strsplit(props.provider_options.c_str(), ",", -1);
-  for (gchar** part = parts; *part != nullptr; ++part) {
-    const std::string_view text = g_strstrip(*part);
-    const size_t equals = text.find('=');
-    if (equals == std::string_view::npos || equals == 0)
-      return fail(ErrorKind::kInvalid, "KEY=VALUE in provider-options",
-                  '"' + std::string(text) + '"', "separate the options by commas");
-    out[std::string(text.substr(0, equals))] = text.substr(equals + 1);
-  }
-  return out;
-}
-
-Result<TileGrid> tile_grid(const InferProps& props) {
-  TileGrid out{.size = props.tile_size, .overlap = props.tile_overlap, .whole = props.tile_whole};
-  if (props.tiles.empty() && props.tile_whole && props.tile_size == 0)
-    return fail(ErrorKind::kInvalid, "tiles or tile-size together with tile-whole", "neither",
-                "set tiles= or tile-size=, or tile-whole=false");
-  if (props.tiles.empty()) return out;
-  const char* const end = props.tiles.data() + props.tiles.size();
-  const auto columns = std::from_chars(props.tiles.data(), end, out.columns);
-  const bool cross = columns.ec == std::errc{} && columns.ptr != end && *columns.ptr == 'x';
-  const auto rows = cross ? std::from_chars(columns.ptr + 1, end, out.rows) : columns;
-  if (!cross || rows.ec != std::errc{} || rows.ptr != end || out.columns == 0 || out.rows == 0)
-    return fail(ErrorKind::kInvalid, "COLUMNSxROWS in tiles", '"' + props.tiles + '"',
-                "set tiles= to a value such as 3x2");
-  if (props.tile_size != 0)
-    return fail(ErrorKind::kInvalid, "either tiles or tile-size", "both",
-                "leave one of them unset");
-  KB_TRY(check_grid(out));
-  return out;
-}
-
-namespace {
-
-Result<AlignTemplate> align_template(const std::string& name) {
-  if (name == "arcface-112") return arcface_template();
-  KB_ASSIGN(const std::string text,
-            read_text(name, kMaxTemplate, "set align=arcface-112, or a file"));
-  auto out = parse_template(text);
-  if (!out) {
-    out.error().expected += " (" + name + ")";
-    return std::unexpected(out.error());
-  }
-  return out;
-}
-
-/// Returns the name of a property of objects that is set although there are none, or nullptr.
-const char* unused_setting(const InferProps& props) {
-  if (!props.objects_of.empty()) return "objects-of";
-  if (!props.include_classes.empty()) return "include-classes";
-  return props.align.empty() ? nullptr : "align";
-}
-
-}  // namespace
-
-Result<std::optional<ObjectRules>> object_rules(const InferProps& props) {
-  if (static_cast<Regions>(props.regions) == Regions::kFrame) {
-    if (const char* name = unused_setting(props))
-      return fail(ErrorKind::kInvalid, std::string("regions=objects together with ") + name,
-                  "regions=frame", std::string("set regions=objects, or leave ") + name + " unset");
-    return std::nullopt;
-  }
-  if (props.resize_mode == kRectangle)
-    return fail(ErrorKind::kInvalid, "another resize-mode for regions=objects", "rect",
-                "set resize-mode=stretch or letterbox-center");
-  if (!props.tiles.empty() || props.tile_size != 0)
-    return fail(ErrorKind::kInvalid, "either tiles or regions=objects", "both",
-                "leave one of them unset");
-  const bool regions = static_cast<Regions>(props.regions) == Regions::kRoi;
-  if (regions && !props.objects_of.empty())
-    return fail(ErrorKind::kInvalid, "regions=objects together with objects-of", "regions=roi",
-                "set regions=objects, or leave objects-of unset");
-  ObjectRules out{.regions = regions,
-                  .model = props.objects_of,
-                  .min_size = props.min_size,
-                  .most = props.max_objects,
-                  .grow = props.grow,
-                  .again_every = props.again_every};
-  for (const std::string_view each : split(props.include_classes, ','))
-    if (const std::string_view label = trimmed(each); !label.empty())
-      out.classes.emplace_back(label);
-  if (!props.align.empty()) {
-    KB_ASSIGN(out.align, align_template(props.align));
-  }
-  return out;
-}
-
-Result<InputSettings> input_settings(const InferProps& props) {
-  InputSettings out{.size = {props.input_width, props.input_height},
-                    .order = static_cast<ChannelOrder>(props.channel_order)};
-  const auto mean = three_numbers(props.input_mean, "input-mean");
-  if (!mean) return std::unexpected(mean.error());
-  const auto deviation = three_numbers(props.input_std, "input-std");
-  if (!deviation) return std::unexpected(deviation.error());
-  out.mean = *mean;
-  out.deviation = *deviation;
-  out.objects = static_cast<Regions>(props.regions) != Regions::kFrame;
-  out.rectangle = props.resize_mode == kRectangle;
-  if (out.rectangle) out.resize = ResizeMode::kLetterboxCenter;
-  else if (props.resize_mode != kModelsOwn) out.resize = static_cast<ResizeMode>(props.resize_mode);
-  if (props.pad_value >= 0) out.pad = static_cast<uint8_t>(props.pad_value);
-  return out;
 }
 
 }  // namespace keepbox

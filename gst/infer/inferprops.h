@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The properties of tensorinfer, and their translation to settings of the model.
+// The properties of tensorinfer.
 #pragma once
 
 #include <gst/gst.h>
 
-#include <map>
-#include <optional>
 #include <string>
 
 #include "core/plan/tiles.h"
 #include "gst/base/props.h"
-#include "gst/infer/facts/modelfacts.h"
-#include "gst/infer/objects.h"
 
 namespace keepbox {
+
+/// Values of resize-mode beside those of ResizeMode.
+inline constexpr int kResizeOfModel = -1, kResizeToRectangle = 100;
+
+/// Values of regions.
+enum class Regions { kFrame, kObjects, kRoi };
 
 /// Property values as set. Plain data: copied under the object lock.
 struct InferProps {
@@ -25,7 +27,7 @@ struct InferProps {
   guint threads = 0;
   guint input_width = 0, input_height = 0;
   int channel_order = 0;  // ChannelOrder
-  int resize_mode = -1;   // ResizeMode; further values in inferprops.cpp
+  int resize_mode = kResizeOfModel;
   std::string input_mean, input_std;
   int pad_value = -1;
   guint interval = 1;
@@ -41,7 +43,7 @@ struct InferProps {
   guint tile_size = 0;
   gfloat tile_overlap = TileGrid{}.overlap;
   bool tile_whole = false;
-  int regions = 0;  // Regions in inferprops.cpp
+  int regions = 0;  // Regions
   std::string objects_of, include_classes, align;
   gfloat min_size = 0;
   guint max_objects = 32;
@@ -51,18 +53,5 @@ struct InferProps {
 };
 
 const PropertyTable<InferProps>& infer_properties();
-
-/// Reads `provider-options`. Errors name the part that is not KEY=VALUE.
-Result<std::map<std::string, std::string>> provider_options(const InferProps& props);
-
-/// Translates the properties of objects; nothing if the model runs on frames. kInvalid with the
-/// property's name, kNotFound for a template that cannot be read.
-Result<std::optional<ObjectRules>> object_rules(const InferProps& props);
-
-/// Translates the properties of tiles. kInvalid with the property's name.
-Result<TileGrid> tile_grid(const InferProps& props);
-
-/// Translates the properties of the input. Errors name the property.
-Result<InputSettings> input_settings(const InferProps& props);
 
 }  // namespace keepbox

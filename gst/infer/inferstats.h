@@ -19,6 +19,16 @@ struct InferSetup {
   bool graph = false;
 };
 
+/// Describes the structure for the property.
+inline constexpr const char* kInferStats =
+    "Counters since the start: frames, of which inferred, skipped, held (skipped, with the "
+    "tensors of the last run) and late (skipped because of qos). Microseconds per inferred "
+    "frame: preprocess-us, inference-us, queue-us, and time-per-frame-us of the streaming "
+    "thread. For all elements that share the model: batch-size (its maximum), batches, "
+    "batch-fill (mean number of frames, tiles or objects per batch) and batch-dropped (how many "
+    "were flushed). How the model runs: provider, provider-reason, runtime, cuda-graph, "
+    "recognized.";
+
 /// Counts since the start. Plain data, guarded by its owner.
 class InferStats {
  public:

@@ -41,4 +41,13 @@ class Lateness {
   std::atomic<GstClockTime> earliest_ = 0, forgiven_ = 0;
 };
 
+/// Returns when a frame is due, by the clock that elements of a pipeline share; now if that is
+/// unknown.
+inline GstClockTime due_time(GstElement* element, GstClockTime running) {
+  const GstClockTime start = gst_element_get_base_time(element);
+  return GST_CLOCK_TIME_IS_VALID(running) && GST_CLOCK_TIME_IS_VALID(start)
+             ? start + running
+             : gst_util_get_timestamp();
+}
+
 }  // namespace keepbox

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "gst/infer/infersettings.h"
+
 namespace keepbox {
 
 Result<LoadedModel> load_model(const LoadOrder& order) {

@@ -7,6 +7,7 @@
 #include "gst/base/error.h"
 #include "gst/infer/engineprogress.h"
 #include "gst/infer/facts/trial.h"
+#include "gst/infer/infersettings.h"
 #include "gst/infer/model.h"
 #include "gst/infer/provider.h"
 

@@ -6,6 +6,7 @@
 
 #include <string_view>
 
+#include "gst/infer/infersettings.h"
 #include "gst/tensors/cudascope.h"
 
 namespace keepbox {

@@ -6,14 +6,16 @@
 #include <utility>
 
 #include "gst/base/element.h"
-#include "gst/base/elementname.h"
 #include "gst/base/elements.h"
 #include "gst/base/error.h"
+#include "gst/base/picture.h"
 #include "gst/infer/frameform.h"
 #include "gst/infer/inferprops.h"
+#include "gst/infer/inferqueries.h"
 #include "gst/infer/inferstats.h"
 #include "gst/infer/inferstream.h"
 #include "gst/infer/lateness.h"
+#include "gst/infer/orientationcheck.h"
 #include "gst/tensors/familyquery.h"
 #include "gst/tensors/tensors.h"
 
@@ -40,57 +42,39 @@ GST_DEBUG_CATEGORY(tensorinfer_debug);
 namespace keepbox {
 namespace {
 
-guint prop_stats = 0;
-
-struct State : TableProps<InferProps, infer_properties> {
+struct State : CountedProps<InferProps, infer_properties, InferStats> {
   explicit State(GstElement* element) : stream(element) {}
   bool get(guint id, GValue* value) const {
-    if (id == prop_stats) g_value_take_boxed(value, stats.structure(model().batch_counts()));
-    return id == prop_stats || TableProps::get(id, value);
+    if (!is_stats(id)) return TableProps::get(id, value);
+    g_value_take_boxed(value, stats.structure(model().batch_counts()));
+    return true;
   }
   Model& model() { return stream.model(); }
   const Model& model() const { return stream.model(); }
 
-  InferStats stats;   // under the object lock, as props
   Lateness lateness;  // set by any thread
   // The streaming thread's own:
   InferStream stream;
   PostedError failed;
-  bool oriented = false;  // a warning was posted about rotated pictures
+  OrientationCheck orientation;
 };
 
 }  // namespace
 }  // namespace keepbox
 
-using KeepboxTensorInfer = keepbox::Instance<GstBaseTransform, keepbox::State>;
-using KeepboxTensorInferClass = GstBaseTransformClass;
+KEEPBOX_DEFINE_ELEMENT(tensorinfer, KeepboxTensorInfer, keepbox_tensor_infer, GstBaseTransform,
+                       GST_TYPE_BASE_TRANSFORM)
 
 using namespace keepbox;
 
-GType keepbox_tensor_infer_get_type();
-G_DEFINE_TYPE(KeepboxTensorInfer, keepbox_tensor_infer, GST_TYPE_BASE_TRANSFORM)
-GST_ELEMENT_REGISTER_DEFINE(tensorinfer, "tensorinfer", GST_RANK_NONE,
-                            keepbox_tensor_infer_get_type())
-
 namespace {
 
-using Self = KeepboxTensorInfer;
-
 InferProps props_of(gpointer self) { return locked_copy(self, Self::of(self).props); }
-
-GstBaseTransformClass* parent() {
-  return GST_BASE_TRANSFORM_CLASS(keepbox_tensor_infer_parent_class);
-}
-
-bool report(GstBaseTransform* base, const Status& status) {
-  if (!status) Self::of(base).failed.post(GST_ELEMENT(base), status.error());
-  return status.has_value();
-}
 
 /// Returns the flow of a frame that failed, after an element error.
 GstFlowReturn flow_of(GstBaseTransform* base, const Error& error) {
   if (Self::of(base).model().interrupted()) return GST_FLOW_FLUSHING;
-  report(base, std::unexpected(error));
+  Self::of(base).failed.post(GST_ELEMENT(base), error);
   return GST_FLOW_ERROR;
 }
 
@@ -98,19 +82,6 @@ GstFlowReturn flow_of(GstBaseTransform* base, const Error& error) {
 void start_anew(State& state) {
   state.lateness.reset();
   state.stream.forget();
-}
-
-GstClockTime running_time(GstBaseTransform* base, GstBuffer* buffer) {
-  return gst_segment_to_running_time(&base->segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
-}
-
-/// Returns when a frame is due, by the clock that elements of a pipeline share.
-uint64_t due_time(GstBaseTransform* base, GstBuffer* buffer) {
-  const GstClockTime running = running_time(base, buffer);
-  const GstClockTime start = gst_element_get_base_time(GST_ELEMENT(base));
-  if (!GST_CLOCK_TIME_IS_VALID(running) || !GST_CLOCK_TIME_IS_VALID(start))
-    return gst_util_get_timestamp();
-  return start + running;
 }
 
 void show_setup(GstBaseTransform* base) {
@@ -123,14 +94,17 @@ void show_setup(GstBaseTransform* base) {
 /// Gives a frame to the model, unless it is skipped.
 GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   State& s = Self::of(base);
+  const GstClockTime running =
+      gst_segment_to_running_time(&base->segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
+  const GstClockTime due = due_time(GST_ELEMENT(base), running);
   GST_OBJECT_LOCK(base);
   const SkipRules rules{.interval = s.props.interval, .hold = s.props.hold};
-  const bool late = s.props.qos && s.lateness.is_late(running_time(base, buffer));
+  const bool late = s.props.qos && s.lateness.is_late(running);
   if (late) s.stats.add_late();
   GST_OBJECT_UNLOCK(base);
   if (s.failed) return GST_FLOW_ERROR;
   const bool ready = s.model().prepared();
-  const Status begun = s.stream.begin(buffer, rules, due_time(base, buffer), late);
+  const Status begun = s.stream.begin(buffer, rules, due, late);
   if (!ready && s.model().prepared()) {
     show_setup(base);
     const GstClockTime now = gst_element_get_current_running_time(GST_ELEMENT(base));
@@ -157,7 +131,8 @@ GstFlowReturn generate_output(GstBaseTransform* base, GstBuffer** out) {
   State& s = Self::of(base);
   GstBuffer* taken = nullptr;
   *out = nullptr;
-  const GstFlowReturn flow = parent()->generate_output(base, &taken);
+  const GstFlowReturn flow =
+      Self::parent_as<GstBaseTransformClass>()->generate_output(base, &taken);
   if (flow != GST_FLOW_OK || taken == nullptr) {
     gst_clear_buffer(&taken);
     return flow;
@@ -181,32 +156,12 @@ void drain_line(GstBaseTransform* base) {
 /// base class has sent a frame, so that the frame's own flag decides.
 GstFlowReturn submit_input_buffer(GstBaseTransform* base, gboolean discont, GstBuffer* input) {
   if (GST_BUFFER_IS_DISCONT(input)) drain_line(base);
-  return parent()->submit_input_buffer(base, discont, input);
-}
-
-/// Warns about rotated pictures: the display rotates them, but the model sees them as stored.
-void check_orientation(GstBaseTransform* base, const GstTagList* tags) {
-  State& s = Self::of(base);
-  g_autofree gchar* orientation = nullptr;
-  if (!gst_tag_list_get_string(tags, GST_TAG_IMAGE_ORIENTATION, &orientation) ||
-      g_str_equal(orientation, "rotate-0") || std::exchange(s.oriented, true))
-    return;
-  post_warning(GST_ELEMENT(base), {ErrorKind::kMismatch, "upright pictures",
-                                   std::string("the tag image-orientation ") + orientation,
-                                   "put videoflip video-direction=auto before tensorinfer"});
-}
-
-void take_tags(GstBaseTransform* base, GstEvent* event) {
-  GstTagList* tags = nullptr;
-  if (GST_EVENT_TYPE(event) == GST_EVENT_STREAM_START) Self::of(base).oriented = false;
-  if (GST_EVENT_TYPE(event) != GST_EVENT_TAG) return;
-  gst_event_parse_tag(event, &tags);
-  check_orientation(base, tags);
+  return Self::parent_as<GstBaseTransformClass>()->submit_input_buffer(base, discont, input);
 }
 
 gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
   State& s = Self::of(base);
-  take_tags(base, event);
+  s.orientation.take(GST_ELEMENT(base), event);
   switch (GST_EVENT_TYPE(event)) {
     case GST_EVENT_FLUSH_START: s.model().interrupt(true); break;
     case GST_EVENT_FLUSH_STOP:
@@ -221,12 +176,12 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
     default:
       if (GST_EVENT_IS_SERIALIZED(event)) drain_line(base);
   }
-  return s.failed.take(event) || parent()->sink_event(base, event);
+  return s.failed.take(event) || Self::parent_as<GstBaseTransformClass>()->sink_event(base, event);
 }
 
 gboolean src_event(GstBaseTransform* base, GstEvent* event) {
   if (GST_EVENT_TYPE(event) == GST_EVENT_QOS) Self::of(base).lateness.take(event);
-  return parent()->src_event(base, event);
+  return Self::parent_as<GstBaseTransformClass>()->src_event(base, event);
 }
 
 gboolean set_caps(GstBaseTransform* base, GstCaps* input, GstCaps*) {
@@ -241,8 +196,8 @@ gboolean set_caps(GstBaseTransform* base, GstCaps* input, GstCaps*) {
 gboolean start(GstBaseTransform* base) {
   State& s = Self::of(base);
   s.failed.clear();
-  s.oriented = false;
-  const bool started = report(base, s.model().start(props_of(base)));
+  s.orientation = {};
+  const bool started = s.failed.check(GST_ELEMENT(base), s.model().start(props_of(base)));
   if (!started) s.model().stop();  // GStreamer does not call stop() after a failed start()
   GST_OBJECT_LOCK(base);
   s.stats = {};
@@ -265,29 +220,22 @@ GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
   if (change == GST_STATE_CHANGE_NULL_TO_READY) model.offer_context(props_of(element));
   // Deactivating pads waits for the current frame, which may wait for the model.
   if (change == GST_STATE_CHANGE_PAUSED_TO_READY) model.interrupt(true);
-  const auto done =
-      GST_ELEMENT_CLASS(keepbox_tensor_infer_parent_class)->change_state(element, change);
+  const auto done = Self::parent_as<GstElementClass>()->change_state(element, change);
   if (change == GST_STATE_CHANGE_READY_TO_NULL) model.cuda().clear();
   return done;
 }
 
 void set_context(GstElement* element, GstContext* context) {
   Self::of(element).model().cuda().offer(element, context, props_of(element).device_id);
-  GST_ELEMENT_CLASS(keepbox_tensor_infer_parent_class)->set_context(element, context);
+  Self::parent_as<GstElementClass>()->set_context(element, context);
 }
 
 /// Answers with the latency of upstream and of the frames that are held back.
 bool answer_latency(GstBaseTransform* base, GstQuery* query) {
   State& s = Self::of(base);
-  if (!gst_pad_peer_query(GST_BASE_TRANSFORM_SINK_PAD(base), query)) return false;
-  gboolean live = FALSE;
-  GstClockTime least = 0, most = 0;
-  gst_query_parse_latency(query, &live, &least, &most);
-  s.lateness.set_live(live);
-  const GstClockTime own = s.model().line_latency();
-  if (GST_CLOCK_TIME_IS_VALID(most)) most += own;
-  gst_query_set_latency(query, live, least + own, most);
-  return true;
+  const auto live = add_latency(GST_BASE_TRANSFORM_SINK_PAD(base), query, s.model().line_latency());
+  if (live) s.lateness.set_live(*live);
+  return live.has_value();
 }
 
 gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
@@ -297,63 +245,23 @@ gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* quer
   if (gboolean answered = FALSE; meets_family_query(query, answered)) return answered;
   return (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT &&
           Self::of(base).model().cuda().answer(GST_ELEMENT(base), query)) ||
-         parent()->query(base, direction, query);
-}
-
-/// Adds the frames that are held back to the buffers of proposed pools.
-void raise_pools(GstQuery* query, guint held) {
-  for (guint i = 0; i < gst_query_get_n_allocation_pools(query); ++i) {
-    GstBufferPool* pool = nullptr;
-    guint size = 0, least = 0, most = 0;
-    gst_query_parse_nth_allocation_pool(query, i, &pool, &size, &least, &most);
-    gst_query_set_nth_allocation_pool(query, i, pool, size, least + held,
-                                      most == 0 ? 0 : most + held);
-    gst_clear_object(&pool);
-  }
+         Self::parent_as<GstBaseTransformClass>()->query(base, direction, query);
 }
 
 /// Forwards downstream's proposal except crop metas, because the whole frame is used here.
 gboolean propose_allocation(GstBaseTransform* base, GstQuery* decided, GstQuery* query) {
-  guint crop = 0;
-  if (!parent()->propose_allocation(base, decided, query)) return FALSE;
-  if (gst_query_find_allocation_meta(query, GST_VIDEO_CROP_META_API_TYPE, &crop))
-    gst_query_remove_nth_allocation_meta(query, crop);
+  if (!Self::parent_as<GstBaseTransformClass>()->propose_allocation(base, decided, query))
+    return FALSE;
+  drop_crop_meta(query);
   raise_pools(query, Self::of(base).model().lookahead());
   return TRUE;
 }
 
-constexpr const char* kStats =
-    "Counters since the start: frames (inferred or skipped) and held (skipped "
-    "frames that got the last tensors); microseconds per inferred frame: "
-    "preprocess-us, inference-us, queue-us, and time-per-frame-us of the "
-    "streaming thread; of all elements that share the model: batch-size (its "
-    "maximum), batches, batch-fill (frames, tiles or objects per batch) and batch-dropped "
-    "(of these, that were flushed); and how the model runs: provider, provider-reason, "
-    "runtime, cuda-graph, recognized.";
-
-/// Returns caps of everything that frame_form_of() supports.
-GstCaps* frame_caps() {
-  constexpr const char* kFormats =
-      "{ RGB, BGR, RGBx, BGRx, xRGB, xBGR, RGBA, BGRA, ARGB, ABGR, NV12, I420, NV21, YV12, Y42B, "
-      "Y444, "
-      "YUY2, UYVY, RGBP, BGRP, GBR, GRAY8 }";
-  g_autofree gchar* text = g_strdup_printf(
-      "video/x-raw(memory:CUDAMemory), format=(string)%s, width=(int)[1, max], height=(int)[1, "
-      "max]; "
-      "video/x-raw, format=(string)%s, width=(int)[1, max], height=(int)[1, max]",
-      kFormats, kFormats);
-  return gst_caps_from_string(text);
-}
-
 }  // namespace
 
-static void keepbox_tensor_infer_init(KeepboxTensorInfer* self) {
-  self->make_state();
-  gst_base_transform_set_in_place(GST_BASE_TRANSFORM(self), TRUE);
-}
+static void keepbox_tensor_infer_init(KeepboxTensorInfer* self) { self->make_state(); }
 
 static void keepbox_tensor_infer_class_init(KeepboxTensorInferClass* klass) {
-  name_by_factory(klass);
   Self::set_up(klass);
   auto* element = GST_ELEMENT_CLASS(klass);
   auto* transform = GST_BASE_TRANSFORM_CLASS(klass);
@@ -361,19 +269,13 @@ static void keepbox_tensor_infer_class_init(KeepboxTensorInferClass* klass) {
 
   element->change_state = change_state;
   element->set_context = set_context;
-  prop_stats = infer_properties().install(G_OBJECT_CLASS(klass));
-  install_stats(G_OBJECT_CLASS(klass), prop_stats, kStats);
+  State::install(G_OBJECT_CLASS(klass), kInferStats);
 
-  gst_element_class_set_static_metadata(
-      element, "ONNX inference", "Filter/Video",
-      "Runs an ONNX model on video frames of any size, on the CPU or a GPU, and attaches its "
-      "output tensors (GstTensorMeta) with the metadata that boxdecode needs",
-      "The keepbox developers");
-  g_autoptr(GstCaps) caps = frame_caps();
-  gst_element_class_add_pad_template(
-      element, gst_pad_template_new("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
-  gst_element_class_add_pad_template(
-      element, gst_pad_template_new("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
+  describe(klass, "ONNX inference", "Filter/Video",
+           "Runs an ONNX model on video frames of any size, on the CPU or a GPU, and attaches its "
+           "output tensors (GstTensorMeta) with the metadata that boxdecode needs");
+  g_autoptr(GstCaps) caps = frame_form_caps();
+  add_templates(klass, caps);
   transform->start = start;
   transform->stop = stop;
   transform->set_caps = set_caps;
@@ -385,5 +287,4 @@ static void keepbox_tensor_infer_class_init(KeepboxTensorInferClass* klass) {
   transform->submit_input_buffer = submit_input_buffer;
   transform->transform_ip = transform_ip;
   transform->generate_output = generate_output;
-  transform->passthrough_on_same_caps = FALSE;
 }

@@ -43,9 +43,9 @@
 #include <vector>
 
 #include "gst/base/element.h"
-#include "gst/base/elementname.h"
 #include "gst/base/elements.h"
 #include "gst/base/error.h"
+#include "gst/base/picture.h"
 #include "gst/metas/readboxes.h"
 #include "gst/overlay/captions.h"
 #include "gst/overlay/colors.h"
@@ -78,18 +78,12 @@ struct State : TableProps<OverlayProps, overlay_properties> {
 }  // namespace
 }  // namespace keepbox
 
-using KeepboxBoxOverlay = keepbox::Instance<GstVideoFilter, keepbox::State>;
-using KeepboxBoxOverlayClass = GstVideoFilterClass;
+KEEPBOX_DEFINE_ELEMENT(boxoverlay, KeepboxBoxOverlay, keepbox_box_overlay, GstVideoFilter,
+                       GST_TYPE_VIDEO_FILTER)
 
 using namespace keepbox;
 
-GType keepbox_box_overlay_get_type();
-G_DEFINE_TYPE(KeepboxBoxOverlay, keepbox_box_overlay, GST_TYPE_VIDEO_FILTER)
-GST_ELEMENT_REGISTER_DEFINE(boxoverlay, "boxoverlay", GST_RANK_NONE, keepbox_box_overlay_get_type())
-
 namespace {
-
-using Self = KeepboxBoxOverlay;
 
 /// Converts a text to ASCII, the only characters of the font.
 std::string ascii(std::string_view text) {
@@ -191,14 +185,14 @@ GstFlowReturn prepare_output_buffer(GstBaseTransform* base, GstBuffer* input, Gs
 
 GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   if (is_unchanged(Self::of(base))) return GST_FLOW_OK;
-  return GST_BASE_TRANSFORM_CLASS(keepbox_box_overlay_parent_class)->transform_ip(base, buffer);
+  return Self::parent_as<GstBaseTransformClass>()->transform_ip(base, buffer);
 }
 
 gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
   if (GST_EVENT_TYPE(event) == GST_EVENT_EOS)
     for (const Error& error : Self::of(base).privacy.unused())
       post_warning(GST_ELEMENT(base), error);
-  return GST_BASE_TRANSFORM_CLASS(keepbox_box_overlay_parent_class)->sink_event(base, event);
+  return Self::parent_as<GstBaseTransformClass>()->sink_event(base, event);
 }
 
 /// Forgets places in a picture of another size.
@@ -232,23 +226,18 @@ gboolean stop(GstBaseTransform* base) {
 static void keepbox_box_overlay_init(KeepboxBoxOverlay* self) { self->make_state(); }
 
 static void keepbox_box_overlay_class_init(KeepboxBoxOverlayClass* klass) {
-  name_by_factory(klass);
   auto* object = G_OBJECT_CLASS(klass);
-  auto* element = GST_ELEMENT_CLASS(klass);
   auto* transform = GST_BASE_TRANSFORM_CLASS(klass);
   GST_DEBUG_CATEGORY_INIT(boxoverlay_debug, "boxoverlay", 0, "drawing of boxes on frames");
 
   Self::set_up(klass);
   overlay_properties().install(object);
-  gst_element_class_set_static_metadata(
-      element, "Detection box overlay", "Analyzer/Visualization/Video",
+  describe(
+      klass, "Detection box overlay", "Analyzer/Visualization/Video",
       "Draws the boxes on a frame (GstAnalyticsODMtd of any decoder) in one colour per class, with "
-      "masks and keypoints, labelled with class, score and tracking id",
-      "The keepbox developers");
+      "masks and keypoints, labelled with class, score and tracking id");
   g_autoptr(GstCaps) caps = gst_caps_from_string(GST_VIDEO_CAPS_MAKE(KEEPBOX_PAINT_FORMATS));
-  for (const auto& [name, direction] : {std::pair{"sink", GST_PAD_SINK}, {"src", GST_PAD_SRC}})
-    gst_element_class_add_pad_template(element,
-                                       gst_pad_template_new(name, direction, GST_PAD_ALWAYS, caps));
+  add_templates(klass, caps);
   transform->start = start;
   transform->stop = stop;
   transform->prepare_output_buffer = prepare_output_buffer;

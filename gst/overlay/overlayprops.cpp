@@ -25,8 +25,8 @@ constexpr Property<OverlayProps> kOverlayProperties[] = {
      "Minimum score of keypoints that are drawn; a line is drawn only if both of its ends are.",
      &OverlayProps::keypoint_threshold},
     {"draw-trails",
-     "Draw the way that the centre of a box with a tracking id has taken in this many seconds; 0 "
-     "draws none.",
+     "Seconds for which the path of the centre of a box with a tracking id is drawn; 0 draws "
+     "none.",
      &OverlayProps::draw_trails, nullptr, 0, kLongestTrail},
     {"draw-labels", "Show the class in the label of a box.", &OverlayProps::draw_labels},
     {"draw-scores", "Show the score in the label of a box.", &OverlayProps::draw_scores},
@@ -39,26 +39,27 @@ constexpr Property<OverlayProps> kOverlayProperties[] = {
     {"label-placement", "Where labels are placed; boxes with higher scores are placed first.",
      &OverlayProps::placement, label_placement_type},
     {"blur",
-     "Comma-separated classes whose objects are blurred, by name or number: CLASS or MODEL/CLASS, "
-     "with * for every class, such as person,plates/*. What is blurred is the mask of an object, "
-     "or "
-     "its box, oriented or not; held and predicted boxes count. Boxes and labels are drawn on top.",
+     "Comma-separated classes whose objects are blurred, by name or number: CLASS or "
+     "MODEL/CLASS, with * for every class, such as person,plates/*. The area of the mask is "
+     "blurred, or of the box, upright or oriented, if there is no mask; held and predicted boxes "
+     "are blurred, too. Boxes and labels are drawn on top.",
      &OverlayProps::blur},
     {"pixelate",
-     "Classes whose objects are shown as coarse blocks, as in blur; a class in both is pixelated.",
+     "Classes whose objects are shown as coarse blocks, in the form of blur; a class in both is "
+     "pixelated.",
      &OverlayProps::pixelate},
     {"blur-strength",
-     "Size of the blocks as a fraction of the longer side of a box. Nothing but the mean of each "
-     "block is left of the picture, also by blur, which interpolates them.",
+     "Size of the blocks as a fraction of the longer side of a box. Only the mean of each block "
+     "remains of the picture; blur interpolates between these means.",
      &OverlayProps::blur_strength, nullptr, kWeakest, 1},
     {"blur-margin",
      "Width of the area around an object that is blurred or pixelated too, as a fraction of the "
      "longer side of its box.",
      &OverlayProps::blur_margin},
     {"blur-lost",
-     "Seconds for which an object with a tracking id (see boxtrack) stays blurred or pixelated if "
-     "frames do not have its box, or have it as another class: where it was last, and where its "
-     "speed takes it. 0 forgets it at once.",
+     "Seconds for which an object with a tracking id (see boxtrack) stays blurred or pixelated "
+     "on frames without its box, or with its box as another class: at its last position, and "
+     "where its speed takes it. 0 means not at all.",
      &OverlayProps::blur_lost, nullptr, 0, kLongestLost, false, false,
      &OverlayProps::blur_lost_set},
     {"thickness",

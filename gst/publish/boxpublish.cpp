@@ -29,7 +29,6 @@
 #include <vector>
 
 #include "gst/base/element.h"
-#include "gst/base/elementname.h"
 #include "gst/base/elements.h"
 #include "gst/base/error.h"
 #include "gst/base/picture.h"
@@ -74,22 +73,12 @@ guint prop_stats;
 }  // namespace
 }  // namespace keepbox
 
-using KeepboxBoxPublish = keepbox::Instance<GstBaseTransform, keepbox::State>;
-using KeepboxBoxPublishClass = GstBaseTransformClass;
+KEEPBOX_DEFINE_ELEMENT(boxpublish, KeepboxBoxPublish, keepbox_box_publish, GstBaseTransform,
+                       GST_TYPE_BASE_TRANSFORM)
 
 using namespace keepbox;
 
-GType keepbox_box_publish_get_type();
-G_DEFINE_TYPE(KeepboxBoxPublish, keepbox_box_publish, GST_TYPE_BASE_TRANSFORM)
-GST_ELEMENT_REGISTER_DEFINE(boxpublish, "boxpublish", GST_RANK_NONE, keepbox_box_publish_get_type())
-
 namespace {
-
-using Self = KeepboxBoxPublish;
-
-GstBaseTransformClass* parent() {
-  return GST_BASE_TRANSFORM_CLASS(keepbox_box_publish_parent_class);
-}
 
 void send(Publishing& p) {
   for (Message& message : p.made) p.outbox.push(std::move(message));
@@ -119,14 +108,11 @@ void end(GstBaseTransform* base) {
 
 gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
   if (GST_EVENT_TYPE(event) == GST_EVENT_EOS) end(base);
-  return parent()->sink_event(base, event);
+  return Self::parent_as<GstBaseTransformClass>()->sink_event(base, event);
 }
 
 gboolean set_caps(GstBaseTransform* base, GstCaps* input, GstCaps*) {
-  const auto picture = picture_of(input);
-  if (!picture) return FALSE;
-  Self::of(base).frame = picture->size;
-  return TRUE;
+  return read_size(input, Self::of(base).frame);
 }
 
 /// Opens the folder of the queue, if there is one.
@@ -213,8 +199,6 @@ static void keepbox_box_publish_init(KeepboxBoxPublish* self) {
 }
 
 static void keepbox_box_publish_class_init(KeepboxBoxPublishClass* klass) {
-  name_by_factory(klass);
-  auto* element = GST_ELEMENT_CLASS(klass);
   auto* transform = GST_BASE_TRANSFORM_CLASS(klass);
   GST_DEBUG_CATEGORY_INIT(boxpublish_debug, "boxpublish", 0, "publishing of boxes");
 
@@ -222,16 +206,15 @@ static void keepbox_box_publish_class_init(KeepboxBoxPublishClass* klass) {
   G_OBJECT_CLASS(klass)->get_property = get_property;
   prop_stats = publish_properties().install(G_OBJECT_CLASS(klass));
   install_stats(G_OBJECT_CLASS(klass), prop_stats,
-                "Counters since the start: published (messages that the broker has got), queued, "
-                "dropped (because the queue was full), connections; connected, and last-error of "
-                "the connection.");
+                "Counters since the start: published (messages that were delivered), queued, "
+                "dropped (because the queue was full) and connections. State of the connection: "
+                "connected, last-error.");
 
-  gst_element_class_set_static_metadata(
-      element, "Detection box publisher", "Filter/Analyzer/Video",
+  describe(
+      klass, "Detection box publisher", "Filter/Analyzer/Video",
       "Publishes the boxes on frames (GstAnalyticsODMtd of any decoder) to an MQTT broker, as JSON "
-      "objects, numbers or events of tracks, and passes the frames on unchanged",
-      "The keepbox developers");
-  add_video_templates(element);
+      "objects, numbers or events of tracks, and passes the frames on unchanged");
+  add_video_templates(klass);
   transform->start = start;
   transform->stop = stop;
   transform->set_caps = set_caps;

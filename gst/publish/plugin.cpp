@@ -11,5 +11,5 @@ gboolean init(GstPlugin* plugin) { return GST_ELEMENT_REGISTER(boxpublish, plugi
 extern "C" {
 GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, keepboxpublish,
                   "Publishes the boxes of object detectors to a message broker", init,
-                  PACKAGE_VERSION, "LGPL", "keepbox", "keepbox")
+                  PACKAGE_VERSION, "LGPL", "keepbox", "Unknown package origin")
 }

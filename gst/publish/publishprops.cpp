@@ -20,8 +20,8 @@ constexpr const char* kPasswordVariable = "KEEPBOX_MQTT_PASSWORD";
 
 const Property<PublishProps> kPublishProperties[] = {
     {"address",
-     "The broker: HOST, HOST:PORT, mqtt://HOST:PORT or, with TLS, mqtts://HOST:PORT. The default "
-     "ports are 1883 and, with TLS, 8883.",
+     "Address of the broker: HOST, HOST:PORT, mqtt://HOST:PORT or, with TLS, mqtts://HOST:PORT. "
+     "The default port is 1883, or 8883 with TLS.",
      &PublishProps::address},
     {"what",
      "Comma-separated list of what is published. boxes: the JSON object of each frame, as boxsink "
@@ -37,30 +37,30 @@ const Property<PublishProps> kPublishProperties[] = {
      &PublishProps::topic_counts},
     {"topic-tracks", "Topic of the JSON objects of tracks.", &PublishProps::topic_tracks},
     {"topic-availability",
-     "Topic that has online while there is a connection and otherwise offline, by the broker if "
-     "the "
-     "connection is lost (a will), always retained; empty for none.",
+     "Topic with the text online while the element is connected and offline otherwise, which the "
+     "broker writes if the connection is lost (a will). Always retained; empty means no such "
+     "topic.",
      &PublishProps::topic_availability},
     {"qos",
-     "0: at most once, 1: at least once, 2: exactly once, as far as the broker keeps the session "
-     "of "
-     "client-id, which has to be set.",
+     "Delivery of messages. 0: at most once; 1: at least once; 2: exactly once, as long as the "
+     "broker keeps the session of client-id, which has to be set.",
      &PublishProps::qos, nullptr, 0, 2},
     {"retain",
      "Comma-separated list, as in what, of messages that the broker keeps for later subscribers.",
      &PublishProps::retain},
     {"on-change",
-     "Comma-separated list of messages that are published only if they changed. boxes: if another "
-     "class, number of boxes of a class or tracking id is on the frame. counts: if the number did.",
+     "Comma-separated list of messages that are published only if they changed. boxes: if the "
+     "frame has other classes, numbers of boxes per class, or tracking ids. counts: if the "
+     "number is another.",
      &PublishProps::on_change},
     {"rate",
-     "Maximum number of frames per second whose boxes and counts are published, and of "
-     "improvements "
-     "of each track, by running time; 0 means no limit. The last counts before EOS are published.",
+     "Maximum number of messages per second of running time: of boxes, of each count, and of "
+     "improvements of each track; 0 means no limit. The last counts before EOS are always "
+     "published.",
      &PublishProps::rate, nullptr, 0, 1000},
     {"track-timeout",
-     "Seconds of running time without a box after which a track has ended; that of boxtrack's "
-     "lost-after.",
+     "Seconds of running time without a box after which a track has ended, as lost-after of "
+     "boxtrack.",
      &PublishProps::track_timeout, nullptr, 0, kLongest},
     {"client-id", "Name of the client at the broker; empty means a random one.",
      &PublishProps::client_id},
@@ -71,33 +71,36 @@ const Property<PublishProps> kPublishProperties[] = {
      "KEEPBOX_MQTT_PASSWORD, or none.",
      &PublishProps::password_file},
     {"ca-file",
-     "Certificates (PEM) of the authorities that may sign the broker's; empty means the system's.",
+     "PEM file with the certificates of the authorities that are accepted for the broker's "
+     "certificate; empty means those of the system.",
      &PublishProps::ca_file},
-    {"cert-file", "Certificate (PEM) of the client, if the broker requires one.",
+    {"cert-file", "PEM file with the certificate of the client, if the broker requires one.",
      &PublishProps::cert_file},
-    {"key-file", "Private key (PEM) of cert-file, without a password.", &PublishProps::key_file},
-    {"verify-host", "Require that the broker's certificate is for the host of address.",
+    {"key-file", "PEM file with the private key of cert-file, without a password.",
+     &PublishProps::key_file},
+    {"verify-host", "Require that the broker's certificate was issued for the host in address.",
      &PublishProps::verify_host},
-    {"keep-alive", "Seconds without a sign of the broker after which it is asked for one.",
+    {"keep-alive", "Seconds of silence after which the element checks the connection with a ping.",
      &PublishProps::keep_alive, nullptr, 5, kLongestKeepAlive},
     {"queue-size",
-     "Number of messages that are kept while the broker cannot take them; then the oldest is "
-     "dropped and counted in stats.",
+     "Maximum number of messages in the queue, which keeps them while the broker cannot take "
+     "them. If it is exceeded, the oldest message is dropped and counted in stats.",
      &PublishProps::queue_size, nullptr, 1, kLargestQueue},
-    {"queue-bytes", "Bytes of these messages, likewise.", &PublishProps::queue_bytes, nullptr, 1,
-     static_cast<gdouble>(kMostBytes)},
+    {"queue-bytes",
+     "Maximum size of the queue in bytes. If it is exceeded, the oldest messages "
+     "are dropped.",
+     &PublishProps::queue_bytes, nullptr, 1, static_cast<gdouble>(kMostBytes)},
     {"queue-location",
-     "Folder in which these messages are kept, for this element only, so that they are published "
-     "even if the process ends before; empty keeps them in memory.",
+     "Folder for the queue, used by this element only, so that messages are published even if "
+     "the process ends first; empty keeps them in memory.",
      &PublishProps::queue_location},
     {"max-reconnect-interval",
-     "Longest pause in seconds between attempts to connect, which go on for ever; the first is "
-     "half "
-     "a second.",
+     "Maximum pause in seconds between attempts to connect, which do not end; the "
+     "first pause is half a second.",
      &PublishProps::max_reconnect_interval, nullptr, 0.01, kLongest},
     {"stop-timeout",
-     "Seconds that a stop waits for messages to be delivered. Those that are not are lost, unless "
-     "queue-location is set.",
+     "Maximum time in seconds that a stop waits until messages are delivered. Messages that are "
+     "not are lost, unless queue-location is set.",
      &PublishProps::stop_timeout, nullptr, 0, kLongest},
 };
 

@@ -21,7 +21,7 @@ constexpr size_t kMaxPixels = size_t{1} << 28;  // limit of the size in an index
 constexpr FrameRate kUsualRate{30, 1};
 constexpr int64_t kJitter = 1'000'000;  // tolerance for frames at an even rate
 
-struct BlackFrames {
+struct State {
   Timeline recorded;
   int64_t frames = 0;
   Size size;  // 0x0: not recorded
@@ -36,16 +36,11 @@ struct BlackFrames {
 }  // namespace
 }  // namespace keepbox
 
-using KeepboxBlackSource = keepbox::Instance<GstPushSrc, keepbox::BlackFrames>;
-using KeepboxBlackSourceClass = GstPushSrcClass;
+KEEPBOX_DEFINE_TYPE(KeepboxBlackSource, keepbox_black_source, GstPushSrc, GST_TYPE_PUSH_SRC)
 
 using namespace keepbox;
 
-G_DEFINE_TYPE(KeepboxBlackSource, keepbox_black_source, GST_TYPE_PUSH_SRC)
-
 namespace {
-
-using Self = KeepboxBlackSource;
 
 /// Returns the size, or 0x0 if it is too large to allocate.
 Size checked(Size size) {
@@ -98,14 +93,14 @@ GstBuffer* black_frame(GstVideoInfo* info) {
 
 /// Returns the recorded size, or else the size of the input that the tensors were made from.
 Size size_of(GstBaseSrc* base) {
-  const BlackFrames& f = Self::of(base);
+  const State& f = Self::of(base);
   if (f.size.width != 0) return f.size;
   const Size asked = checked(ask_input_size(GST_ELEMENT(base)));
   return asked.width != 0 ? asked : kUsualSize;
 }
 
 GstCaps* fixate(GstBaseSrc* base, GstCaps* caps) {
-  const BlackFrames& f = Self::of(base);
+  const State& f = Self::of(base);
   const Size size = size_of(base);
   const FrameRate rate = rate_of(f.recorded);
   caps = gst_caps_make_writable(caps);
@@ -117,11 +112,11 @@ GstCaps* fixate(GstBaseSrc* base, GstCaps* caps) {
                                               rate.denominator);
   if (gst_structure_has_field(structure, "pixel-aspect-ratio"))
     gst_structure_fixate_field_nearest_fraction(structure, "pixel-aspect-ratio", 1, 1);
-  return GST_BASE_SRC_CLASS(keepbox_black_source_parent_class)->fixate(base, caps);
+  return Self::parent_as<GstBaseSrcClass>()->fixate(base, caps);
 }
 
 gboolean set_caps(GstBaseSrc* base, GstCaps* caps) {
-  BlackFrames& f = Self::of(base);
+  State& f = Self::of(base);
   GstVideoInfo info;
   if (!gst_video_info_from_caps(&info, caps)) return FALSE;
   gst_clear_buffer(&f.black);
@@ -146,7 +141,7 @@ gboolean do_seek(GstBaseSrc* base, GstSegment* segment) {
 
 /// Finds the first frame to play. A stream begins with its first frame, however late that was
 /// recorded.
-void place(GstBaseSrc* base, BlackFrames& f) {
+void place(GstBaseSrc* base, State& f) {
   GstSegment segment = base->segment;
   const int64_t first = f.played.first();
   f.placed = true;
@@ -165,7 +160,7 @@ void place(GstBaseSrc* base, BlackFrames& f) {
 }
 
 GstFlowReturn create(GstPushSrc* push, GstBuffer** out) {
-  BlackFrames& f = Self::of(push);
+  State& f = Self::of(push);
   auto* base = GST_BASE_SRC(push);
   if (!f.placed) place(base, f);
   if (f.next < 0 || (f.next >= f.frames && !f.loop)) return GST_FLOW_EOS;
@@ -181,12 +176,11 @@ GstFlowReturn create(GstPushSrc* push, GstBuffer** out) {
 }
 
 gboolean query(GstBaseSrc* base, GstQuery* query) {
-  const BlackFrames& f = Self::of(base);
+  const State& f = Self::of(base);
   GstFormat format = GST_FORMAT_UNDEFINED;
   if (GST_QUERY_TYPE(query) == GST_QUERY_DURATION)
     gst_query_parse_duration(query, &format, nullptr);
-  if (format != GST_FORMAT_TIME)
-    return GST_BASE_SRC_CLASS(keepbox_black_source_parent_class)->query(base, query);
+  if (format != GST_FORMAT_TIME) return Self::parent_as<GstBaseSrcClass>()->query(base, query);
   if (f.loop || f.end == 0) return FALSE;
   gst_query_set_duration(query, format, f.end);
   return TRUE;
@@ -204,7 +198,7 @@ gboolean is_seekable(GstBaseSrc*) { return TRUE; }
 namespace keepbox {
 
 void set_source_frames(GstElement* source, Timeline timeline, size_t frames, Size size) {
-  BlackFrames& f = Self::of(source);
+  State& f = Self::of(source);
   f.recorded = std::move(timeline);
   f.frames = static_cast<int64_t>(frames);
   f.size = checked(size);
@@ -223,9 +217,7 @@ static void keepbox_black_source_class_init(KeepboxBlackSourceClass* klass) {
   auto* element = GST_ELEMENT_CLASS(klass);
   auto* base = GST_BASE_SRC_CLASS(klass);
   Self::set_up(klass);
-  gst_element_class_set_static_metadata(element, "Black frames", "Source/Video",
-                                        "Produces a black frame for each recorded frame",
-                                        "The keepbox developers");
+  describe(klass, "Black frames", "Source/Video", "Produces a black frame for each recorded frame");
   // Formats of the running GStreamer, which may have more than the one at build time.
   g_autoptr(GstCaps) caps = gst_video_make_raw_caps(nullptr, 0);
   gst_element_class_add_pad_template(

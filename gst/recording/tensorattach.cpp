@@ -54,16 +54,12 @@ struct State : TableProps<ReplayProps, replay_properties> {
 }  // namespace
 }  // namespace keepbox
 
-using KeepboxTensorAttach = keepbox::Instance<GstBaseTransform, keepbox::State>;
-using KeepboxTensorAttachClass = GstBaseTransformClass;
+KEEPBOX_DEFINE_TYPE(KeepboxTensorAttach, keepbox_tensor_attach, GstBaseTransform,
+                    GST_TYPE_BASE_TRANSFORM)
 
 using namespace keepbox;
 
-G_DEFINE_TYPE(KeepboxTensorAttach, keepbox_tensor_attach, GST_TYPE_BASE_TRANSFORM)
-
 namespace {
-
-using Self = KeepboxTensorAttach;
 
 Status open(GstElement* element, State& r) {
   const ReplayProps props = locked_copy(element, r.props);
@@ -205,21 +201,19 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
                    GST_TIME_ARGS(GST_BUFFER_PTS(buffer)));
     done = attach(r, found->frame, buffer);
   }
-  if (done) return GST_FLOW_OK;
-  r.failed.post(GST_ELEMENT(base), done.error());
-  return GST_FLOW_ERROR;
+  return r.failed.check(GST_ELEMENT(base), done) ? GST_FLOW_OK : GST_FLOW_ERROR;
 }
 
 gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
   State& r = Self::of(base);
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) r.flushed = true;
   if (r.failed.take(event)) return TRUE;
-  return GST_BASE_TRANSFORM_CLASS(keepbox_tensor_attach_parent_class)->sink_event(base, event);
+  return Self::parent_as<GstBaseTransformClass>()->sink_event(base, event);
 }
 
 void set_context(GstElement* element, GstContext* context) {
   Self::of(element).device->offer(element, context, -1);
-  GST_ELEMENT_CLASS(keepbox_tensor_attach_parent_class)->set_context(element, context);
+  Self::parent_as<GstElementClass>()->set_context(element, context);
 }
 
 /// Adds the recorded tensors to a question that comes from the source of the frames.
@@ -232,8 +226,7 @@ gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* quer
   if (InputQuestion* question = input_question(query)) take_part(Self::of(base), *question);
   return (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT &&
           Self::of(base).device->answer(GST_ELEMENT(base), query)) ||
-         GST_BASE_TRANSFORM_CLASS(keepbox_tensor_attach_parent_class)
-             ->query(base, direction, query);
+         Self::parent_as<GstBaseTransformClass>()->query(base, direction, query);
 }
 
 }  // namespace
@@ -255,20 +248,15 @@ void close_recording(GstElement* element) { close(Self::of(element)); }
 
 }  // namespace keepbox
 
-static void keepbox_tensor_attach_init(KeepboxTensorAttach* self) {
-  self->make_state();
-  gst_base_transform_set_in_place(GST_BASE_TRANSFORM(self), TRUE);
-}
+static void keepbox_tensor_attach_init(KeepboxTensorAttach* self) { self->make_state(); }
 
 static void keepbox_tensor_attach_class_init(KeepboxTensorAttachClass* klass) {
   auto* transform = GST_BASE_TRANSFORM_CLASS(klass);
   Self::set_up(klass);
   GST_ELEMENT_CLASS(klass)->set_context = set_context;
   replay_properties().install(G_OBJECT_CLASS(klass));
-  gst_element_class_set_static_metadata(GST_ELEMENT_CLASS(klass), "Tensor attacher", "Filter/Video",
-                                        "Attaches recorded tensors to frames",
-                                        "The keepbox developers");
-  add_video_templates(GST_ELEMENT_CLASS(klass));
+  describe(klass, "Tensor attacher", "Filter/Video", "Attaches recorded tensors to frames");
+  add_video_templates(klass);
   transform->start = start;
   transform->stop = stop;
   transform->set_caps = set_caps;
@@ -276,5 +264,4 @@ static void keepbox_tensor_attach_class_init(KeepboxTensorAttachClass* klass) {
   transform->sink_event = sink_event;
   transform->prepare_output_buffer = writable_with_tensors;
   transform->transform_ip = transform_ip;
-  transform->passthrough_on_same_caps = FALSE;
 }

@@ -29,7 +29,6 @@
 #include <vector>
 
 #include "gst/base/element.h"
-#include "gst/base/elementname.h"
 #include "gst/base/elements.h"
 #include "gst/base/error.h"
 #include "gst/base/picture.h"
@@ -73,31 +72,19 @@ struct State : TableProps<RecordProps, record_properties> {
   std::optional<TensorWriter> writer;
   bool warned = false;  // about frames without tensors
   bool any = false;     // some frame had tensors
-  bool failed = false;  // an error was posted; the recording is incomplete
+  PostedError failed;   // the recording is incomplete
   Size frame;
 };
 
 }  // namespace
 }  // namespace keepbox
 
-using KeepboxTensorRecord = keepbox::Instance<GstBaseTransform, keepbox::State>;
-using KeepboxTensorRecordClass = GstBaseTransformClass;
+KEEPBOX_DEFINE_ELEMENT(tensorrecord, KeepboxTensorRecord, keepbox_tensor_record, GstBaseTransform,
+                       GST_TYPE_BASE_TRANSFORM)
 
 using namespace keepbox;
 
-GType keepbox_tensor_record_get_type();
-G_DEFINE_TYPE(KeepboxTensorRecord, keepbox_tensor_record, GST_TYPE_BASE_TRANSFORM)
-GST_ELEMENT_REGISTER_DEFINE(tensorrecord, "tensorrecord", GST_RANK_NONE,
-                            keepbox_tensor_record_get_type())
-
 namespace {
-
-using Self = KeepboxTensorRecord;
-
-bool check(gpointer element, const Status& status) {
-  if (!status) post_error(GST_ELEMENT(element), status.error());
-  return status.has_value();
-}
 
 std::vector<std::string> words_of(const std::string& list) {
   std::vector<std::string> out;
@@ -110,12 +97,13 @@ std::vector<std::string> words_of(const std::string& list) {
 gboolean start(GstBaseTransform* base) {
   State& r = Self::of(base);
   const RecordProps props = locked_copy(base, r.props);
+  r.failed.clear();
   auto writer = TensorWriter::create(props.location);
-  if (!writer) return check(base, std::unexpected(writer.error()));
+  if (!writer) return r.failed.check(GST_ELEMENT(base), std::unexpected(writer.error()));
   if (const auto older = writer->older()) post_warning(GST_ELEMENT(base), *older);
   r.writer = std::move(*writer);
   r.ids = words_of(props.tensor_ids);
-  r.warned = r.any = r.failed = false;
+  r.warned = r.any = false;
   return TRUE;
 }
 
@@ -131,10 +119,7 @@ gboolean stop(GstBaseTransform* base) {
 }
 
 gboolean set_caps(GstBaseTransform* base, GstCaps* input, GstCaps*) {
-  const auto picture = picture_of(input);
-  if (!picture) return FALSE;
-  Self::of(base).frame = picture->size;
-  return TRUE;
+  return read_size(input, Self::of(base).frame);
 }
 
 /// Rejects tensors that FrameTensors would skip as unreadable, because the recording would be
@@ -189,7 +174,7 @@ Status record(GstBaseTransform* base, GstBuffer* buffer) {
 
 GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   State& r = Self::of(base);
-  if (!r.failed) r.failed = !check(base, record(base, buffer));
+  if (!r.failed) r.failed.check(GST_ELEMENT(base), record(base, buffer));
   return r.failed ? GST_FLOW_ERROR : GST_FLOW_OK;
 }
 
@@ -203,13 +188,10 @@ Status finish(State& r) {
 gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
   State& r = Self::of(base);
   if (GST_EVENT_TYPE(event) == GST_EVENT_EOS && r.writer) {
-    if (!r.failed) r.failed = !check(base, finish(r));
-    if (r.failed) {
-      gst_event_unref(event);  // EOS would declare the recording complete
-      return FALSE;
-    }
+    if (!r.failed) r.failed.check(GST_ELEMENT(base), finish(r));
+    if (r.failed.take(event)) return FALSE;
   }
-  return GST_BASE_TRANSFORM_CLASS(keepbox_tensor_record_parent_class)->sink_event(base, event);
+  return Self::parent_as<GstBaseTransformClass>()->sink_event(base, event);
 }
 
 }  // namespace
@@ -221,17 +203,13 @@ static void keepbox_tensor_record_init(KeepboxTensorRecord* self) {
 }
 
 static void keepbox_tensor_record_class_init(KeepboxTensorRecordClass* klass) {
-  name_by_factory(klass);
-  auto* element = GST_ELEMENT_CLASS(klass);
   auto* transform = GST_BASE_TRANSFORM_CLASS(klass);
   GST_DEBUG_CATEGORY_INIT(tensorrecord_debug, "tensorrecord", 0, "recording of tensors");
   Self::set_up(klass);
   record_properties().install(G_OBJECT_CLASS(klass));
-  gst_element_class_set_static_metadata(
-      element, "Tensor recorder", "Filter/Analyzer/Video",
-      "Records the tensors of each frame as NumPy files with an index, for tensorreplay",
-      "The keepbox developers");
-  add_video_templates(element);
+  describe(klass, "Tensor recorder", "Filter/Analyzer/Video",
+           "Records the tensors of each frame as NumPy files with an index, for tensorreplay");
+  add_video_templates(klass);
   transform->start = start;
   transform->stop = stop;
   transform->set_caps = set_caps;

@@ -33,18 +33,18 @@ const Property<SinkProps> kSinkProperties[] = {
      "Path of the output file, or - for stdout (run gst-launch-1.0 with -q). It may have the "
      "conversions of strftime, such as %Y%m%d-%H%M%S, for the time when the file is opened, and "
      "one number of the file, %d or %05d; next to a time %d is the day of the month. %% is a "
-     "percent sign. Names with a time or a number do not replace existing files: numbers that are "
-     "in use are left out, or -1, -2 ... is added. For kitti a pattern with one %d or %0Nd for the "
-     "number of the frame, such as labels/%06d.txt; for dota with %s for the class, such as "
-     "results/Task1_%s.txt. The folder of a pattern is created if missing. Until EOS, or until "
-     "max-file-time or max-file-size, the file is named PATH.part (gst-launch-1.0 -e sends EOS "
-     "when interrupted); then a PATH without a time or number replaces any existing file. A "
+     "percent sign. Names with a time or a number do not replace existing files: numbers that "
+     "are in use are skipped, or -1, -2 ... is added. For kitti a pattern with one %d or %0Nd "
+     "for the number of the frame, such as labels/%06d.txt; for dota with %s for the class, such "
+     "as results/Task1_%s.txt. The folder of a pattern is created if missing. Until EOS, or "
+     "until max-file-time or max-file-size, the file is named PATH.part (gst-launch-1.0 -e sends "
+     "EOS when interrupted); then a PATH without a time or number replaces any existing file. A "
      "PATH.part left by an earlier run is renamed to PATH.part.1 or the next free number.",
      &SinkProps::location},
     {"max-file-time",
      "Time in nanoseconds after which a file is finished and the next one begins, by the running "
      "time of frames; 0 means one file. location needs a time or a number then. Each file is "
-     "complete: CSV has its header, COCO results are an array. Numbers of frames go on. The files "
+     "complete: CSV has its header, COCO results are an array. Frame numbers continue. The files "
      "of all classes (dota) are finished together. Not for kitti.",
      &SinkProps::max_file_time, nullptr, 0, kLargest},
     {"max-file-size",

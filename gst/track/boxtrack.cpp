@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "gst/base/element.h"
-#include "gst/base/elementname.h"
 #include "gst/base/elements.h"
 #include "gst/base/error.h"
 #include "gst/base/picture.h"
@@ -41,15 +40,7 @@ GST_DEBUG_CATEGORY_STATIC(boxtrack_debug);
 namespace keepbox {
 namespace {
 
-guint prop_stats = 0;
-
-struct State : TableProps<TrackProps, track_properties> {
-  bool get(guint id, GValue* value) const {
-    if (id == prop_stats) g_value_take_boxed(value, stats.structure());
-    return id == prop_stats || TableProps::get(id, value);
-  }
-
-  TrackStats stats;  // under the object lock, as props
+struct State : CountedProps<TrackProps, track_properties, TrackStats> {
   // The streaming thread's own:
   BoxTracks tracks;
   TrackProps taken;  // properties that `tracks` has
@@ -64,20 +55,12 @@ struct State : TableProps<TrackProps, track_properties> {
 }  // namespace
 }  // namespace keepbox
 
-using KeepboxBoxTrack = keepbox::Instance<GstBaseTransform, keepbox::State>;
-using KeepboxBoxTrackClass = GstBaseTransformClass;
+KEEPBOX_DEFINE_ELEMENT(boxtrack, KeepboxBoxTrack, keepbox_box_track, GstBaseTransform,
+                       GST_TYPE_BASE_TRANSFORM)
 
 using namespace keepbox;
 
-GType keepbox_box_track_get_type();
-G_DEFINE_TYPE(KeepboxBoxTrack, keepbox_box_track, GST_TYPE_BASE_TRANSFORM)
-GST_ELEMENT_REGISTER_DEFINE(boxtrack, "boxtrack", GST_RANK_NONE, keepbox_box_track_get_type())
-
 namespace {
-
-using Self = KeepboxBoxTrack;
-
-GstBaseTransformClass* parent() { return GST_BASE_TRANSFORM_CLASS(keepbox_box_track_parent_class); }
 
 /// Gives properties to the tracks if they have changed.
 void take_props(KeepboxBoxTrack* self) {
@@ -141,7 +124,7 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
     case GST_EVENT_STREAM_START: follow_stream(s, event); break;
     default: break;
   }
-  return parent()->sink_event(base, event);
+  return Self::parent_as<GstBaseTransformClass>()->sink_event(base, event);
 }
 
 /// Returns the interval of frames in ns; 0 if it varies.
@@ -188,36 +171,29 @@ gboolean stop(GstBaseTransform* base) {
 
 }  // namespace
 
-static void keepbox_box_track_init(KeepboxBoxTrack* self) {
-  self->make_state();
-  gst_base_transform_set_in_place(GST_BASE_TRANSFORM(self), TRUE);
-}
+static void keepbox_box_track_init(KeepboxBoxTrack* self) { self->make_state(); }
 
 static void keepbox_box_track_class_init(KeepboxBoxTrackClass* klass) {
-  name_by_factory(klass);
-  auto* element = GST_ELEMENT_CLASS(klass);
   auto* transform = GST_BASE_TRANSFORM_CLASS(klass);
   GST_DEBUG_CATEGORY_INIT(boxtrack_debug, "boxtrack", 0, "tracking of boxes");
 
   Self::set_up(klass);
-  prop_stats = track_properties().install(G_OBJECT_CLASS(klass));
-  install_stats(G_OBJECT_CLASS(klass), prop_stats,
-                "Counters since the start: frames, analysed-frames (on which a model ran), boxes "
-                "(given to the tracker), tracked-boxes (of these with an id), recovered-boxes (of "
-                "these below the score threshold), predicted-boxes, ids; tracks that are followed "
-                "now, with lost and unconfirmed ones; time-per-frame-us.");
+  State::install(G_OBJECT_CLASS(klass),
+                 "Counters since the start: frames, analysed-frames (on which a model ran), "
+                 "boxes (given to the tracker), of which tracked-boxes (with an id) and "
+                 "recovered-boxes (with an id, below the score threshold), predicted-boxes and "
+                 "ids. tracks is the current number of tracks, including lost and unconfirmed "
+                 "ones, and time-per-frame-us the mean time of this element.");
 
-  gst_element_class_set_static_metadata(
-      element, "Detection box tracker", "Filter/Analyzer/Video",
+  describe(
+      klass, "Detection box tracker", "Filter/Analyzer/Video",
       "Gives the boxes of the same object (GstAnalyticsODMtd of any decoder) the same id on all "
-      "frames, as GstAnalyticsTrackingMtd",
-      "The keepbox developers");
-  add_video_templates(element);
+      "frames, as GstAnalyticsTrackingMtd");
+  add_video_templates(klass);
   transform->start = start;
   transform->stop = stop;
   transform->set_caps = set_caps;
   transform->sink_event = sink_event;
   transform->prepare_output_buffer = writable_with_tensors;
   transform->transform_ip = transform_ip;
-  transform->passthrough_on_same_caps = FALSE;
 }

@@ -45,26 +45,26 @@ const Property<TrackProps> kTrackProperties[] = {
                  &TrackParams::high_threshold),
      &TrackProps::high_threshold, nullptr, -1, 1},
     {"low-threshold",
-     with_values("Score above which boxes are matched with the tracks that are left, for "
-                 "method=bytetrack. Boxes below the score-threshold of boxdecode arrive only with "
-                 "its track-score-threshold.",
+     with_values("For method=bytetrack, score above which boxes are matched with the remaining "
+                 "tracks. Boxes below the score-threshold of boxdecode arrive only with its "
+                 "track-score-threshold.",
                  &TrackParams::low_threshold),
      &TrackProps::low_threshold, nullptr, -1, 1},
     {"new-threshold",
      with_values("Minimum score of a box that starts a track.", &TrackParams::new_threshold),
      &TrackProps::new_threshold, nullptr, -1, 1},
     {"match-iou",
-     with_values("Minimum intersection over union of a track and its next box; for "
-                 "method=bytetrack multiplied by the score of the box.",
+     with_values("Minimum intersection over union of a track and its next box, which "
+                 "method=bytetrack multiplies by the score of the box.",
                  &TrackParams::match_iou),
      &TrackProps::match_iou, nullptr, -1, 1},
     {"recover-lost",
-     "Let boxes below high-threshold also continue tracks that are lost, for method=bytetrack. As "
-     "published, only boxes above it do.",
+     "For method=bytetrack, let boxes below high-threshold continue lost tracks, too. In the "
+     "published method, only boxes above it do.",
      &TrackProps::recover_lost},
     {"confirm-after",
-     with_values("Number of matches in a row, after its first box, that a track needs before it "
-                 "gets an id. On the first frames of a stream it gets one at once.",
+     with_values("Number of consecutive matches after its first box that a track needs before it "
+                 "gets an id. On the first frames of a stream, tracks get one at once.",
                  [](const TrackParams& p) { return p.confirm_after; }),
      &TrackProps::confirm_after},
     {"lost-after",
@@ -74,19 +74,19 @@ const Property<TrackProps> kTrackProperties[] = {
      &TrackProps::lost_after, nullptr, -1, kLongest},
     {"per-class", "Match boxes with tracks of their own class only.", &TrackProps::per_class},
     {"predict",
-     "On frames on which the model did not run (interval= and qos= of tensorinfer), attach the "
-     "boxes of the last frame on which it did where their objects are expected by now, marked as "
-     "predicted. Leave hold= of tensorinfer out, which repeats boxes where they were.",
+     "Attach predicted boxes to frames on which the model did not run (interval= and qos= of "
+     "tensorinfer): the boxes of the last frame on which it ran, at the places where their "
+     "objects are expected, marked as predicted. Do not combine this with hold= of tensorinfer, "
+     "which repeats boxes at their old places.",
      &TrackProps::predict},
     {"nominal-rate",
-     "Frames per second for which the method's filter is made: the noise of movement is per frame "
-     "at "
-     "that rate, and per time at others. 0 takes the frame rate of the caps, which reproduces "
-     "trackers that count frames.",
+     "Frame rate to which the noise of the method's motion filter refers; at other rates the "
+     "noise is scaled by time. 0 takes the frame rate of the caps, which reproduces trackers "
+     "that count frames.",
      &TrackProps::nominal_rate, nullptr, 0, kHighestRate},
     {"model-name",
-     "Follow only the boxes of the model of that name, as in model-name of boxdecode; empty "
-     "follows those of each model. Boxes of different models are never the same object.",
+     "Follow only the boxes of the model with this name (model-name of boxdecode); empty follows "
+     "the boxes of all models. Boxes of different models are never the same object.",
      &TrackProps::model_name},
 };
 

@@ -49,7 +49,7 @@ std::vector<Tensor> maps(std::mt19937& random, size_t channels, unsigned often) 
 
 std::vector<Tensor> anchored(std::mt19937& random) { return maps(random, 255, 30); }
 std::vector<Tensor> binned(std::mt19937& random) { return maps(random, 144, 400); }
-/// Likewise, with two passing classes per passing anchor on average.
+/// Returns such maps with two passing classes per passing anchor on average.
 std::vector<Tensor> binned_often(std::mt19937& random) { return maps(random, 144, 40); }
 
 std::vector<Tensor> heat(std::mt19937& random) {

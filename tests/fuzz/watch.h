@@ -12,8 +12,8 @@ namespace keepbox::fuzz {
 /// busy. A longer run is a finding.
 inline constexpr unsigned kMaxSeconds = 30, kMaxWait = 200;
 
-/// From now on signals, sanitizers and timeouts write the input of the run to `crash-SURFACE-HASH`
-/// in the current folder, and print how to run it again.
+/// Makes signals, sanitizers and timeouts write the input of the run to `crash-SURFACE-HASH` in the
+/// current folder, and print how to run it again.
 /// @param program as it was called. @param files the inputs are files already: only print the path.
 void watch(const char* program, bool files);
 

@@ -140,7 +140,7 @@ void put_as(Tensor& tensor, float value) {
   }
 }
 
-/// Every type of values, in planes and rows, aligned or not.
+/// Draws every type of values, in planes and rows, aligned or not.
 Input types(Random& random) {
   constexpr DataType kTypes[] = {DataType::kFloat16, DataType::kBFloat16, DataType::kFloat64};
   const bool planes = pick(random, 0, 1);
@@ -169,7 +169,7 @@ void spoil(Random& random, std::vector<float>& values) {
   }
 }
 
-/// Also replaces all values of some anchors by NaN.
+/// Replaces all values of some anchors by NaN.
 void blank_rows(Random& random, Tensor& tensor) {
   const size_t rows = tensor.shape[1], columns = tensor.shape[2];
   for (size_t r = 0; r < rows; ++r)

@@ -213,42 +213,6 @@ def test_line_of_two_models_has_the_boxes_of_both(folder):
         assert any('rotation' in box for box in found['turned'])
 
 
-def links():
-    """Yields each page with the targets of its links and pictures in the repository."""
-    for page in pages():
-        text = re.sub(r'^ *```.*?^ *```$', '', page.read_text(), flags=re.M | re.S)
-        for target in re.findall(r'\]\(([^)]+)\)', text):
-            if not target.startswith('http'):
-                yield page, target
-
-
-def anchors(page):
-    """Returns the anchors that GitHub makes of a page's headings."""
-    titles = re.findall(r'^#+ (.*)$', page.read_text(), re.M)
-    return {re.sub(r'[^\w -]', '', title.lower()).replace(' ', '-') for title in titles}
-
-
-def test_links_and_pictures_lead_somewhere(folder):
-    del folder
-    found = list(links())
-    assert len(found) > 50, found
-    for page, target in found:
-        path, _, anchor = target.partition('#')
-        aim = (page.parent / path).resolve() if path else page
-        assert aim.is_file(), f'{page.name} links {target}'
-        assert not anchor or anchor in anchors(aim), f'{page.name} links {target}'
-
-
-def test_every_page_is_linked_from_readme(folder):
-    del folder
-    readme, linked = SOURCE / 'README.md', set()
-    for page, target in links():
-        if page == readme:
-            linked.add((readme.parent / target.partition('#')[0]).resolve())
-    own = {page for page in pages() if page.parent == DOCS}
-    assert own and own <= linked, own - linked
-
-
 def test_family_step_by_step(folder):
     """Runs the blocks of that section one after the other, in one folder."""
     need_tool()

@@ -74,6 +74,7 @@ class CudaModel : public std::enable_shared_from_this<CudaModel> {
   CUdeviceptr input(const Batches::Place& place) const;
 
  private:
+  static constexpr size_t kBatchSlots = 2;  // one is filled while the other runs
   class Engine;
   /// Runs of one size, and the session that they are bound to.
   struct Size {

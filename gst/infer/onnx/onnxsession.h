@@ -15,7 +15,7 @@
 
 namespace keepbox {
 
-/// How pictures of several frames are run together.
+/// Rules by which pictures of several frames run together.
 struct BatchRules {
   unsigned size = 1;        // maximum number of pictures per run; 0: settled by measurement
   unsigned timeout_ms = 0;  // time that a batch waits to be full

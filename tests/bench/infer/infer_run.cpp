@@ -1,46 +1,21 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Runs pipelines and observes their pads.
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <map>
 #include <mutex>
 #include <thread>
 
 #include "tests/bench/infer/infer.h"
 #include "tests/bench/infer/infer_stats.h"
+#include "tests/bench/infer/infer_stream.h"
 
 namespace keepbox::test {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-using Micro = std::chrono::duration<double, std::micro>;
-
 constexpr auto kFramePeriod = std::chrono::duration<double>(1 / kFramesPerSecond);
 constexpr size_t kSampledOnGpu = 8;
 constexpr auto kPatience = std::chrono::seconds(300);
-
-struct Unref {
-  void operator()(gpointer object) const { gst_object_unref(object); }
-};
-template <class T>
-using Owned = std::unique_ptr<T, Unref>;
-
-class Run;
-
-struct Stream {
-  Run* run = nullptr;
-  int number = 0;
-  int arrived = 0;  // at the gate
-  Owned<GstElement> infer, boxes;
-  std::mutex lock;  // protects the following members
-  std::map<GstClockTime, Clock::time_point> entered;
-  std::vector<double> times;
-  Clock::time_point to_model, last;
-  std::vector<double> before, in_infer;  // from entry to the inference element; between its pads
-  Samples samples;
-};
 
 class Run {
  public:
@@ -54,10 +29,12 @@ class Run {
   Figures figures() const;
 
   void pass_gate(Stream& stream, GstBuffer* buffer);
-  void enter(Stream& stream, GstBuffer* buffer);
-  void leave(Stream& stream, GstBuffer* buffer);
-  void reach_model(Stream& stream, GstBuffer* buffer);
-  void leave_model(Stream& stream);
+  void enter(Stream& stream, GstBuffer* buffer) {
+    if (started_) stream.enter(buffer);
+  }
+  void leave(Stream& stream, GstBuffer* buffer) {
+    stream.leave(buffer, way_.cuda ? kSampledOnGpu : 1);
+  }
 
  private:
   using Handler = void (*)(Run&, Stream&, GstBuffer*);
@@ -98,6 +75,7 @@ Run::~Run() {
 
 void Run::watch(Stream& stream, const std::string& name, const char* pad_name, Handler handler) {
   struct Call {
+    Run& run;
     Stream& stream;
     Handler handler;
   };
@@ -107,10 +85,10 @@ void Run::watch(Stream& stream, const std::string& name, const char* pad_name, H
       pad.get(), GST_PAD_PROBE_TYPE_BUFFER,
       [](GstPad*, GstPadProbeInfo* info, gpointer data) {
         auto& call = *static_cast<Call*>(data);
-        call.handler(*call.stream.run, call.stream, gst_pad_probe_info_get_buffer(info));
+        call.handler(call.run, call.stream, gst_pad_probe_info_get_buffer(info));
         return GST_PAD_PROBE_OK;
       },
-      new Call{stream, handler}, [](gpointer call) { delete static_cast<Call*>(call); });
+      new Call{*this, stream, handler}, [](gpointer call) { delete static_cast<Call*>(call); });
 }
 
 void Run::prepare(Stream& stream, const Frames& frames) {
@@ -121,8 +99,8 @@ void Run::prepare(Stream& stream, const Frames& frames) {
   watch(stream, "gate%", "src", [](Run& r, Stream& s, GstBuffer* b) { r.pass_gate(s, b); });
   if (!way_.paced)
     watch(stream, way_.entry, "sink", [](Run& r, Stream& s, GstBuffer* b) { r.enter(s, b); });
-  watch(stream, "infer%", "sink", [](Run& r, Stream& s, GstBuffer* b) { r.reach_model(s, b); });
-  watch(stream, "infer%", "src", [](Run& r, Stream& s, GstBuffer*) { r.leave_model(s); });
+  watch(stream, "infer%", "sink", [](Run&, Stream& s, GstBuffer* b) { s.reach_model(b); });
+  watch(stream, "infer%", "src", [](Run&, Stream& s, GstBuffer*) { s.leave_model(); });
   watch(stream, way_.exit, "src", [](Run& r, Stream& s, GstBuffer* b) { r.leave(s, b); });
 }
 
@@ -145,7 +123,6 @@ std::string Run::build(const Frames& frames) {
     return why;
   }
   for (size_t i = 0; i < streams_.size(); ++i) {
-    streams_[i].run = this;
     streams_[i].number = static_cast<int>(i);
     prepare(streams_[i], frames);
   }
@@ -175,41 +152,6 @@ void Run::pass_gate(Stream& stream, GstBuffer* buffer) {
       number + static_cast<double>(stream.number) / static_cast<double>(streams_.size());
   std::this_thread::sleep_until(start_ + kFramePeriod * offset);
   enter(stream, buffer);
-}
-
-void Run::enter(Stream& stream, GstBuffer* buffer) {
-  if (!started_) return;
-  const std::lock_guard guard(stream.lock);
-  stream.entered[GST_BUFFER_PTS(buffer)] = Clock::now();
-}
-
-void Run::leave(Stream& stream, GstBuffer* buffer) {
-  const auto now = Clock::now();
-  const std::lock_guard guard(stream.lock);
-  const auto entered = stream.entered.find(GST_BUFFER_PTS(buffer));
-  if (entered == stream.entered.end()) return;
-  stream.times.push_back(Micro(now - entered->second).count());
-  stream.entered.erase(entered);
-  stream.last = now;
-  // after taking the time, because this takes microseconds, which would be visible in fast variants
-  if (stream.times.size() % (way_.cuda ? kSampledOnGpu : 1) == 0)
-    stream.samples.take(stream.infer.get(), stream.boxes.get());
-}
-
-void Run::reach_model(Stream& stream, GstBuffer* buffer) {
-  const auto now = Clock::now();
-  const std::lock_guard guard(stream.lock);
-  const auto entered = stream.entered.find(GST_BUFFER_PTS(buffer));
-  if (entered == stream.entered.end()) return;
-  stream.before.push_back(Micro(now - entered->second).count());
-  stream.to_model = now;
-}
-
-void Run::leave_model(Stream& stream) {
-  const auto now = Clock::now();
-  const std::lock_guard guard(stream.lock);
-  if (stream.to_model != Clock::time_point())
-    stream.in_infer.push_back(Micro(now - stream.to_model).count());
 }
 
 /// Waits until all models are loaded, so that no frame of a live source is late because of that.
@@ -265,31 +207,10 @@ std::string Run::play() {
 }
 
 Figures Run::figures() const {
-  std::vector<double> times, before, in_infer;
-  Samples samples;
-  Figures out;
-  Clock::time_point last = start_;
-  for (const Stream& stream : streams_) {
-    times.insert(times.end(), stream.times.begin(), stream.times.end());
-    before.insert(before.end(), stream.before.begin(), stream.before.end());
-    in_infer.insert(in_infer.end(), stream.in_infer.begin(), stream.in_infer.end());
-    samples.join(stream.samples);
-    last = std::max(last, stream.last);
-    out.dropped += static_cast<double>(stream.entered.size());
-  }
   const auto per = [](double sum, double count) { return count > 0 ? sum / count : 0; };
-  const double seconds = std::chrono::duration<double>(last - start_).count();
+  double seconds = 0;
+  Figures out = figures_of(streams_, start_, seconds);
   const double decoded = at_end_.decoded - at_start_.decoded;
-  out.frames = static_cast<double>(times.size());
-  out.frames_per_second = per(out.frames, seconds);
-  out.p50 = quantile(times, 0.5);
-  out.p99 = quantile(times, 0.99);
-  for (const double time : times) out.mean += time / out.frames;
-  out.input = quantile(samples.input, 0.5);
-  out.model = quantile(samples.model, 0.5);
-  out.before = quantile(before, 0.5);
-  out.infer = quantile(in_infer, 0.5);
-  out.boxes_time = quantile(samples.boxes, 0.5);
   out.boxes = per(at_end_.boxes - at_start_.boxes, decoded);
   out.zero_copy = at_end_.zero_copy - at_start_.zero_copy;
   out.uploaded = at_end_.uploaded - at_start_.uploaded;
@@ -299,8 +220,6 @@ Figures Run::figures() const {
   out.cpu_ms = per(cpu_seconds_ * 1e3, out.frames);
   out.processors = per(cpu_seconds_, seconds);
   out.gpu_percent = gpu_percent_;
-  const double limit = 1e6 / kFramesPerSecond;
-  out.late = static_cast<double>(std::ranges::count_if(times, [&](double t) { return t > limit; }));
   out.provider = at_end_.provider;
   out.runtime = at_end_.runtime;
   out.graph = at_end_.graph;

@@ -35,11 +35,7 @@ struct State : TableProps<Props, properties> {
 }  // namespace
 }  // namespace keepbox
 
-using KeepboxProbe = keepbox::Instance<GstElement, keepbox::State>;
-using KeepboxProbeClass = GstElementClass;
-
-GType keepbox_probe_get_type();
-G_DEFINE_TYPE(KeepboxProbe, keepbox_probe, GST_TYPE_ELEMENT)
+KEEPBOX_DEFINE_TYPE(KeepboxProbe, keepbox_probe, GstElement, GST_TYPE_ELEMENT)
 
 static void keepbox_probe_init(KeepboxProbe* self) { self->make_state(); }
 
@@ -86,6 +82,32 @@ TEST(ElementState, WarnsAboutAnUnknownProperty) {
   g_object_get(element, "stats", &stats, nullptr);
   g_test_assert_expected_messages();
   EXPECT_EQ(stats, nullptr);
+}
+
+TEST(ElementState, CountsInStats) {
+  struct Count {
+    int frames = 3;
+    GstStructure* structure() const {
+      return gst_structure_new("count", "frames", G_TYPE_INT, frames, nullptr);
+    }
+  };
+  const CountedProps<Props, properties, Count> counted;
+  g_auto(GValue) value = G_VALUE_INIT;
+  g_value_init(&value, GST_TYPE_STRUCTURE);
+  EXPECT_FALSE(counted.get(4, &value));
+  EXPECT_TRUE(counted.get(3, &value)) << "the id after two properties";
+  int frames = 0;
+  EXPECT_TRUE(gst_structure_get_int(gst_value_get_structure(&value), "frames", &frames));
+  EXPECT_EQ(frames, 3);
+}
+
+TEST(PostedError, IsTheErrorOfAStatus) {
+  g_autoptr(GstElement) element = probe();
+  PostedError error;
+  EXPECT_TRUE(error.check(element, {}));
+  EXPECT_FALSE(error);
+  EXPECT_FALSE(error.check(element, fail(ErrorKind::kMismatch, "one thing", "another")));
+  EXPECT_TRUE(error);
 }
 
 TEST(PostedError, TakesTheEosThatFollowsIt) {

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// boxpublish under a harness, and frames for it.
+// boxpublish under a harness, frames for it, and frames that arrived.
 #pragma once
 
 #include <gst/analytics/analytics.h>
 #include <gst/check/gstharness.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "gst/metas/attachboxes.h"
 #include "tests/gst/publish/mosquitto.h"
@@ -118,5 +121,34 @@ class BoxPublish : public testing::Test {
     if (!Mosquitto::is_there()) GTEST_SKIP() << "there is no mosquitto";
   }
 };
+
+inline constexpr const char* kBoxesTopic = "keepbox/camera/boxes";
+
+/// Returns the numbers of the frames, in the order in which they arrived.
+inline std::vector<int> frames_in(const Subscriber& subscriber) {
+  std::vector<int> out;
+  for (const std::string& text : subscriber.payloads(kBoxesTopic))
+    out.push_back(nlohmann::json::parse(text)["frame"]);
+  return out;
+}
+
+inline std::vector<int> numbers(int first, int end) {
+  std::vector<int> out;
+  for (int i = first; i < end; ++i) out.push_back(i);
+  return out;
+}
+
+/// Removes numbers that arrived again: at least once is what qos=1 gives.
+inline std::vector<int> without_repeats(const std::vector<int>& all) {
+  std::vector<int> out;
+  for (const int number : all)
+    if (!std::ranges::contains(out, number)) out.push_back(number);
+  return out;
+}
+
+inline bool has_arrived(const Subscriber& subscriber, int frames) {
+  return eventually(
+      [&] { return without_repeats(frames_in(subscriber)).size() >= static_cast<size_t>(frames); });
+}
 
 }  // namespace keepbox::test

@@ -58,5 +58,18 @@ TEST(Gather, MasksHaveALimitOfPixels) {
   }
 }
 
+/// A box between two prototype pixels, whose mask has rows without columns.
+TEST(Gather, EmptyMasksHaveNoRows) {
+  Plan plan;
+  plan.letterbox.frame = plan.letterbox.model = {64, 64};
+  plan.payload.masks = {.maps = {16, 16}, .coefficients = 1};
+  const Detection boxes[] = {{.box = {9, 0, 11, 32}}, {.box = {0, 0, 32, 32}}};
+  MaskPlaces places;
+  place_masks(plan, 0, boxes, places);
+  EXPECT_EQ(places.bits[0].height, 0u);
+  EXPECT_EQ(places.bits[1].offset, 0u);
+  EXPECT_EQ(places.words, 8u);
+}
+
 }  // namespace
 }  // namespace keepbox

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Writes results as GStreamer's classifications, and as records of this project.
+#include "gst/classify/attachresults.h"
+
+#include <gst/analytics/analytics.h>
+
+#include <utility>
+
+#include "gst/metas/labelrecords.h"
+#include "gst/metas/readboxes.h"
+#include "gst/metas/relationmeta.h"
+
+namespace keepbox {
+namespace {
+
+/// Classes by attribute and od_id.
+using ClassesOfObjects = std::map<std::pair<GQuark, guint>, NamedClasses>;
+
+void add_classes(GstAnalyticsRelationMeta* meta, guint od_id, NamedClasses& classes) {
+  if (classes.names.empty()) return;
+  GstAnalyticsClsMtd cls;
+  gst_analytics_relation_meta_add_cls_mtd(meta, classes.names.size(), classes.levels.data(),
+                                          classes.names.data(), &cls);
+  if (od_id == G_MAXUINT) return;
+  gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_CONTAIN, od_id, cls.id);
+  gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_IS_PART_OF, cls.id, od_id);
+}
+
+/// Writes GStreamer's classifications: all classes of a new result, or the class of a kept one.
+void add_classifications(GstAnalyticsRelationMeta* meta, const KeptResults::OfFrame& all,
+                         ClassesOfObjects& classes) {
+  for (const auto& [attribute, labels] : all)
+    for (const ObjectLabel& label : labels) {
+      if (label.name == 0) continue;
+      NamedClasses& own = classes[{attribute, label.od_id}];
+      const bool is_new =
+          !own.names.empty() && own.names[0] == label.name && own.levels[0] == label.level;
+      if (!is_new) own = {{label.name}, {label.level}};
+      add_classes(meta, label.od_id, own);
+    }
+}
+
+guint64 count_of(const KeptResults::OfFrame& results) {
+  guint64 out = 0;
+  for (const auto& [attribute, labels] : results) out += labels.size();
+  return out;
+}
+
+}  // namespace
+
+/// Results about the objects of a frame, by attribute.
+struct ObjectResultWriter::OfFrame {
+  KeptResults::OfFrame labels;
+  ClassesOfObjects classes;
+};
+
+/// Moves the results of images to their objects.
+ObjectResultWriter::OfFrame ObjectResultWriter::by_object(std::vector<TensorResults>& tensors,
+                                                          std::span<const PictureRecord> pictures) {
+  OfFrame out;
+  for (TensorResults& tensor : tensors) {
+    const GQuark attribute = tensor.about.attribute;
+    models_[attribute] = tensor.about.model;
+    std::vector<ObjectLabel>& labels = out.labels[attribute];
+    for (const PictureRecord& picture : pictures) {
+      if (picture.image >= tensor.labels.size()) continue;
+      ObjectLabel& label = tensor.labels[picture.image];
+      if (label.name == 0 && label.text.empty()) continue;
+      label.od_id = picture.od_id;
+      labels.push_back(std::move(label));
+      if (!tensor.classes.empty())
+        out.classes[{attribute, picture.od_id}] = std::move(tensor.classes[picture.image]);
+    }
+  }
+  return out;
+}
+
+void ObjectResultWriter::attach(GstBuffer* buffer, std::vector<TensorResults>& tensors,
+                                std::span<const PictureRecord> pictures, KeepResults keep,
+                                Size frame, ClassifyCounts& counts) {
+  GstAnalyticsRelationMeta* meta = gst_buffer_get_analytics_relation_meta(buffer);
+  if (meta == nullptr) return;
+  OfFrame results = by_object(tensors, pictures);
+  counts.results = count_of(results.labels);
+  std::vector<FrameBox> boxes;
+  if (keep != KeepResults::kNone) read_boxes(buffer, boxes, nullptr, frame);
+  kept_.complete(boxes, keep, results.labels);
+  counts.kept = count_of(results.labels) - counts.results;
+  add_classifications(meta, results.labels, results.classes);
+  for (const auto& [attribute, labels] : results.labels)
+    add_labels(meta, {models_[attribute], attribute}, labels);
+}
+
+void ObjectResultWriter::forget() {
+  kept_.forget();
+  models_.clear();
+}
+
+void attach_to_frame(GstBuffer* buffer, std::vector<TensorResults>& tensors,
+                     ClassifyCounts& counts) {
+  GstAnalyticsRelationMeta* meta = relation_meta_for(buffer, tensors.size(), 0);
+  for (TensorResults& tensor : tensors)
+    for (NamedClasses& classes : tensor.classes) {
+      counts.results += !classes.names.empty();
+      add_classes(meta, G_MAXUINT, classes);
+    }
+}
+
+}  // namespace keepbox
