@@ -33,9 +33,8 @@ GST_DEBUG_CATEGORY(boxdecode_debug);
  * (GstTensorMeta or GstAnalyticsTensorMtd), applies non-maximum suppression and attaches the boxes
  * as GstAnalyticsODMtd.
  *
- * After several models, each boxdecode decodes the tensors attached since the previous one. Behind
- * tensorinfer regions=objects it decodes the image of each object; the boxes are related to the
- * object's (GST_ANALYTICS_REL_TYPE_IS_PART_OF).
+ * After several models, each boxdecode decodes the tensors attached since the previous one. Boxes
+ * in the images of objects (tensorinfer regions=objects) are related to their object's box.
  *
  * |[
  * gst-launch-1.0 filesrc location=photo.jpg ! jpegdec ! videoconvertscale
@@ -253,11 +252,10 @@ void install_properties(GObjectClass* klass) {
                 "Counters since the start, including zero-copy-frames, uploaded-frames, "
                 "downloaded-frames and skipped-frames (skipped by the inference element "
                 "on purpose, or without objects for it), and the candidates of the last frame "
-                "after each step: "
-                "anchors, above-threshold, not-finite, after-class-filter, after-top-k, "
-                "kept, clipped-away, filtered-out, merged-away (for a box of another tile), "
-                "for-tracker (only), attached; image-boxes, the boxes of each tile before they "
-                "were joined, or of each object.");
+                "after each step: anchors, above-threshold, not-finite, after-class-filter, "
+                "after-top-k, kept, clipped-away, filtered-out, merged-away (for a box of another "
+                "tile), for-tracker (only), attached; image-boxes, the boxes of each tile before "
+                "they were joined, or of each object.");
 }
 
 }  // namespace
