@@ -118,7 +118,8 @@ TEST(ObjectImage, TurnsMasks) {
   size_t inside = 0;
   for (uint32_t y = 0; y < turned.height; ++y)
     for (uint32_t x = 0; x < turned.width; ++x) {
-      const double dx = turned.place.x1 + x + 0.5 - 300, dy = turned.place.y1 + y + 0.5 - 200;
+      const double dx = turned.place.x1 + (x + 0.5) - 300;
+      const double dy = turned.place.y1 + (y + 0.5) - 200;
       const double u = dx * std::cos(kAngle) + dy * std::sin(kAngle);
       const double v = -dx * std::sin(kAngle) + dy * std::cos(kAngle);
       const double edge = std::min({u - 8, 28 - u, v - 4, 20 - v});
