@@ -41,10 +41,10 @@ TEST(Api, HasTheParentOfParts) {
   ASSERT_TRUE(attach_boxes(frame.get(), list, {}));
   const auto boxes = api_boxes(frame);
   guint parent = 9;
-  EXPECT_FALSE(keepbox_box_get_parent(boxes.at(0), &parent));
+  EXPECT_FALSE(keepbox_box_get_parent(boxes[0], &parent));
   EXPECT_EQ(parent, 0u);
   parent = 9;
-  EXPECT_TRUE(keepbox_box_get_parent(boxes.at(1), &parent));
+  EXPECT_TRUE(keepbox_box_get_parent(boxes[1], &parent));
   EXPECT_EQ(parent, keepbox_box_get_od_id(boxes[0]));
 }
 
