@@ -55,7 +55,7 @@ void settle_classes(Plan& plan, const Settings& settings) {
   const auto lowest = [&](float each) { return each == plan.rules.lowest_threshold; };
   plan.rules.uniform = std::ranges::all_of(plan.class_threshold, lowest) &&
                        !std::ranges::contains(plan.class_wanted, 0);
-  settle_filters(plan, settings.filters);
+  settle_filters(plan, settings.filters, settings.parts);
 }
 
 uint64_t candidates_of(const Plan& plan) {

@@ -7,6 +7,7 @@
 #include <format>
 #include <iterator>
 #include <string>
+#include <utility>
 
 #include "core/plan/plan.h"
 
@@ -72,7 +73,7 @@ Status check_filters(const FilterSettings& settings) {
   return check_regions(settings.excluded, "exclude-regions");
 }
 
-void settle_filters(Plan& plan, const FilterSettings& settings) {
+void settle_filters(Plan& plan, const FilterSettings& settings, bool parts) {
   const bool sized = settings.least != BoxSizes{} || settings.most != BoxSizes{};
   plan.size_limits.assign(sized ? plan.rules.class_ids : 0, {});
   put(plan.size_limits, settings.least, &SizeLimits::min_width, &SizeLimits::min_height, 0);
@@ -82,6 +83,8 @@ void settle_filters(Plan& plan, const FilterSettings& settings) {
   plan.rules.regions = {.wanted = static_cast<uint8_t>(settings.wanted.size()),
                         .excluded = static_cast<uint8_t>(settings.excluded.size()),
                         .rule = settings.rule};
+  plan.part_regions = parts ? std::exchange(plan.regions, {}) : std::vector<Region>{};
+  plan.part_rules = parts ? std::exchange(plan.rules.regions, {}) : RegionRules{};
 }
 
 }  // namespace keepbox

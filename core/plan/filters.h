@@ -38,6 +38,7 @@ Status check_filters(const FilterSettings& settings);
 struct Plan;
 
 /// Fills the filter tables of a plan. @pre rules.class_ids is settled.
-void settle_filters(Plan& plan, const FilterSettings& settings);
+/// @param parts see Settings::parts.
+void settle_filters(Plan& plan, const FilterSettings& settings, bool parts);
 
 }  // namespace keepbox

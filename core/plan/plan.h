@@ -61,6 +61,7 @@ struct Settings {
   std::vector<Tile> tiles;             // from the producer, of that picture: the images of a batch
                                        // are its tiles. Empty: each image is a frame
   TileRules tile_rules;
+  bool parts = false;  // images are parts of a frame, possibly turned, that the caller maps to it
   uint32_t label_count = 0;
   uint32_t class_count = 0;  // of the model; 0: from shapes, prototypes, labels
   std::vector<Prior> priors;
@@ -108,6 +109,8 @@ struct Plan {
   std::vector<AnchorSize> anchor_sizes;  // of the levels, if needed
   std::vector<SizeLimits> size_limits;   // by class id; empty: no limits
   std::vector<Region> regions;           // as described by rules.regions
+  std::vector<Region> part_regions;      // of Settings::parts, for the caller, as described by
+  RegionRules part_rules;                // part_rules; then there are no other regions
   Letterbox letterbox;
   std::vector<Tile> tiles;  // of the frame, one per image; empty: each image is a frame
   TileRules tile_rules;

@@ -66,6 +66,10 @@ class Processor {
     return merger_ ? merger_->funnel() : runner_->funnel(frame);
   }
 
+  /// Returns the counts of an image, before the boxes of tiles are joined.
+  /// @param image below plan().layout.images.
+  const Funnel& image_funnel(uint32_t image) const { return runner_->funnel(image); }
+
   const Plan& plan() const { return plan_; }
   const Backend& backend() const { return *selection_.backend; }
   const std::string& backend_reason() const { return selection_.reason; }

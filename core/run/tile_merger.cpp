@@ -47,17 +47,6 @@ bool overlaps(const Detection& a, const Detection& b, bool oriented, const TileR
   return common / whole > rules.threshold;
 }
 
-void add(Funnel& sum, const Funnel& each) {
-  sum.anchors += each.anchors;
-  sum.above_threshold += each.above_threshold;
-  sum.not_finite += each.not_finite;
-  sum.after_class_filter += each.after_class_filter;
-  sum.after_top_k += each.after_top_k;
-  sum.kept += each.kept;
-  sum.clipped_away += each.clipped_away;
-  sum.filtered_out += each.filtered_out;
-}
-
 }  // namespace
 
 Result<TileMerger> TileMerger::create(const Plan& plan) {
@@ -87,7 +76,7 @@ void TileMerger::list(const Plan& plan, const Runner& runner) {
   size_t count = 0;
   funnel_ = {};
   for (uint32_t image = 0; image < plan.layout.images; ++image) {
-    add(funnel_, runner.funnel(image));
+    funnel_ += runner.funnel(image);
     const auto boxes = runner.detections(image);
     for (uint32_t i = 0; i < boxes.size(); ++i) {
       const Detection& each = boxes[i];

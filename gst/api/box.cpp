@@ -1,120 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Implements the boxes of the C API.
 #include <algorithm>
-#include <cstring>
-#include <memory>
 #include <optional>
-#include <type_traits>
-#include <vector>
 
 #include "gst/api/keepbox.h"
-#include "gst/metas/masks.h"
-#include "gst/metas/readboxes.h"
-
-/// A box; its points, edges, labels and mask follow it in the same allocation.
-struct _KeepboxBox {
-  keepbox::FrameBox box;  // with its own points and edges, and no buffer
-  const guint8* mask;     // rows without gaps, or nullptr
-  guint mask_width, mask_height;
-};
+#include "gst/api/packedboxes.h"
 
 namespace keepbox {
 namespace {
-
-// g_free() frees them, together with the array of pointers before them.
-static_assert(std::is_trivially_destructible_v<KeepboxBox>);
-static_assert(sizeof(KeepboxBox*) % alignof(KeepboxBox) == 0);
-static_assert(sizeof(KeepboxBox) % alignof(Keypoint) == 0);
-// Applications get keypoints and edges as arrays of numbers.
-static_assert(sizeof(Keypoint) == 3 * sizeof(gfloat) && sizeof(Edge) == 2 * sizeof(guint8));
-
-/// A box to copy, with its mask mapped.
-struct Source {
-  FrameBox box;
-  const guint8* mask = nullptr;
-  gsize stride = 0;
-  guint width = 0, height = 0;
-
-  gsize mask_bytes() const { return gsize{width} * height; }
-  gsize text_bytes() const {
-    gsize bytes = 0;
-    for (const BoxLabel& label : box.labels) bytes += label.text.size() + 1;
-    return bytes;
-  }
-  gsize bytes() const {  // up to where another box may start
-    const gsize bytes = sizeof(KeepboxBox) + box.points.points.size_bytes() +
-                        box.points.edges.size_bytes() + box.values.values.size_bytes() +
-                        text_bytes() + mask_bytes();
-    return (bytes + alignof(KeepboxBox) - 1) / alignof(KeepboxBox) * alignof(KeepboxBox);
-  }
-};
-
-Source source_of(const FrameBox& box, const MaskView& mask) {
-  if (!mask) return {.box = box};
-  return {box, mask.row(0), mask.height() > 1 ? static_cast<gsize>(mask.row(1) - mask.row(0)) : 0,
-          mask.width(), mask.height()};
-}
-
-Source source_of(const KeepboxBox& box) {
-  return {box.box, box.mask, box.mask_width, box.mask_width, box.mask_height};
-}
-
-template <class T>
-std::span<const T> copied(std::span<const T> from, guint8*& next) {
-  auto* to = reinterpret_cast<T*>(next);
-  std::ranges::uninitialized_copy(from, std::span(to, from.size()));
-  next += from.size_bytes();
-  return {to, from.size()};
-}
-
-/// @param place memory of source.bytes().
-KeepboxBox* place_box(guint8* place, const Source& source) {
-  auto* out = std::construct_at(reinterpret_cast<KeepboxBox*>(place),
-                                KeepboxBox{source.box, nullptr, source.width, source.height});
-  guint8* next = place + sizeof(KeepboxBox);
-  out->box.points.points = copied(source.box.points.points, next);
-  out->box.values.values = copied(source.box.values.values, next);
-  out->box.points.edges = copied(source.box.points.edges, next);
-  for (BoxLabel& label : out->box.labels) {  // texts end with a zero byte for applications
-    const std::string_view text = label.text;
-    label.text = {reinterpret_cast<char*>(next), text.size()};
-    next = std::ranges::copy(text, next).out;
-    *next++ = 0;
-  }
-  out->box.mask.pixels = nullptr;
-  if (source.mask == nullptr) return out;
-  out->mask = next;
-  for (guint y = 0; y < source.height; ++y, next += source.width)
-    std::memcpy(next, source.mask + y * source.stride, source.width);
-  return out;
-}
-
-KeepboxBox* new_box(const Source& source) {
-  return place_box(static_cast<guint8*>(g_malloc(source.bytes())), source);
-}
-
-/// The boxes of a buffer with all of their data, mapped for the lifetime of this object.
-class Boxes {
- public:
-  explicit Boxes(GstBuffer* buffer) {
-    std::vector<FrameBox> found;
-    if (!GST_IS_BUFFER(buffer) || !read_boxes(buffer, found, &points_)) return;
-    for (const FrameBox& box : found)
-      sources_.push_back(source_of(box, masks_.emplace_back(box.mask.pixels)));
-  }
-  const std::vector<Source>& sources() const { return sources_; }
-  guint count() const { return static_cast<guint>(sources_.size()); }
-  gsize bytes() const {
-    gsize out = 0;
-    for (const Source& source : sources_) out += source.bytes();
-    return out;
-  }
-
- private:
-  PointStore points_;
-  std::deque<MaskView> masks_;
-  std::vector<Source> sources_;
-};
 
 void put_rect(const Box& edges, gfloat* x, gfloat* y, gfloat* width, gfloat* height) {
   if (x != nullptr) *x = edges.x1;
@@ -214,6 +107,12 @@ guint keepbox_box_get_od_id(const KeepboxBox* box) {
   return box->box.od_id;
 }
 
+gboolean keepbox_box_get_parent(const KeepboxBox* box, guint* od_id) {
+  g_return_val_if_fail(box != nullptr, FALSE);
+  if (od_id != nullptr) *od_id = box->box.parent.value_or(0);
+  return box->box.parent.has_value();
+}
+
 gboolean keepbox_box_get_tracking_id(const KeepboxBox* box, guint64* id) {
   g_return_val_if_fail(box != nullptr, FALSE);
   if (id != nullptr) *id = box->box.tracking_id.value_or(0);
@@ -233,6 +132,21 @@ const gchar* keepbox_box_get_attribute(const KeepboxBox* box, guint index, const
   if (name != nullptr) *name = g_quark_to_string(label.attribute);
   if (level != nullptr) *level = label.level;
   return label.text.data();
+}
+
+guint keepbox_box_get_n_tensors(const KeepboxBox* box) {
+  g_return_val_if_fail(box != nullptr, 0);
+  return static_cast<guint>(box->tensors.size());
+}
+
+const gfloat* keepbox_box_get_tensor(const KeepboxBox* box, guint index, const gchar** name,
+                                     const gchar** model, gsize* n_values) {
+  g_return_val_if_fail(box != nullptr && n_values != nullptr, nullptr);
+  const BoxTensor tensor = index < box->tensors.size() ? box->tensors[index] : BoxTensor{};
+  if (name != nullptr) *name = g_quark_to_string(tensor.name);
+  if (model != nullptr) *model = g_quark_to_string(tensor.model);
+  *n_values = tensor.values.size();
+  return tensor.values.empty() ? nullptr : tensor.values.data();
 }
 
 const gfloat* keepbox_box_get_points(const KeepboxBox* box, gsize* n_values) {

@@ -26,7 +26,7 @@ GType keepbox_box_get_type(void);
  * @n_boxes: (out): the number of boxes
  *
  * Reads the boxes of a buffer, from any decoder, in the order of its analytics meta; boxdecode
- * writes them by descending score.
+ * writes them by descending score, those of objects' images object by object.
  *
  * Returns: (array length=n_boxes) (transfer container) (nullable): the boxes with their keypoints
  *   and masks in a single allocation, to be freed with g_free() only; %NULL if there are none
@@ -219,6 +219,22 @@ GST_API_EXPORT
 guint keepbox_box_get_od_id(const KeepboxBox* box);
 
 /**
+ * keepbox_box_get_parent:
+ * @box: a box
+ * @od_id: (out) (optional): the id of the box that it is a part of, as keepbox_box_get_od_id()
+ *   returns it, or 0
+ *
+ * Gets the box that a box is a part of, such as the vehicle of a plate that a second boxdecode
+ * found in the image of the vehicle.
+ *
+ * Returns: %TRUE if the box is a part of another one
+ *
+ * Since: 0.2
+ */
+GST_API_EXPORT
+gboolean keepbox_box_get_parent(const KeepboxBox* box, guint* od_id);
+
+/**
  * keepbox_box_get_tracking_id:
  * @box: a box
  * @id: (out) (optional): the object id assigned by a tracker, or 0
@@ -264,6 +280,42 @@ guint keepbox_box_get_n_attributes(const KeepboxBox* box);
 GST_API_EXPORT
 const gchar* keepbox_box_get_attribute(const KeepboxBox* box, guint index, const gchar** name,
                                        gfloat* level);
+
+/**
+ * keepbox_box_get_n_tensors:
+ * @box: a box
+ *
+ * Gets the number of tensors of the box's object that no decoder has decoded, such as an embedding
+ * of a model behind tensorinfer regions=objects.
+ *
+ * Returns: the number
+ *
+ * Since: 0.2
+ */
+GST_API_EXPORT
+guint keepbox_box_get_n_tensors(const KeepboxBox* box);
+
+/**
+ * keepbox_box_get_tensor:
+ * @box: a box
+ * @index: less than keepbox_box_get_n_tensors()
+ * @name: (out) (optional) (transfer none) (nullable): the name of the tensor, which is static;
+ * %NULL if it has none
+ * @model: (out) (optional) (transfer none) (nullable): the name of its model, which is static;
+ * %NULL if unknown
+ * @n_values: (out): the number of values
+ *
+ * Gets the values of a tensor of the box's object, such as an embedding, as the model wrote them:
+ * they are not normalized.
+ *
+ * Returns: (array length=n_values) (transfer none) (nullable): the values, valid as long as @box;
+ *   %NULL if there is no such tensor
+ *
+ * Since: 0.2
+ */
+GST_API_EXPORT
+const gfloat* keepbox_box_get_tensor(const KeepboxBox* box, guint index, const gchar** name,
+                                     const gchar** model, gsize* n_values);
 
 /**
  * keepbox_box_get_points:

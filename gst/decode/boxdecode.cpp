@@ -33,7 +33,8 @@ GST_DEBUG_CATEGORY(boxdecode_debug);
  * (GstTensorMeta or GstAnalyticsTensorMtd), applies non-maximum suppression and attaches the boxes
  * as GstAnalyticsODMtd.
  *
- * After several models, each boxdecode decodes the tensors attached since the previous one.
+ * After several models, each boxdecode decodes the tensors attached since the previous one. Boxes
+ * in the images of objects (tensorinfer regions=objects) are related to their object's box.
  *
  * |[
  * gst-launch-1.0 filesrc location=photo.jpg ! jpegdec ! videoconvertscale
@@ -134,8 +135,9 @@ void count(KeepboxBoxDecode* self, bool decoded, GstClockTime started) {
   if (decoded && !d.skipped() && d.planned()) s.stats.set_processor(*d.processor());
   if (decoded && d.skipped()) s.stats.add_skipped(spent);
   else
-    s.stats.add(decoded ? &d.processor()->funnel() : nullptr, d.route(), d.boxes().size(),
-                d.weak().size(), spent);
+    s.stats.add(decoded ? &d.funnel() : nullptr, d.route(), d.boxes().size(), d.weak().size(),
+                spent);
+  s.stats.set_image_boxes(d.image_boxes());
   const bool logged = gst_debug_category_get_threshold(GST_CAT_DEFAULT) >= GST_LEVEL_LOG;
   g_autoptr(GstStructure) stats = logged ? s.stats.structure() : nullptr;
   GST_OBJECT_UNLOCK(self);
@@ -249,10 +251,11 @@ void install_properties(GObjectClass* klass) {
   install_stats(klass, prop_stats,
                 "Counters since the start, including zero-copy-frames, uploaded-frames, "
                 "downloaded-frames and skipped-frames (skipped by the inference element "
-                "on purpose), and the candidates of the last frame after each step: "
-                "anchors, above-threshold, not-finite, after-class-filter, after-top-k, "
-                "kept, clipped-away, filtered-out, merged-away (for a box of another tile), "
-                "for-tracker (only), attached.");
+                "on purpose, or without objects for it), and the candidates of the last frame "
+                "after each step: anchors, above-threshold, not-finite, after-class-filter, "
+                "after-top-k, kept, clipped-away, filtered-out, merged-away (for a box of another "
+                "tile), for-tracker (only), attached; image-boxes, the boxes of each tile before "
+                "they were joined, or of each object.");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 // CPU.
 #include "gst/decode/decoder.h"
 
+#include <string>
 #include <utility>
 
 #include "core/plan/nms_limits.h"
@@ -10,6 +11,23 @@
 #include "gst/base/error.h"
 
 namespace keepbox {
+
+namespace {
+
+/// Adds to an error about tensors of objects that another element decodes classes.
+Status explained(Status status, const FrameTensors& tensors) {
+  const bool mismatch = !status && !tensors.listed().empty() &&
+                        (status.error().kind == ErrorKind::kMismatch ||
+                         status.error().kind == ErrorKind::kUnsupported);
+  const SharedTensorSource source = mismatch ? tensors.source(0) : nullptr;
+  if (source == nullptr || !source->objects) return status;
+  Error error = status.error();
+  error.hint += std::string(error.hint.empty() ? "" : ", or ") +
+                "use classdecode for classes and text of objects";
+  return std::unexpected(std::move(error));
+}
+
+}  // namespace
 
 /// True if the processor cannot take the changes of these properties.
 bool Decoder::needs_plan(const DecodeProps& props) const {
@@ -79,35 +97,34 @@ Status Decoder::decode(GstBuffer* buffer) {
     if (device_.automatic()) done = decode_on_cpu(buffer, done.error());
     else device_.note_failure(done);
   }
-  if (!done) mark_refused(buffer);
+  if (done) return done;
+  boxes_.clear();
+  image_boxes_.clear();
+  mark_refused(buffer);
   return done;
 }
 
 Status Decoder::attempt(GstBuffer* buffer) {
   boxes_.clear();
+  funnel_ = {};
+  image_boxes_.clear();
   route_ = Route::kHost;
   planned_ = false;
   device_.begin_frame();
   FrameTensors tensors;
   KB_TRY(intake_.take(buffer, tensors));
   if (intake_.skipped()) return {};
-  KB_TRY(run(tensors));
-  if (const Plan& plan = processor_->plan(); !processor_->detections().empty())
-    KB_TRY(planner_.accept(plan, check_best_score(plan.layout, processor_->detections()[0].score)));
-  const Funnel& funnel = processor_->funnel();
-  if (const auto warning =
-          ceiling_reached(processor_->plan(), funnel.after_class_filter, funnel.after_top_k))
-    stream_.warn_once(*warning);
+  KB_TRY(explained(make_ready(tensors), tensors));
+  KB_TRY(processor_.of_objects() ? decode_objects(buffer, tensors) : decode_frame(tensors));
   route_ = route_of(tensors);
-  KB_TRY(take_boxes());
   intake_.mark_decoded(buffer, tensors, processor_->plan(), processor_.source());
   intake_.set_decoded(processor_.source());
   started_ = true;
   return {};
 }
 
-/// Decodes the tensors; the processor is made again if they are not where it expects them.
-Status Decoder::run(FrameTensors& tensors) {
+/// Maps the tensors for the processor, which is made again if they are not where it expects them.
+Status Decoder::make_ready(FrameTensors& tensors) {
   KB_TRY(retune());
   bool ready = processor_.fits(tensors);
   if (ready) {
@@ -115,15 +132,69 @@ Status Decoder::run(FrameTensors& tensors) {
     KB_TRY(device_.map(tensors, processor_->plan().reads, device_.wanted_memory()));
     ready = processor_.reaches(tensors);
   }
-  if (!ready) KB_TRY(prepare(tensors));
-  return processor_.run(tensors);
+  return ready ? Status{} : prepare(tensors);
+}
+
+/// Runs the processor on one image.
+Status Decoder::decode_image(const FrameTensors& tensors) {
+  KB_TRY(processor_.run(tensors));
+  const Plan& plan = processor_->plan();
+  if (!processor_->detections().empty())
+    KB_TRY(planner_.accept(plan, check_best_score(plan.layout, processor_->detections()[0].score)));
+  const Funnel& funnel = processor_->funnel();
+  if (const auto warning = ceiling_reached(plan, funnel.after_class_filter, funnel.after_top_k))
+    stream_.warn_once(*warning);
+  funnel_ += funnel;
+  return {};
+}
+
+/// Decodes tensors of frames, or of all tiles of a frame together.
+Status Decoder::decode_frame(const FrameTensors& tensors) {
+  KB_TRY(decode_image(tensors));
+  for (uint32_t tile = 0; tile < processor_->plan().tiles.size(); ++tile)
+    image_boxes_.push_back(processor_->image_funnel(tile).boxes());
+  return boxes_.add(*processor_, *labels_, common());
+}
+
+/// Decodes the images of the objects that are still on the frame, one by one.
+Status Decoder::decode_objects(GstBuffer* buffer, FrameTensors& tensors) {
+  const Size input = processor_.source()->geometry.model;
+  for (const PictureRecord& record : read_pictures(buffer, processor_.source()->producer)) {
+    const auto of = object_image(record, input, stream_.picture.size, frame());
+    if (!of || !tensors.select_image(of->image)) continue;
+    processor_.place(of->letterbox);
+    KB_TRY(decode_image(tensors));
+    const uint32_t before = funnel_.boxes() - processor_->funnel().boxes();
+    KB_TRY(boxes_.add_parts(*processor_, *labels_, common(), *of, frame(), funnel_));
+    image_boxes_.push_back(funnel_.boxes() - before);
+  }
+  return {};
+}
+
+Size Decoder::frame() const {
+  if (processor_ && !processor_.of_objects()) return processor_->plan().letterbox.frame;
+  const DecodeProps& props = stream_.props;
+  return props.source_width != 0 && props.source_height != 0
+             ? Size{props.source_width, props.source_height}
+             : stream_.picture.size;
+}
+
+/// Plans for the tensors; for those of objects with the first image whose values show the units.
+Result<PlannedTensors> Decoder::plan(FrameTensors& tensors) {
+  auto planned = planner_.plan(tensors);
+  const bool objects = planned && planned->source != nullptr && planned->source->objects;
+  for (size_t image = 1; objects && planned->plan.provisional; ++image) {
+    if (!tensors.select_image(image)) break;
+    if (auto other = planner_.plan(tensors)) planned = std::move(other);
+  }
+  return planned;
 }
 
 /// Plans for the tensors and makes the processor, on the CPU if the device cannot run the plan.
 Status Decoder::prepare(FrameTensors& tensors) {
   planned_ = true;
   tuned_ = false;
-  KB_ASSIGN(PlannedTensors planned, planner_.plan(tensors));
+  KB_ASSIGN(PlannedTensors planned, plan(tensors));
   const std::vector<uint32_t> reads = planned.plan.reads;
   KB_TRY(device_.map(tensors, reads, device_.wanted_memory()));
   if (processor_.replaces(planned, tensors)) {
@@ -163,21 +234,21 @@ Route Decoder::route_of(const FrameTensors& tensors) const {
   return tensors.context() ? Route::kZeroCopy : Route::kUploaded;
 }
 
-Status Decoder::take_boxes() {
+/// Returns the values that all boxes of a frame have.
+FrameBox Decoder::common() const {
   const std::string& wanted = stream_.props.model_name;
   const SharedTensorSource& source = processor_.source();
   const std::string& name = wanted.empty() && source != nullptr ? source->model : wanted;
   const char* model = name.empty() ? GST_OBJECT_NAME(stream_.element) : name.c_str();
-  return boxes_.take(*processor_, *labels_,
-                     {.model = g_quark_from_string(model),
-                      .unnamed = name.empty(),
-                      .held = source != nullptr && source->held});
+  return {.model = g_quark_from_string(model),
+          .unnamed = name.empty(),
+          .held = source != nullptr && source->held};
 }
 
 /// Marks this decoder's tensors even if they could not be decoded, so that the next one skips them.
 void Decoder::mark_refused(GstBuffer* buffer) const {
   FrameTensors tensors;
-  if (!tensors.look(buffer, Which::kOfFrames)) return;
+  if (!intake_.look(buffer, tensors)) return;
   if (processor_.fits(tensors))
     intake_.mark_decoded(buffer, tensors, processor_->plan(), processor_.source());
   else intake_.mark_refused(buffer, tensors);

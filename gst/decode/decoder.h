@@ -54,10 +54,13 @@ class Decoder {
   bool planned() const { return planned_; }
   /// Returns the processor of the last frame, or nullptr.
   const Processor* processor() const { return processor_ ? &*processor_ : nullptr; }
+  /// Returns the counts of the last frame, over all of its images.
+  const Funnel& funnel() const { return funnel_; }
+  /// Returns the number of boxes of each tile of the last frame, before they were joined, or of
+  /// each object; empty for whole frames.
+  std::span<const guint> image_boxes() const { return image_boxes_; }
   /// Returns the size of the frame that boxes are on.
-  Size frame() const {
-    return processor_ ? processor_->plan().letterbox.frame : stream_.picture.size;
-  }
+  Size frame() const;
   /// True if the last error was a device failure, which would repeat for every frame.
   bool device_failed() const { return device_.failed(); }
 
@@ -69,11 +72,15 @@ class Decoder {
   Status attempt(GstBuffer* buffer);
   Status decode_on_cpu(GstBuffer* buffer, const Error& device);
   void mark_refused(GstBuffer* buffer) const;
-  Status run(FrameTensors& tensors);
+  Status make_ready(FrameTensors& tensors);
+  Status decode_image(const FrameTensors& tensors);
+  Status decode_frame(const FrameTensors& tensors);
+  Status decode_objects(GstBuffer* buffer, FrameTensors& tensors);
   Status retune();
+  Result<PlannedTensors> plan(FrameTensors& tensors);
   Status prepare(FrameTensors& tensors);
   Status make_processor(const PlannedTensors& planned, const FrameTensors& tensors);
-  Status take_boxes();
+  FrameBox common() const;
   Route route_of(const FrameTensors& tensors) const;
 
   DecodeStream stream_;
@@ -85,6 +92,8 @@ class Decoder {
   StreamProcessor processor_;
   std::shared_ptr<const Labels> labels_;  // of the processor's classes
   DetectedBoxes boxes_;
+  Funnel funnel_;  // of the last frame
+  std::vector<guint> image_boxes_;
   Route route_ = Route::kHost;
   bool tuned_ = false;    // thresholds or classes differ from the processor's
   bool started_ = false;  // a frame was decoded since the start

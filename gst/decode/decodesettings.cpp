@@ -46,6 +46,7 @@ void take_source(Settings& settings, const TensorSource& source) {
   if (!source.has_geometry()) return;
   settings.letterbox = source.geometry;
   settings.tiles = source.tiles;
+  settings.parts = source.objects;
 }
 
 Result<FilterSettings> filters_of(const DecodeProps& props, const Labels& labels) {

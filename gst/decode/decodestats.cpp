@@ -14,6 +14,17 @@ bool is_small(Size input) { return std::min(input.width, input.height) <= kSmall
 
 double microseconds(GstClockTime time) { return static_cast<double>(time) / GST_USECOND; }
 
+void set_numbers(GstStructure* out, const char* name, std::span<const guint> numbers) {
+  GValue list = G_VALUE_INIT, number = G_VALUE_INIT;
+  gst_value_array_init(&list, static_cast<guint>(numbers.size()));
+  g_value_init(&number, G_TYPE_UINT);
+  for (const guint each : numbers) {
+    g_value_set_uint(&number, each);
+    gst_value_array_append_value(&list, &number);
+  }
+  gst_structure_take_value(out, name, &list);
+}
+
 }  // namespace
 
 void DecodeStats::set_processor(const Processor& processor) {
@@ -91,7 +102,7 @@ std::optional<Error> DecodeStats::why_no_box() const {
 
 GstStructure* DecodeStats::structure() const {
   const double each = frames_ == 0 ? 0 : microseconds(time_) / static_cast<double>(frames_);
-  return gst_structure_new(
+  GstStructure* out = gst_structure_new(
       "boxdecode-stats", "frames", G_TYPE_UINT64, frames_, "mismatches", G_TYPE_UINT64, mismatches_,
       "skipped-frames", G_TYPE_UINT64, skipped_, "boxes", G_TYPE_UINT64, boxes_, "zero-copy-frames",
       G_TYPE_UINT64, zero_copy_, "uploaded-frames", G_TYPE_UINT64, uploaded_, "downloaded-frames",
@@ -107,6 +118,8 @@ GstStructure* DecodeStats::structure() const {
       "detector", G_TYPE_STRING, detector_.c_str(), "recognized", G_TYPE_STRING,
       recognised_.c_str(), "backend", G_TYPE_STRING, backend_.c_str(), "backend-reason",
       G_TYPE_STRING, backend_reason_.c_str(), nullptr);
+  if (!image_boxes_.empty()) set_numbers(out, "image-boxes", image_boxes_);
+  return out;
 }
 
 }  // namespace keepbox

@@ -5,7 +5,9 @@
 #include <gst/gst.h>
 
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "core/run/processor.h"
 
@@ -27,6 +29,11 @@ class DecodeStats {
   /// Counts a frame that the inference element skipped.
   void add_skipped(GstClockTime time);
 
+  /// Sets the number of boxes of each tile or object of the last frame.
+  void set_image_boxes(std::span<const guint> boxes) {
+    image_boxes_.assign(boxes.begin(), boxes.end());
+  }
+
   /// Returns why no frame had a box so far; std::nullopt if one had, or if there was no frame.
   std::optional<Error> why_no_box() const;
 
@@ -41,6 +48,7 @@ class DecodeStats {
   Funnel last_;
   Funnel most_;  // the maximum of each count over all frames
   Size input_;   // of the model
+  std::vector<guint> image_boxes_;
   std::string detector_, backend_, backend_reason_, recognised_;
 };
 

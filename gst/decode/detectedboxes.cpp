@@ -1,76 +1,127 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Copies detections with labels, and makes buffers of masks.
+// Copies detections with labels, maps those of objects' images, and makes buffers of masks.
 #include "gst/decode/detectedboxes.h"
 
 #include <algorithm>
 #include <string>
 
-namespace keepbox {
+#include "core/formula/filter.h"
 
-Status DetectedBoxes::take(const Processor& processor, const Labels& labels,
-                           const FrameBox& common) {
-  clear();
+namespace keepbox {
+namespace {
+
+bool is_there(const Mask& mask) { return mask.width != 0 && mask.height != 0; }
+
+/// True if no pixel of the mask is of the object.
+bool is_blank(const Mask& mask) {
+  const std::span words(mask.bits, size_t{mask.stride} * mask.height);
+  return std::ranges::none_of(words, [](uint32_t each) { return each != 0; });
+}
+
+}  // namespace
+
+void DetectedBoxes::clear() {
+  boxes_.clear(), weak_.clear(), masks_.clear();
+  mask_count_ = 0;
+  points_.clear(), values_.clear(), turned_.clear();
+}
+
+Status DetectedBoxes::add(const Processor& processor, const Labels& labels,
+                          const FrameBox& common) {
+  std::vector<Found> found = found_by(processor, labels, common);
+  return take(found, processor.plan());
+}
+
+Status DetectedBoxes::add_parts(const Processor& processor, const Labels& labels,
+                                const FrameBox& common, const ObjectImage& of, Size frame,
+                                Funnel& dropped) {
+  std::vector<Found> found = found_by(processor, labels, common);
+  for (Found& each : found) {
+    each.box.parent = of.od_id;
+    copy_payload(each.box, of);
+  }
+  place(found, processor.plan(), of, frame, dropped);
+  return take(found, processor.plan());
+}
+
+std::vector<DetectedBoxes::Found> DetectedBoxes::found_by(const Processor& processor,
+                                                          const Labels& labels,
+                                                          const FrameBox& common) {
+  const PayloadPlan& payload = processor.plan().payload;
+  const PointSet& set = payload.point_set;
+  const GQuark name = set.name.empty() ? 0 : g_quark_from_string(std::string(set.name).c_str());
+  const bool fixed = payload.has(Moves::kFixed);
+  const GQuark kind = fixed ? g_quark_from_string(std::string(payload.kind.name).c_str()) : 0;
+  std::vector<Found> out;
   for (const Detection& det : processor.detections()) {
-    FrameBox& box = boxes_.emplace_back(common);
+    const size_t i = out.size();
+    auto& [box, mask] = out.emplace_back(common);
     box.box = det.box;
     box.score = det.score;
     box.angle = det.angle;
     box.label = labels.quark(det.class_id);
     box.class_id = det.class_id;
     box.anchor = det.anchor;
+    if (set.count != 0)
+      box.points = {processor.points().subspan(i * set.count, set.count), set.edges, name};
+    if (fixed) box.values = {processor.payload().subspan(i * payload.count, payload.count), kind};
+    if (!processor.masks().empty()) mask = processor.masks()[i];
   }
-  take_payload(processor);
-  KB_TRY(take_masks(processor));
-  set_weak_apart(processor.plan());
-  return {};
+  if (!processor.masks().empty() && processor.plan().rules.contract.drop_empty_masks)
+    std::erase_if(out, [](const Found& each) { return is_blank(each.mask); });
+  return out;
 }
 
-void DetectedBoxes::set_weak_apart(const Plan& plan) {
-  if (plan.shown_threshold.empty()) return;
-  const auto shown = [&](const FrameBox& box) {
-    return passes(box.score, plan.shown_threshold[*box.class_id], plan.rules.contract);
-  };
-  const auto weak = std::ranges::stable_partition(boxes_, shown);
-  weak_.assign(weak.begin(), weak.end());
-  boxes_.erase(weak.begin(), weak.end());
+void DetectedBoxes::copy_payload(FrameBox& box, const ObjectImage& of) {
+  const auto& points = points_.emplace_back(box.points.points.begin(), box.points.points.end());
+  const auto& values = values_.emplace_back(box.values.values.begin(), box.values.values.end());
+  box.points.points = points, box.values.values = values;
+  if (!of.turn) return;
+  for (Keypoint& point : points_.back()) {
+    const auto to = of.turn->point(point.x, point.y);
+    point.x = static_cast<float>(to.x), point.y = static_cast<float>(to.y);
+  }
 }
 
-/// Points and values are owned by the processor until its next run.
-void DetectedBoxes::take_payload(const Processor& processor) {
-  const PayloadPlan& payload = processor.plan().payload;
-  const PointSet& set = payload.point_set;
-  const GQuark name = set.name.empty() ? 0 : g_quark_from_string(std::string(set.name).c_str());
-  for (size_t i = 0; set.count != 0 && i < boxes_.size(); ++i)
-    boxes_[i].points = {processor.points().subspan(i * set.count, set.count), set.edges, name};
-  if (!payload.has(Moves::kFixed)) return;
-  const GQuark kind = g_quark_from_string(std::string(payload.kind.name).c_str());
-  for (size_t i = 0; i < boxes_.size(); ++i)
-    boxes_[i].values = {processor.payload().subspan(i * payload.count, payload.count), kind};
+/// Maps the boxes of a turned image to the frame, and drops those that are not wanted there.
+void DetectedBoxes::place(std::vector<Found>& found, const Plan& plan, const ObjectImage& of,
+                          Size frame, Funnel& dropped) {
+  dropped.clipped_away += static_cast<uint32_t>(std::erase_if(
+      found, [&](Found& each) { return of.turn && !turn_box(each.box, *of.turn, frame); }));
+  dropped.filtered_out += static_cast<uint32_t>(std::erase_if(found, [&](const Found& each) {
+    return !plan.part_regions.empty() && !is_placed(around({each.box.box, each.box.angle}), frame,
+                                                    plan.part_rules, plan.part_regions.data());
+  }));
+  if (!of.turn) return;
+  for (Found& each : found)
+    each.mask = turned_mask(each.mask, *of.turn, frame, turned_.emplace_back());
 }
 
-Status DetectedBoxes::take_masks(const Processor& processor) {
-  if (processor.masks().empty()) return {};
-  const std::span<const Mask> masks = processor.masks();
-  masks_ = make_mask_buffers(masks);
-  for (size_t i = 0; i < boxes_.size(); ++i) {
-    boxes_[i].mask = masks_[i];
-    if (masks[i].width != 0 && masks[i].height != 0 && masks_[i].pixels == nullptr)
+/// Appends the boxes, those for trackers apart, and makes the buffers of their masks.
+Status DetectedBoxes::take(std::vector<Found>& found, const Plan& plan) {
+  std::vector<Mask> masks;
+  const size_t first = boxes_.size();
+  for (const auto& [box, mask] : found) {
+    const bool shown = plan.shown_threshold.empty() ||
+                       passes(box.score, plan.shown_threshold[*box.class_id], plan.rules.contract);
+    if (!shown) {
+      weak_.push_back(box);
+      continue;
+    }
+    boxes_.push_back(box);
+    masks.push_back(mask);
+  }
+  if (std::ranges::none_of(masks, is_there)) return {};
+  const MaskBuffers& made = masks_.emplace_back(make_mask_buffers(masks, mask_count_));
+  mask_count_ += static_cast<size_t>(std::ranges::count_if(masks, is_there));
+  turned_.clear();
+  for (size_t i = 0; i < masks.size(); ++i) {
+    boxes_[first + i].mask = made[i];
+    if (is_there(masks[i]) && made[i].pixels == nullptr)
       return fail(ErrorKind::kNoResource, "enough memory for the masks of a frame", "too little",
                   "set mask-size=prototypes, or lower max-detections");
   }
-  if (processor.plan().rules.contract.drop_empty_masks) drop_empty_masks(masks);
   return {};
-}
-
-/// Drops boxes whose mask is empty.
-void DetectedBoxes::drop_empty_masks(std::span<const Mask> masks) {
-  size_t kept = 0;
-  for (size_t i = 0; i < masks.size(); ++i) {
-    const std::span words(masks[i].bits, size_t{masks[i].stride} * masks[i].height);
-    if (std::ranges::any_of(words, [](uint32_t each) { return each != 0; }))
-      boxes_[kept++] = boxes_[i];
-  }
-  boxes_.resize(kept);
 }
 
 }  // namespace keepbox

@@ -4,10 +4,12 @@
 
 #include <gst/gst.h>
 
+#include <deque>
 #include <span>
 #include <vector>
 
 #include "core/run/processor.h"
+#include "gst/decode/objectimage.h"
 #include "gst/metas/framebox.h"
 #include "gst/metas/masks.h"
 #include "gst/tensors/labels.h"
@@ -17,23 +19,42 @@ namespace keepbox {
 /// The boxes of a frame with their masks.
 class DetectedBoxes {
  public:
-  /// Replaces the boxes. Keypoints are owned by the processor until its next run.
-  /// @param common values that all boxes have, such as the model.
-  Status take(const Processor& processor, const Labels& labels, const FrameBox& common);
-  void clear() { boxes_.clear(), weak_.clear(); }
+  /// Adds the boxes of the processor's last run, which owns their keypoints and values until its
+  /// next run. @param common values that all boxes have, such as the model.
+  Status add(const Processor& processor, const Labels& labels, const FrameBox& common);
+
+  /// Adds the boxes of an object's image as its parts. Keypoints and values are copied.
+  /// @param frame size that boxes are on. @param dropped is increased by the number of boxes
+  /// outside of it, and of those that plan().part_regions do not admit.
+  Status add_parts(const Processor& processor, const Labels& labels, const FrameBox& common,
+                   const ObjectImage& of, Size frame, Funnel& dropped);
+
+  void clear();
 
   std::span<FrameBox> boxes() { return boxes_; }
   /// Returns the boxes that are for trackers only.
   std::span<FrameBox> weak() { return weak_; }
 
  private:
-  void set_weak_apart(const Plan& plan);
-  void take_payload(const Processor& processor);
-  Status take_masks(const Processor& processor);
-  void drop_empty_masks(std::span<const Mask> masks);
+  /// A box and its mask, if it has one.
+  struct Found {
+    FrameBox box;
+    Mask mask{};
+  };
+  static std::vector<Found> found_by(const Processor& processor, const Labels& labels,
+                                     const FrameBox& common);
+  void place(std::vector<Found>& found, const Plan& plan, const ObjectImage& of, Size frame,
+             Funnel& dropped);
+  void copy_payload(FrameBox& box, const ObjectImage& of);
+  Status take(std::vector<Found>& found, const Plan& plan);
 
   std::vector<FrameBox> boxes_, weak_;
-  MaskBuffers masks_;
+  std::vector<MaskBuffers> masks_;
+  size_t mask_count_ = 0;
+  // Of parts:
+  std::deque<std::vector<Keypoint>> points_;
+  std::deque<std::vector<float>> values_;
+  std::deque<std::vector<uint32_t>> turned_;  // masks, until take()
 };
 
 }  // namespace keepbox

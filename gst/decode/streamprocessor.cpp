@@ -57,7 +57,7 @@ void StreamProcessor::follow(const FrameTensors& tensors) {
   SharedTensorSource now = tensors.source(plan.reads.front());
   if (now == source_) return;
   const bool moved = now->geometry != source_->geometry || now->tiles != source_->tiles;
-  if (now->has_geometry() && moved)
+  if (now->has_geometry() && moved && !now->objects)
     processor_->refit(now->geometry, now->tiles, plan.letterbox.frame);
   source_ = std::move(now);
 }

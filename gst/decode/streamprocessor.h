@@ -35,6 +35,8 @@ class StreamProcessor {
   explicit operator bool() const { return processor_.has_value(); }
   const Processor& operator*() const { return *processor_; }
   const Processor* operator->() const { return &*processor_; }
+  /// True if there is one, for tensors whose images show objects of frames.
+  bool of_objects() const { return processor_ && source_ != nullptr && source_->objects; }
   /// Returns the source of its tensors; nullptr if unknown.
   const SharedTensorSource& source() const { return source_; }
   /// True if there is one, which runs on a device.
@@ -50,6 +52,8 @@ class StreamProcessor {
 
   /// Follows the picture's place in the model input, which may change per frame. @pre fits()
   void follow(const FrameTensors& tensors);
+  /// Sets the place of the next image in a picture of its own.
+  void place(const Letterbox& letterbox) { processor_->refit(letterbox, {}, letterbox.frame); }
   void set_source(SharedTensorSource source) { source_ = std::move(source); }
 
   /// Changes thresholds and classes from the next frame.

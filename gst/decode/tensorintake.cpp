@@ -23,11 +23,6 @@ bool has_tensors_of(const FrameTensors& tensors, const SharedTensorSource& sourc
 Status check_any(GstBuffer* buffer, const FrameTensors& tensors) {
   if (!tensors.listed().empty()) return {};
   FrameTensors all;
-  KB_TRY(all.look(buffer, Which::kUndecoded));
-  if (!all.listed().empty())
-    return fail(ErrorKind::kMismatch, "tensors of frames",
-                "tensors of objects: " + to_string(all.listed()),
-                "decode them with classdecode, or leave regions=objects of tensorinfer unset");
   KB_TRY(all.look(buffer));
   if (all.listed().empty()) return {};
   return fail(ErrorKind::kMismatch, "tensors that no decoder upstream has decoded",
@@ -55,17 +50,36 @@ Status TensorIntake::check() const {
 /// True if the inference element skipped this frame on purpose, so that any tensors on it belong to
 /// another decoder.
 bool TensorIntake::is_skipped(GstBuffer* buffer, const FrameTensors& tensors) const {
-  if (!was_skipped(buffer)) return false;
+  if (!was_skipped(buffer) && !had_no_objects(buffer)) return false;
   if (was_skipped_by(buffer, decoded_) && !has_tensors_of(tensors, decoded_)) return true;
+  return tensors.listed().empty() || !has_wanted_id(tensors);
+}
+
+/// True if tensor-ids is unset, or has one of the listed ids.
+bool TensorIntake::has_wanted_id(const FrameTensors& tensors) const {
   const auto ids = ids_of(stream_.props.tensor_ids);
-  return tensors.listed().empty() ||
-         (!ids.empty() && std::ranges::none_of(tensors.listed(), [&](const TensorView& tensor) {
+  return ids.empty() || std::ranges::any_of(tensors.listed(), [&](const TensorView& tensor) {
            return std::ranges::contains(ids, tensor.id);
-         }));
+         });
+}
+
+Status TensorIntake::look(GstBuffer* buffer, FrameTensors& tensors) const {
+  const bool of_objects = decoded_ != nullptr && decoded_->objects;
+  if (!of_objects) {
+    KB_TRY(tensors.look(buffer, Which::kOfFrames));
+    if (!tensors.listed().empty() && has_wanted_id(tensors)) return {};
+  }
+  FrameTensors others;
+  KB_TRY(others.look(buffer, Which::kOfObjects));
+  const bool none = others.listed().empty() || (!of_objects && !has_wanted_id(others));
+  if (none && !of_objects) return {};
+  KB_TRY(tensors.look(buffer, none ? Which::kOfFrames : Which::kOfObjects));
+  if (!none) tensors.split_images();
+  return {};
 }
 
 Status TensorIntake::take(GstBuffer* buffer, FrameTensors& tensors) {
-  KB_TRY(tensors.look(buffer, Which::kOfFrames));
+  KB_TRY(look(buffer, tensors));
   skipped_ = is_skipped(buffer, tensors);
   if (skipped_) return {};
   KB_TRY(check_any(buffer, tensors));
@@ -79,7 +93,7 @@ Status TensorIntake::follow_picture(GstBuffer* buffer, FrameTensors& tensors) co
   const Picture& now = stream_.picture;
   for (size_t i = 0; i < tensors.listed().size(); ++i) {
     SharedTensorSource source = tensors.source(i);
-    if (source == nullptr) continue;
+    if (source == nullptr || source->objects) continue;  // metas follow the picture of objects
     const Size seen = source->geometry.frame;
     if (source->producer != 0 && source->has_geometry()) {
       const auto map = map_from_inferred(buffer, source->producer, now, mode);

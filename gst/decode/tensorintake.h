@@ -23,7 +23,9 @@ class TensorIntake {
   Status check() const;
 
   /// Lists the tensors that no decoder upstream has decoded, with their quantization, and with
-  /// sources for the picture as it is now. An error if there are none for this decoder.
+  /// sources for the picture as it is now. An error if there are none for this decoder. Tensors of
+  /// objects are listed, split into images, if the last decoded ones were, or if there are no
+  /// others, or none with an id of tensor-ids.
   /// @param tensors gets them; it has none if skipped().
   Status take(GstBuffer* buffer, FrameTensors& tensors);
   /// True if the inference element skipped the last frame on purpose; it then has no boxes.
@@ -34,6 +36,8 @@ class TensorIntake {
   /// @param plan by which they were decoded.
   void mark_decoded(GstBuffer* buffer, const FrameTensors& tensors, const Plan& plan,
                     const SharedTensorSource& source) const;
+  /// Lists this decoder's tensors again after a frame that could not be decoded.
+  Status look(GstBuffer* buffer, FrameTensors& tensors) const;
   /// Marks this decoder's tensors, of which none could be decoded, so that the next one skips them.
   void mark_refused(GstBuffer* buffer, const FrameTensors& tensors) const;
 
@@ -43,6 +47,7 @@ class TensorIntake {
  private:
   bool is_skipped(GstBuffer* buffer, const FrameTensors& tensors) const;
   bool is_own(std::string_view id) const;
+  bool has_wanted_id(const FrameTensors& tensors) const;
   Status follow_picture(GstBuffer* buffer, FrameTensors& tensors) const;
   Status quantize(FrameTensors& tensors);
 

@@ -70,7 +70,7 @@ struct MappedSources {
   SharedTensorSource last, last_moved;
 
   SharedTensorSource operator()(const SharedTensorSource& source) {
-    if (!source->has_geometry()) return source;
+    if (!source->has_geometry() || source->objects) return source;
     if (source == last) return last_moved;
     last = source;
     const auto way = map_from_inferred(scaled, source->producer, from, mode);

@@ -53,7 +53,10 @@ GType regions_type() {
       {{static_cast<int>(Regions::kFrame), "frame", "Whole frames, or tiles of them."},
        {static_cast<int>(Regions::kObjects), "objects",
         "Each object that a decoder upstream found, cut out of the frame; oriented boxes are "
-        "rotated upright. The model does not run on frames without objects."}});
+        "rotated upright. The model does not run on frames without objects."},
+       {static_cast<int>(Regions::kRoi), "roi",
+        "Each region of interest of other elements (GstVideoRegionOfInterestMeta), which gets a "
+        "box, and each box of decoders other than boxdecode. The properties of objects apply."}});
   return type;
 }
 
@@ -166,8 +169,9 @@ const Property<InferProps> kInferProperties[] = {
      &InferProps::tile_whole},
     {"regions",
      "What the model runs on. With objects, its tensors have one image per object, which "
-     "classdecode turns into classes or text of the object; resize-mode fits objects into the "
-     "input, by default stretched for models of unknown origin.",
+     "classdecode turns into classes or text of the object, and boxdecode into boxes that are its "
+     "parts; resize-mode fits objects into the input, by default stretched for models of unknown "
+     "origin.",
      &InferProps::regions, regions_type},
     {"objects-of",
      "With regions=objects, name of the model whose boxes are used (model-name of its decoder); "

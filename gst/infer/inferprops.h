@@ -15,7 +15,7 @@ namespace keepbox {
 inline constexpr int kResizeOfModel = -1, kResizeToRectangle = 100;
 
 /// Values of regions.
-enum class Regions { kFrame, kObjects };
+enum class Regions { kFrame, kObjects, kRoi };
 
 /// Property values as set. Plain data: copied under the object lock.
 struct InferProps {

@@ -102,7 +102,12 @@ Result<std::optional<ObjectRules>> object_rules(const InferProps& props) {
   if (!props.tiles.empty() || props.tile_size != 0)
     return fail(ErrorKind::kInvalid, "either tiles or regions=objects", "both",
                 "leave one of them unset");
-  ObjectRules out{.model = props.objects_of,
+  const bool regions = static_cast<Regions>(props.regions) == Regions::kRoi;
+  if (regions && !props.objects_of.empty())
+    return fail(ErrorKind::kInvalid, "regions=objects together with objects-of", "regions=roi",
+                "set regions=objects, or leave objects-of unset");
+  ObjectRules out{.regions = regions,
+                  .model = props.objects_of,
                   .min_size = props.min_size,
                   .most = props.max_objects,
                   .grow = props.grow,
@@ -125,7 +130,7 @@ Result<InputSettings> input_settings(const InferProps& props) {
   if (!deviation) return std::unexpected(deviation.error());
   out.mean = *mean;
   out.deviation = *deviation;
-  out.objects = static_cast<Regions>(props.regions) == Regions::kObjects;
+  out.objects = static_cast<Regions>(props.regions) != Regions::kFrame;
   out.rectangle = props.resize_mode == kResizeToRectangle;
   if (out.rectangle) out.resize = ResizeMode::kLetterboxCenter;
   else if (props.resize_mode != kResizeOfModel)

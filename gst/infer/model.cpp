@@ -212,7 +212,7 @@ void Model::warn_of_no_boxes() {
 Result<Model::Begun> Model::begin(GstBuffer* frame, uint64_t order) {
   Begun out;
   if (objects_) {
-    out.objects = objects_->of(frame, *crops_, facts_.resize);
+    KB_ASSIGN(out.objects, objects_->of(frame, *crops_, facts_.resize));
     warn_of_no_boxes();
     if (out.objects.empty()) return out;
   }

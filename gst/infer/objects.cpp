@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "gst/infer/regionboxes.h"
 #include "gst/metas/readboxes.h"
 
 namespace keepbox {
@@ -21,6 +22,7 @@ std::string_view text_of(GQuark quark) {
 
 bool Objects::fits(const FrameBox& box) const {
   const float side = std::min(box.box.x2 - box.box.x1, box.box.y2 - box.box.y1);
+  if (rules_.regions && box.class_id) return false;  // of boxdecode
   return side >= rules_.min_size && (rules_.model.empty() || text_of(box.model) == rules_.model) &&
          (rules_.classes.empty() || std::ranges::contains(rules_.classes, text_of(box.label)));
 }
@@ -49,12 +51,15 @@ void Objects::prune() {
   std::erase_if(runs_, [&](const auto& run) { return frame_ - run.second.seen > kForgottenAfter; });
 }
 
-std::vector<ObjectCrop> Objects::of(GstBuffer* frame, const CropPlan& plan, ResizeMode mode) {
+Result<std::vector<ObjectCrop>> Objects::of(GstBuffer* frame, const CropPlan& plan,
+                                            ResizeMode mode) {
+  if (rules_.regions) KB_TRY(add_region_boxes(frame, plan.frame.size));
   ++frame_;
   prune();
   std::vector<FrameBox> boxes;
   PointStore points;
-  without_boxes_ = read_boxes(frame, boxes, &points, plan.frame.size) ? 0 : without_boxes_ + 1;
+  const bool analysed = read_boxes(frame, boxes, &points, plan.frame.size);
+  without_boxes_ = analysed || rules_.regions ? 0 : without_boxes_ + 1;
   std::erase_if(boxes, [&](const FrameBox& box) { return !fits(box) || !is_due(box); });
   std::ranges::stable_sort(boxes, std::ranges::greater{}, &FrameBox::score);
   std::vector<ObjectCrop> out;

@@ -19,6 +19,7 @@ namespace keepbox {
 
 /// Choice of objects.
 struct ObjectRules {
+  bool regions = false;              // regions and boxes of other elements only
   std::string model;                 // boxes of that model; empty: of all
   std::vector<std::string> classes;  // labels; empty: all
   float min_size = 0;                // shorter side of the box in frame pixels
@@ -41,9 +42,10 @@ class Objects {
 
   const ObjectRules& rules() const { return rules_; }
 
-  /// Returns the crops of a frame in ascending order of od_id. @param plan of frames of its size.
+  /// Returns the crops of a frame in ascending order of od_id. Regions get boxes first. @param plan
+  /// of frames of its size.
   /// @param mode fits boxes into the input. Aligned crops ignore it.
-  std::vector<ObjectCrop> of(GstBuffer* frame, const CropPlan& plan, ResizeMode mode);
+  Result<std::vector<ObjectCrop>> of(GstBuffer* frame, const CropPlan& plan, ResizeMode mode);
 
   /// Forgets the tracked objects, as for a new stream.
   void forget() { runs_.clear(); }

@@ -38,6 +38,15 @@ void add_class(GstAnalyticsRelationMeta* meta, const FrameBox& box) {
                                            cls.id);
 }
 
+/// Relates a box to the one that it is a part of, as GStreamer's decoders of objects do.
+void add_to_parent(GstAnalyticsRelationMeta* meta, const FrameBox& box) {
+  if (!box.parent) return;
+  gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_IS_PART_OF, box.od_id,
+                                           *box.parent);
+  gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_CONTAIN, *box.parent,
+                                           box.od_id);
+}
+
 /// Adds a region in DL Streamer's form: with the box's id and normalised coordinates.
 void add_region(GstBuffer* buffer, const FrameBox& box, const Pixels& at, Size frame) {
   auto* roi = gst_buffer_add_video_region_of_interest_meta_id(
@@ -45,6 +54,7 @@ void add_region(GstBuffer* buffer, const FrameBox& box, const Pixels& at, Size f
       static_cast<guint>(std::max(at.y, 0)), static_cast<guint>(at.width),
       static_cast<guint>(at.height));
   roi->id = static_cast<gint>(box.od_id);
+  if (box.parent) roi->parent_id = static_cast<gint>(*box.parent);
   const double width = frame.width, height = frame.height;
   GstStructure* detection = gst_structure_new(
       "detection", "label", G_TYPE_STRING, g_quark_to_string(box.label), "confidence",
@@ -141,6 +151,7 @@ Status attach_boxes(GstBuffer* buffer, std::span<FrameBox> boxes, const AttachOp
   for (FrameBox& box : boxes) {
     const Pixels at = rounded(box.box, options.frame);
     box.od_id = add_od(meta, box, at);
+    add_to_parent(meta, box);
     if (options.classes) add_class(meta, box);
     if (options.regions) add_region(buffer, box, at, options.frame);
   }

@@ -29,6 +29,7 @@ inline constexpr gsize kMaxMtds = 10'000;
 /// GstAnalyticsSegmentationMtd related to its box in both directions, with the regions 0 and
 /// mask_region() of its index among the masks, and holds a reference to its pixels. Keypoints
 /// become floats, and a group of keypoints if GStreamer supports these and they fit in kMaxMtds.
+/// A part of another box (FrameBox::parent) is related to it as IS_PART_OF, and back as CONTAIN.
 /// Adds to an existing relation meta. kInvalid, with nothing attached, if boxes, classes and masks
 /// would make more than kMaxMtds.
 /// @param boxes get their od_id; boxes with class and anchor are also written as floats.

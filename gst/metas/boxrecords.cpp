@@ -25,8 +25,9 @@ struct Header {
   guint32 unnamed = 0;    // true: the model's name is the decoder's own
   guint32 held = 0;       // true: the boxes are from an earlier frame
   guint32 predicted = 0;  // true: the boxes are where a tracker expects them
+  guint32 parts = 0;      // true: the boxes are parts of others
 
-  BoxModel of_model() const { return {model, unnamed != 0, held != 0, predicted != 0}; }
+  BoxModel of_model() const { return {model, unnamed != 0, held != 0, predicted != 0, parts != 0}; }
 };
 
 // Mtds are packed, so our structs must not need more than four bytes of alignment.
@@ -125,7 +126,9 @@ Detected detected(const GstAnalyticsODMtd& od) {
   return out;
 }
 
-BoxModel model_of(const FrameBox& box) { return {box.model, box.unnamed, box.held, box.predicted}; }
+BoxModel model_of(const FrameBox& box) {
+  return {box.model, box.unnamed, box.held, box.predicted, box.parent.has_value()};
+}
 
 BoxRecord record_of(const FrameBox& box) {
   return {box.od_id,  *box.class_id, *box.anchor, box.label,  box.score,
@@ -139,7 +142,8 @@ RecordWriter::RecordWriter(GstAnalyticsRelationMeta* meta, gsize count, const Bo
                       .model = model.name,
                       .unnamed = model.unnamed,
                       .held = model.held,
-                      .predicted = model.predicted};
+                      .predicted = model.predicted,
+                      .parts = model.parts};
   GstAnalyticsMtd mtd;
   next_ = static_cast<guint8*>(gst_analytics_relation_meta_add_mtd(meta, weak ? &kWeakImpl : &kImpl,
                                                                    bytes_of_records(count), &mtd));

@@ -37,6 +37,7 @@ struct BoxModel {
   bool unnamed = false;    // the decoder's own name, only for telling models apart
   bool held = false;       // the boxes are from an earlier frame
   bool predicted = false;  // the boxes are where a tracker expects them
+  bool parts = false;      // the boxes are parts of other boxes, to which they are related
   friend bool operator==(const BoxModel&, const BoxModel&) = default;
 };
 

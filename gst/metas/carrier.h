@@ -33,6 +33,7 @@ class Carrier {
 
  private:
   Placed place(const GstAnalyticsODMtd& od, const BoxRecords& records) const;
+  bool lost_its_parent(const GstAnalyticsODMtd& od, const BoxRecords& records) const;
   Placed add_od(const GstAnalyticsODMtd& od, const BoxRecords& records);
   gpointer add_bytes(const GstAnalyticsMtd& mtd, GstAnalyticsMtd& added);
   guint add_other(const GstAnalyticsMtd& mtd);

@@ -49,9 +49,22 @@ Placed Carrier::place(const GstAnalyticsODMtd& od, const BoxRecords& records) co
   return out;
 }
 
+/// True if the box that a box is a part of is not on the target, or that box's own parent.
+bool Carrier::lost_its_parent(const GstAnalyticsODMtd& od, const BoxRecords& records) const {
+  constexpr int kMostLevels = 8;  // relations of others may form a circle
+  GstAnalyticsODMtd at = od;
+  for (int level = 0; level < kMostLevels; ++level) {
+    const auto found = records.find(at.id, detected(at));
+    const auto parent = found && !found->model.parts ? std::nullopt : parent_of(source_, at.id);
+    if (!parent || !gst_analytics_relation_meta_get_od_mtd(source_, *parent, &at)) return false;
+    if (place(at, records).od_id == G_MAXUINT) return true;
+  }
+  return false;
+}
+
 Placed Carrier::add_od(const GstAnalyticsODMtd& od, const BoxRecords& records) {
   Placed placed = place(od, records);
-  if (placed.od_id == G_MAXUINT) return placed;
+  if (placed.od_id == G_MAXUINT || lost_its_parent(od, records)) return {};
   const Pixels at = rounded(placed.box, placed.angle == 0 ? frame_ : Size{});
   const Detected as = detected(od);
   GstAnalyticsODMtd added;

@@ -87,6 +87,7 @@ struct FrameBox {
   bool held = false;       // from an earlier frame, on which the model ran
   bool predicted = false;  // where a tracker expects the object; the model did not run
   guint od_id = 0;         // id of its GstAnalyticsODMtd; set by reading
+  std::optional<guint> parent{};         // od_id of the box that it is a part of
   std::optional<guint64> tracking_id{};  // from a GstAnalyticsTrackingMtd related to it
   GstClockTime tracked_since = GST_CLOCK_TIME_NONE;
   FramePoints points{};  // attached unchanged; when read, owned by the buffer's metas or a

@@ -61,8 +61,7 @@ void write_row(const Mask& mask, guint y, uint8_t value, guint8* out) {
   for (; x < mask.width; ++x) out[x] = mask.at(x, y) ? value : 0;
 }
 
-void write_regions(std::span<const Mask> masks, guint8* out) {
-  size_t index = 0;
+void write_regions(std::span<const Mask> masks, size_t index, guint8* out) {
   for (const Mask& mask : masks) {
     if (bytes_of(mask) == 0) continue;
     const uint8_t region = mask_region(index++);
@@ -106,12 +105,12 @@ MaskBuffers::~MaskBuffers() {
     if (mask.pixels != nullptr) gst_buffer_unref(mask.pixels);
 }
 
-MaskBuffers make_mask_buffers(std::span<const Mask> masks) {
+MaskBuffers make_mask_buffers(std::span<const Mask> masks, size_t first) {
   gsize bytes = 0;
   for (const Mask& mask : masks) bytes += bytes_of(mask);
   std::vector<FrameMask> out(masks.size());
   if (bytes == 0) return MaskBuffers(std::move(out));
-  GstMemory* all = written(bytes, [&](guint8* data) { write_regions(masks, data); });
+  GstMemory* all = written(bytes, [&](guint8* data) { write_regions(masks, first, data); });
   if (all == nullptr) return MaskBuffers(std::move(out));
   gsize at = 0;
   for (size_t i = 0; i < masks.size(); ++i) {

@@ -43,7 +43,8 @@ class MaskBuffers {
 /// Makes buffers for the masks of a frame's boxes in their order, without gaps between rows, in one
 /// allocation that lives as long as any of them. Object pixels have the mask_region() of the index
 /// among non-empty masks. Empty masks have no pixels, nor has any mask if memory is exhausted.
-MaskBuffers make_mask_buffers(std::span<const Mask> masks);
+/// @param first index of the first mask in the frame.
+MaskBuffers make_mask_buffers(std::span<const Mask> masks, size_t first = 0);
 
 /// Maps the pixels of a mask for its lifetime.
 class MaskView {

@@ -3,6 +3,7 @@
 #include "gst/metas/readboxes.h"
 
 #include <algorithm>
+#include <set>
 
 #include "gst/metas/boxrecords.h"
 #include "gst/metas/keypointgroups.h"
@@ -10,6 +11,7 @@
 #include "gst/metas/maskrecords.h"
 #include "gst/metas/masks.h"
 #include "gst/metas/payloadrecords.h"
+#include "gst/metas/relationmeta.h"
 
 namespace keepbox {
 namespace {
@@ -58,6 +60,8 @@ struct Records {
   LabelRecords labels;
 };
 
+/// The search for its parent takes time in proportion to all mtds; records of our decoders show
+/// whether there is one.
 FrameBox read_od(const GstAnalyticsODMtd& od, const Records& records) {
   const Detected at = detected(od);
   const auto left = static_cast<float>(at.x), top = static_cast<float>(at.y);
@@ -79,7 +83,9 @@ FrameBox read_od(const GstAnalyticsODMtd& od, const Records& records) {
     box.predicted = found->model.predicted;
     box.points = records.payloads.points(od.id);
     box.values = records.payloads.values(od.id);
+    if (!found->model.parts) return box;
   }
+  box.parent = parent_of(od.meta, od.id);
   return box;
 }
 
@@ -129,6 +135,7 @@ bool is_beside(float low, float high, uint32_t side) {
   return high <= 0 ? low < 0 : side != 0 && low >= static_cast<float>(side);
 }
 
+/// True if the box is completely outside of the frame. @param frame sides are 0 if unknown.
 bool is_outside(const FrameBox& box, Size frame) {
   const Box b = around({box.box, box.angle});
   return is_beside(b.x1, b.x2, frame.width) || is_beside(b.y1, b.y2, frame.height);
@@ -147,12 +154,16 @@ bool read_boxes(GstBuffer* buffer, std::vector<FrameBox>& out, PointStore* other
   const bool classified = has_any(meta, gst_analytics_cls_mtd_get_mtd_type());
   const bool masked = has_any(meta, gst_analytics_segmentation_mtd_get_mtd_type());
   if (frame.width == 0) frame = size_of_frame(buffer);
+  std::set<guint> skipped;  // boxes, with their parts
   gpointer state = nullptr;
   GstAnalyticsODMtd od;
   while (gst_analytics_relation_meta_iterate(meta, &state, gst_analytics_od_mtd_get_mtd_type(),
                                              reinterpret_cast<GstAnalyticsMtd*>(&od))) {
     FrameBox box = read_od(od, records);
-    if (is_outside(box, frame)) continue;
+    if (is_outside(box, frame) || (box.parent && skipped.contains(*box.parent))) {
+      skipped.insert(box.od_id);
+      continue;
+    }
     records.labels.find(box.od_id, box.labels);
     if (classified) read_classes(meta, box);
     if (tracked) read_tracking(meta, box);

@@ -46,6 +46,15 @@ Pixels rounded(const Box& b, Size frame) {
   return out;
 }
 
+std::optional<guint> parent_of(GstAnalyticsRelationMeta* meta, guint od_id) {
+  GstAnalyticsMtd found;
+  gpointer state = nullptr;
+  const bool part = gst_analytics_relation_meta_get_direct_related(
+      meta, od_id, GST_ANALYTICS_REL_TYPE_IS_PART_OF, gst_analytics_od_mtd_get_mtd_type(), &state,
+      &found);
+  return part && found.id != od_id ? std::optional(found.id) : std::nullopt;
+}
+
 bool is_analytics(GType api) {
   return api == gst_analytics_relation_meta_api_get_type() ||
          api == GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE;

@@ -5,6 +5,8 @@
 #include <gst/analytics/analytics.h>
 #include <gst/gst.h>
 
+#include <optional>
+
 #include "core/formula/box.h"
 #include "core/formula/letterbox.h"
 
@@ -19,6 +21,9 @@ Pixels rounded(const Box& box, Size frame);
 /// Returns the relation meta of a buffer, or makes one for that many mtds and that many bytes of
 /// our own records; one of default size would grow quadratically.
 GstAnalyticsRelationMeta* relation_meta_for(GstBuffer* buffer, gsize mtds, gsize bytes);
+
+/// Returns the od_id of the box that a box is a part of (IS_PART_OF), if there is one.
+std::optional<guint> parent_of(GstAnalyticsRelationMeta* meta, guint od_id);
 
 /// True if it is the API of a meta that holds boxes.
 bool is_analytics(GType api);

@@ -88,9 +88,11 @@ void send(Publishing& p) {
 GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   State& s = Self::of(base);
   Publishing& p = *s.running;
-  const FrameInfo frame = frame_info(buffer, base->segment, p.props, s.frame, p.number++);
+  FrameInfo frame = frame_info(buffer, base->segment, p.props, s.frame, p.number++);
   p.time = frame.running_time.value_or(p.time);
-  const Status made = p.messages.add(frame, p.reader.read(buffer, s.frame), p.time, p.made);
+  const Status read = add_tensors(frame, buffer, p.props);
+  Status made = p.messages.add(frame, p.reader.read(buffer, s.frame), p.time, p.made);
+  if (!read) made = read;
   if (!made && !std::exchange(p.failed, true)) post_warning(GST_ELEMENT(base), made.error());
   send(p);
   return GST_FLOW_OK;

@@ -96,8 +96,9 @@ Status write_frame(KeepboxBoxSink* self, Session& session, GstBuffer* buffer) {
   State& s = *self->state;
   if (session.ended) KB_TRY(session.resume());
   session.ended = false;
-  const FrameInfo info =
+  FrameInfo info =
       frame_info(buffer, GST_BASE_SINK(self)->segment, session.props, s.frame, session.number);
+  KB_TRY(add_tensors(info, buffer, session.props));
   KB_TRY(session.write(info, s.reader.read(buffer, s.frame), s.text));
   report_news(self, session);
   ++session.number;

@@ -12,6 +12,7 @@
 
 #include "core/base/result.h"
 #include "gst/metas/framebox.h"
+#include "gst/metas/objecttensors.h"
 #include "gst/sink/categories.h"
 #include "gst/sink/classwords.h"
 
@@ -43,6 +44,8 @@ struct FrameInfo {
   std::string wall_time;                 // ISO 8601; empty: omitted
   std::optional<uint64_t> sender_time;   // clock of an RTP sender, ns since 1970
   std::optional<uint64_t> running_time;  // ns, not written: decides when the next file begins
+  /// Undecoded tensors of objects in the order of their od_id; unset: not written.
+  std::optional<std::vector<ObjectTensor>> tensors{};
 };
 
 /// Writes floats as the shortest decimals that read back as the same float, and labels as UTF-8.

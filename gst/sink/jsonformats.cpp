@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // JSON Lines in the schema of DL Streamer's gvametaconvert, and COCO results.
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "gst/sink/formats.h"
@@ -85,6 +87,63 @@ void add_labels(const BoxLabels& labels, BoxJson& out) {
   }
 }
 
+/// Returns a value; only integers of up to 16 bits and floats fit in a float.
+BoxJson value_of(const TensorView& tensor, size_t index) {
+  const auto read = [&]<class T>(T value) -> BoxJson {
+    std::memcpy(&value, static_cast<const uint8_t*>(tensor.data) + index * sizeof value,
+                sizeof value);
+    return value;
+  };
+  switch (tensor.type) {
+    case DataType::kInt32: return read(int32_t{});
+    case DataType::kUInt32: return read(uint32_t{});
+    case DataType::kInt64: return read(int64_t{});
+    case DataType::kUInt64: return read(uint64_t{});
+    default: break;
+  }
+  const float value = load(tensor, index);
+  if (is_floating(tensor.type)) return value;
+  return static_cast<int64_t>(value);
+}
+
+/// Returns the name of a type as DL Streamer writes it.
+const char* precision_of(DataType type) {
+  switch (type) {
+    case DataType::kInt8: return "I8";
+    case DataType::kInt16: return "I16";
+    case DataType::kInt32: return "I32";
+    case DataType::kInt64: return "I64";
+    case DataType::kUInt8: return "U8";
+    case DataType::kUInt16: return "U16";
+    case DataType::kUInt32: return "U32";
+    case DataType::kUInt64: return "U64";
+    case DataType::kFloat16: return "FP16";
+    case DataType::kBFloat16: return "BF16";
+    case DataType::kFloat32: return "FP32";
+    case DataType::kFloat64: return "FP64";
+  }
+  return "UNSPECIFIED";
+}
+
+BoxJson tensor_of(const ObjectTensor& tensor) {
+  BoxJson out = {{"precision", precision_of(tensor.type)}};
+  for (const size_t each : tensor.shape.dims()) out["dims"].push_back(each);
+  if (!tensor.model.empty()) out["model_name"] = tensor.model;
+  if (!tensor.id.empty()) out["layer_name"] = tensor.id;
+  const TensorView view = tensor.view();
+  BoxJson& data = out["data"] = BoxJson::array();
+  for (size_t i = 0; i < view.shape.count().value_or(0); ++i) data.push_back(value_of(view, i));
+  return out;
+}
+
+/// Returns the tensors of an object. @param all of the frame, in the order of od_id.
+BoxJson tensors_of(guint od_id, const std::vector<ObjectTensor>& all) {
+  BoxJson out = BoxJson::array();
+  for (const ObjectTensor& each : std::ranges::equal_range(all, od_id, {}, &ObjectTensor::od_id))
+    out.push_back(tensor_of(each));
+  return out;
+}
+
 BoxJson object_of(const FrameBox& box, Size frame) {
   const std::string label = name_of(box.label);
   BoxJson out = {{"x", box.box.x1},
@@ -92,6 +151,7 @@ BoxJson object_of(const FrameBox& box, Size frame) {
                  {"w", width_of(box.box)},
                  {"h", height_of(box.box)},
                  {"region_id", box.od_id}};
+  if (box.parent) out["parent_id"] = *box.parent;
   if (box.tracking_id) out["id"] = *box.tracking_id;
   if (!label.empty()) out["roi_type"] = label;
   out["detection"] = detection_of(box, label, frame);
@@ -118,7 +178,11 @@ void write_jsonl(const FrameInfo& frame, std::span<const FrameBox> boxes,
   if (!frame.wall_time.empty()) line["system_timestamp"] = frame.wall_time;
   if (frame.sender_time) line["rtp"] = {{"sender_ntp_unix_timestamp_ns", *frame.sender_time}};
   line["frame"] = frame.number;
-  for (const FrameBox& box : boxes) line["objects"].push_back(object_of(box, frame.size));
+  for (const FrameBox& box : boxes) {
+    BoxJson object = object_of(box, frame.size);
+    if (frame.tensors) object["tensors"] = tensors_of(box.od_id, *frame.tensors);
+    line["objects"].push_back(std::move(object));
+  }
   std::string text = dump(line);
   // Inserted as text, because the user's numbers may have more digits than BoxJson keeps.
   if (!options.tags.empty()) text.insert(1, "\"tags\":" + options.tags + ',');

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "gst/base/enums.h"
 #include "gst/base/error.h"
 #include "gst/sink/frametime.h"
 
@@ -20,6 +21,24 @@ Result<std::string> parse_tags(const std::string& text) {
 }
 
 }  // namespace
+
+GType normalization_type() {
+  static const GType type = register_enum(
+      "KeepboxNormalization",
+      {{static_cast<int>(Normalization::kNone), "none", "They are written as they are."},
+       {static_cast<int>(Normalization::kL2), "l2",
+        "Each tensor of an object is divided by its Euclidean length, so that the sum of products "
+        "of two embeddings is their cosine similarity."}});
+  return type;
+}
+
+Status add_tensors(FrameInfo& frame, GstBuffer* buffer, const JsonProps& props) {
+  if (!props.add_tensor_data) return {};
+  KB_ASSIGN(frame.tensors, read_object_tensors(buffer));
+  if (static_cast<Normalization>(props.normalize) == Normalization::kL2)
+    for (ObjectTensor& each : *frame.tensors) normalize_l2(each);
+  return {};
+}
 
 Result<WriterOptions> json_options(const JsonProps& props) {
   KB_ASSIGN(auto tags, parse_tags(props.tags));

@@ -22,7 +22,13 @@ struct JsonProps {
   bool timestamp_utc = false;
   bool timestamp_microseconds = false;
   bool add_rtp_timestamp = false;
+  bool add_tensor_data = false;
+  int normalize = 0;  // Normalization
 };
+
+/// What is done to tensors before they are written.
+enum class Normalization { kNone, kL2 };
+GType normalization_type();
 
 /// Returns the options of a writer. Errors name the property.
 Result<WriterOptions> json_options(const JsonProps& props);
@@ -30,6 +36,9 @@ Result<WriterOptions> json_options(const JsonProps& props);
 /// Returns what JSON Lines and other formats write of a frame in addition to its boxes.
 FrameInfo frame_info(GstBuffer* buffer, const GstSegment& segment, const JsonProps& props,
                      Size size, int64_t number);
+
+/// Adds the undecoded tensors of a frame's objects, if the properties ask for them.
+Status add_tensors(FrameInfo& frame, GstBuffer* buffer, const JsonProps& props);
 
 /// Returns an element's own rows, followed by those of JsonProps. @tparam Props derived from it
 template <class Props>
@@ -57,6 +66,13 @@ std::vector<Property<Props>> with_json_rows(std::span<const Property<Props>> own
        "Write the sender's clock as rtp.sender_ntp_unix_timestamp_ns in JSON objects, if the frame "
        "has it (rtspsrc add-reference-timestamp-meta=true).",
        &Props::add_rtp_timestamp},
+      {"add-tensor-data",
+       "Write the tensors of each object that no decoder has decoded, such as embeddings, as "
+       "tensors in its JSON object, with precision, dims, model_name, layer_name and data, as "
+       "gvametaconvert does.",
+       &Props::add_tensor_data},
+      {"normalize", "What is done to the tensors of add-tensor-data.", &Props::normalize,
+       normalization_type},
   };
   std::vector<Property<Props>> out(own.begin(), own.end());
   out.insert(out.end(), std::begin(rows), std::end(rows));

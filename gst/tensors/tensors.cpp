@@ -9,6 +9,7 @@
 
 #include "gst/tensors/cudascope.h"
 #include "gst/tensors/decodednote.h"
+#include "gst/tensors/slices.h"
 #include "gst/tensors/tensorwalk.h"
 
 namespace keepbox {
@@ -79,16 +80,19 @@ void FrameTensors::unmap() {
 Status FrameTensors::look(GstBuffer* buffer, Which which) {
   unmap();
   listed_count_ = 0;
+  image_ = 0;
   const DecodedNote note(which == Which::kAll ? nullptr : buffer);
   TensorWalk walk(buffer);
   while (const GstTensor* tensor = walk.next()) {
     if (!is_readable(*tensor) || note.has(tensor->data)) continue;
-    if (which == Which::kOfFrames && is_of_objects(*tensor)) continue;
+    const bool any = which != Which::kOfFrames && which != Which::kOfObjects;
+    if (!any && is_of_objects(*tensor) != (which == Which::kOfObjects)) continue;
     if (listed_count_ == kMost)
       return fail(ErrorKind::kUnsupported,
                   "at most " + std::to_string(kMost) + " tensors per frame", "more",
                   "select the needed ones with tensor-ids at the inference element");
     sources_[listed_count_] = nullptr;
+    images_[listed_count_] = 1;
     TensorView& view = listed_[listed_count_];
     view = {.type = *to_data_type(tensor->data_type),
             .shape = Shape(std::span(tensor->dims, tensor->num_dims))};
@@ -121,6 +125,7 @@ Status FrameTensors::map_one(uint32_t number) {
   GstBuffer* data = tensors_[number].tensor->data;
   Mapping& mapping = mappings_[count_];
   mapping.buffer = data;
+  mapping.number = number;
   if (!map_data(data, &mapping.info, view)) {
     if (DeviceContext::of(data))
       return fail(ErrorKind::kNoResource, "data of tensor " + view.to_string(),
@@ -129,9 +134,8 @@ Status FrameTensors::map_one(uint32_t number) {
                 "none that can be mapped",
                 "attach a readable buffer to the tensor in the producer");
   }
-  view.data = mapping.info.data;
-  view.bytes = mapping.info.size;
-  views_[count_++] = view;
+  views_[count_] = view;
+  show_image(count_++);
   return {};
 }
 
@@ -140,6 +144,29 @@ Status FrameTensors::map(std::span<const uint32_t> which, MemorySpace preferred)
   if (preferred == MemorySpace::kCuda) context_ = common_context(which);
   for (const uint32_t number : which) KB_TRY(map_one(number));
   return {};
+}
+
+void FrameTensors::split_images() {
+  for (size_t i = 0; i < listed_count_; ++i)
+    images_[i] = std::exchange(listed_[i].shape, slice_shape(listed_[i].shape))[0];
+}
+
+/// Makes a view show the selected image. @param mapped its index in views_.
+void FrameTensors::show_image(size_t mapped) {
+  const GstMapInfo& info = mappings_[mapped].info;
+  TensorView& view = views_[mapped];
+  const size_t each = view.shape.count().value_or(0) * size_of(view.type);
+  const size_t begin = image_ != 0 && each > info.size / image_ ? info.size : image_ * each;
+  view.data = info.data + begin;
+  view.bytes = info.size - begin;
+}
+
+bool FrameTensors::select_image(size_t image) {
+  for (size_t i = 0; i < count_; ++i)
+    if (image >= images_[mappings_[i].number]) return false;
+  image_ = image;
+  for (size_t i = 0; i < count_; ++i) show_image(i);
+  return true;
 }
 
 Status FrameTensors::map_all(MemorySpace preferred) {

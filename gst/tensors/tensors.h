@@ -22,6 +22,7 @@ enum class Which {
   kAll,
   kUndecoded,  // tensors that no decoder upstream has decoded
   kOfFrames,   // of these, tensors of frames or their tiles, not of objects
+  kOfObjects,  // of these, tensors of objects
 };
 
 /// Tensors of a frame, mapped for reading during its lifetime: those of a TensorWalk except types
@@ -48,6 +49,13 @@ class FrameTensors {
     listed_[number].scale = scale;
     listed_[number].zero_point = zero_point;
   }
+
+  /// Makes the listed tensors have a single image, the first one. The number of images is the first
+  /// dimension of each.
+  void split_images();
+  /// Selects the image that views() show, also after another map(). @return false if a mapped
+  /// tensor does not have it. @pre split_images()
+  bool select_image(size_t image);
 
   /// Maps some of the listed tensors, replacing previous mappings. With kCuda preferred, they stay
   /// in CUDA memory if all are there, each in one piece and all in one context; otherwise they are
@@ -91,15 +99,19 @@ class FrameTensors {
     const void* parcel;  // as in TensorWalk
   };
   Status map_one(uint32_t number);
+  void show_image(size_t mapped);
   bool map_data(GstBuffer* data, GstMapInfo* info, TensorView& view);
   void unmap();
 
   std::array<Listed, kMost> tensors_;
   std::array<SharedTensorSource, kMost> sources_;  // override the sources on the tensors' data
   std::array<TensorView, kMost> listed_, views_;
+  std::array<size_t, kMost> images_{};  // of the listed tensors' data
+  size_t image_ = 0;                    // that views show
   struct Mapping {
     GstBuffer* buffer;
     GstMapInfo info;
+    uint32_t number;  // of the listed tensor
   };
   std::array<Mapping, kMost> mappings_;
   size_t listed_count_ = 0, count_ = 0;

@@ -32,6 +32,7 @@ FollowedBox::FollowedBox(const FrameBox& box, const TrackOfBox& track)
       values_(box.values.values.begin(), box.values.values.end()) {
   box_.mask = {};
   box_.labels = {};
+  box_.parent.reset();  // an id on another frame
 }
 
 FrameBox FollowedBox::box() const {

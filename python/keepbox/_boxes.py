@@ -34,6 +34,12 @@ def _row(box: Any) -> tuple[Any, ...]:
             _id_of(box), box.is_held())
 
 
+def _parents_of(boxes: Sequence[Any]) -> NDArray[np.int64]:
+    index = {box.get_od_id(): number for number, box in enumerate(boxes)}
+    found = (box.get_parent() for box in boxes)
+    return np.array([index.get(od_id, -1) if part else -1 for part, od_id in found], np.int64)
+
+
 def _sampled(size: int, count: int, start: float, length: float) -> tuple[Indices, Indices]:
     """Returns which of the `size` pixels of an axis have their centre in an area that `count`
     pixels of a mask cover, and the pixel of the mask at each of them."""
@@ -46,6 +52,12 @@ def _attributes_of(box: Any) -> dict[str, tuple[str, float]]:
     """Returns class or text, and confidence, by attribute; '' if a classifier names none."""
     found = (box.get_attribute(index) for index in range(box.get_n_attributes()))
     return {name or '': (text, level) for text, name, level in found}
+
+
+def _tensors_of(box: Any) -> dict[str, Floats]:
+    """Returns the values of undecoded tensors by name; '' if a tensor has none."""
+    found = (box.get_tensor(index) for index in range(box.get_n_tensors()))
+    return {name or '': np.array(values, np.float32) for values, name, _ in found}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,6 +105,7 @@ class Boxes(Sequence['Boxes']):
         self._boxes = list(boxes)
         self._shape = shape
         self._rows = np.array([_row(box) for box in self._boxes], ROW)
+        self._parents = _parents_of(self._boxes)
 
     def __len__(self) -> int:
         return len(self._boxes)
@@ -104,6 +117,7 @@ class Boxes(Sequence['Boxes']):
         out = Boxes.__new__(Boxes)
         out._boxes = [self._boxes[index] for index in chosen]
         out._shape, out._rows = self._shape, self._rows[chosen]
+        out._parents = self._parents[chosen]
         return out
 
     def __iter__(self) -> Iterator[Boxes]:
@@ -195,6 +209,35 @@ class Boxes(Sequence['Boxes']):
         """Results of classifiers and text recognisers (classdecode) about each box's object, by
         attribute: the class or the text, and its confidence."""
         return [_attributes_of(box) for box in self._boxes]
+
+    @property
+    def parents(self) -> NDArray[np.int64]:
+        """int64 (N,): index of the box that each box is a part of, such as the vehicle of a plate,
+        among all boxes of the frame; -1 for boxes that are not parts of others."""
+        return self._parents.copy()
+
+    @property
+    def tensors(self) -> list[dict[str, Floats]]:
+        """Tensors of each box's object that no decoder has decoded, by name, each as float32 (D,)
+        and as the model wrote it."""
+        return [_tensors_of(box) for box in self._boxes]
+
+    @property
+    def embeddings(self) -> Floats | None:
+        """float32 (N, D): the first tensor of each object, divided by its Euclidean length, so that
+        `embeddings @ embeddings.T` has cosine similarities; NaN for boxes without one. None if no
+        box has one. ValueError if they differ in length."""
+        found = [next(iter(each.values()), None) for each in self.tensors]
+        lengths = {len(each) for each in found if each is not None}
+        if not lengths:
+            return None
+        if len(lengths) > 1:
+            raise ValueError(f'embeddings of {sorted(lengths)} values; see tensors')
+        out = np.full((len(found), lengths.pop()), np.nan, np.float32)
+        for row, each in zip(out, found):
+            if each is not None:
+                row[:] = each / (np.linalg.norm(each) or 1)
+        return out
 
     @property
     def held(self) -> Bools:

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Compares the arrays of the Python package with what boxsink writes of the same clip."""
+import json
 import math
 import sys
 import types
@@ -8,7 +9,7 @@ import types
 import numpy as np
 
 from common import CLIP, MODEL, PIPELINES, boxsink, need_inference
-from tap import Skip, main
+from tap import Skip, main, run
 
 import gi
 import keepbox
@@ -172,6 +173,52 @@ def test_ids_of_a_tracker(folder):
     assert boxes_of(sample_with(None), (64, 64)).ids is None
     huge = boxes_of(sample_with(2 ** 63 + 5), (64, 64)).ids
     assert huge.tolist() == [5 - 2 ** 63], huge
+
+
+def test_parts_have_the_index_of_their_parent(folder):
+    del folder
+    sample = sample_with(None, None, None)
+    meta = GstAnalytics.buffer_get_analytics_relation_meta(sample.get_buffer())
+    meta.set_relation(GstAnalytics.RelTypes.IS_PART_OF, 0, 2)
+    boxes = boxes_of(sample, (64, 64))
+    same(boxes.parents, [2, -1, -1], np.int64, (3,))
+    same(boxes[[2, 0]].parents, [-1, 2], np.int64, (2,))
+    assert boxes.embeddings is None and boxes.tensors == [{}] * 3
+
+
+def test_embeddings_are_those_of_boxsink(folder):
+    """Of vehicles, by the scores of a classifier that no element decodes."""
+    del folder
+    need_inference()
+    line = (f'filesrc location={PIPELINES}/media/street.webm ! decodebin ! videoconvert '
+            f'! identity eos-after=4 ! tensorinfer model-file={PIPELINES}/models/world-street.onnx '
+            '! boxdecode score-threshold=0.5 ! tensorinfer regions=objects input-std=255 '
+            f'include-classes=car,bus,truck model-file={PIPELINES}/models/world-vehicles.onnx ')
+    out, _ = run('gst-launch-1.0', '-q',
+                 *f'{line} ! boxsink add-tensor-data=true normalize=l2'.split())
+    pipeline = Gst.parse_launch(f'{line} ! appsink name=sink sync=false')
+    pipeline.set_state(Gst.State.PLAYING)
+    count = 0
+    for text in out.splitlines():
+        objects = json.loads(text).get('objects', [])
+        sample = pipeline.get_by_name('sink').emit('pull-sample')
+        boxes = boxes_of(sample, (720, 1280))
+        assert len(boxes) == len(objects)
+        if boxes.embeddings is None:
+            assert not any(each['tensors'] for each in objects)
+            continue
+        for each, row, tensors in zip(objects, boxes.embeddings, boxes.tensors):
+            if not each['tensors']:
+                assert np.isnan(row).all() and not tensors
+                continue
+            first = each['tensors'][0]
+            assert first['layer_name'] in tensors and first['precision'] == 'FP32', first
+            assert first['dims'] == [1, len(row)] and len(tensors) == len(each['tensors'])
+            assert np.allclose(first['data'], row, atol=1e-6), (first, row)
+            assert abs(np.linalg.norm(row) - 1) < 1e-5
+            count += 1
+    pipeline.set_state(Gst.State.NULL)
+    assert count > 4, count
 
 
 def test_no_boxes(folder):

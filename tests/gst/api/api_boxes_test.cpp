@@ -34,6 +34,20 @@ TEST(Api, ReadsBoxesOfOtherDecodersAndTrackers) {
   EXPECT_EQ(keepbox_box_get_od_id(boxes[1]), od.id);
 }
 
+TEST(Api, HasTheParentOfParts) {
+  Buffer frame = test::empty_frame();
+  FrameBox list[] = {{.box = {10, 20, 40, 41}, .class_id = 1, .anchor = 2},
+                     {.box = {12, 22, 20, 30}, .class_id = 1, .anchor = 3, .parent = 0}};
+  ASSERT_TRUE(attach_boxes(frame.get(), list, {}));
+  const auto boxes = api_boxes(frame);
+  guint parent = 9;
+  EXPECT_FALSE(keepbox_box_get_parent(boxes[0], &parent));
+  EXPECT_EQ(parent, 0u);
+  parent = 9;
+  EXPECT_TRUE(keepbox_box_get_parent(boxes[1], &parent));
+  EXPECT_EQ(parent, keepbox_box_get_od_id(boxes[0]));
+}
+
 /// Makes two boxes: one with keypoints and a mask of 3 x 2, and one without.
 Buffer with_parts() {
   static constexpr Keypoint kPoints[] = {{1.5f, 2, 0.25f}, {-3, 4, 1}};

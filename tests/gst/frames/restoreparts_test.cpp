@@ -92,6 +92,41 @@ TEST(RestoreParts, ComeWithOrientedBoxes) {
   EXPECT_EQ(found[0].mask.place, (Box{31.5f, 18, 78, 64.5f}));
 }
 
+/// Boxes that are parts of others, and parts of these, go where their whole goes.
+TEST(RestoreParts, AreDroppedWithTheirWhole) {
+  GstVideoInfo info;
+  gst_video_info_set_format(&info, GST_VIDEO_FORMAT_RGB, 64, 64);
+  const Buffer from = test::empty_frame(), to = test::empty_frame();
+  std::vector<FrameBox> wholes{plain_box({0, 0, 9, 9}), plain_box({20, 20, 50, 50})};
+  test::attach(from.get(), wholes, {.frame = {64, 64}});
+  std::vector<FrameBox> parts(3, plain_box({30, 30, 40, 40}));
+  parts[0].parent = wholes[0].od_id;
+  parts[1].parent = wholes[1].od_id;
+  test::attach(from.get(), std::span(parts).first(2), {.frame = {64, 64}});
+  parts[2].parent = parts[0].od_id;
+  test::attach(from.get(), std::span(parts).last(1), {.frame = {64, 64}});
+  carry_analytics(from.get(), info, to.get(), info, PixelMap::scale(1, 1, -10), MovedSource{});
+  const auto found = boxes(to);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].box, (Box{10, 20, 40, 50}));
+  EXPECT_FALSE(found[0].parent);
+  EXPECT_EQ(found[1].parent, found[0].od_id);
+  auto* meta = gst_buffer_get_analytics_relation_meta(to.get());
+  EXPECT_EQ(gst_analytics_relation_meta_get_relation(meta, found[0].od_id, found[1].od_id),
+            GST_ANALYTICS_REL_TYPE_CONTAIN);
+}
+
+/// Elements that only map metas, such as videocrop, leave boxes outside of the frame.
+TEST(RestoreParts, AreSkippedWithTheirWhole) {
+  const Buffer frame = test::empty_frame();
+  std::vector<FrameBox> whole{plain_box({-30, 0, -10, 9})};
+  test::attach(frame.get(), whole, {});
+  std::vector<FrameBox> part{plain_box({30, 30, 40, 40})};
+  part[0].parent = whole[0].od_id;
+  test::attach(frame.get(), part, {});
+  EXPECT_EQ(boxes(frame).size(), 0u);
+}
+
 TEST(RestoreParts, MirrorWithThePicture) {
   GstVideoInfo info;
   gst_video_info_set_format(&info, GST_VIDEO_FORMAT_RGB, 64, 64);

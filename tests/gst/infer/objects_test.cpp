@@ -2,6 +2,7 @@
 // Models that run on the objects of frames: what they see, and which objects are chosen.
 #include "gst/infer/objects.h"
 #include "gst/metas/attachboxes.h"
+#include "gst/metas/objecttensors.h"
 #include "gst/metas/picturerecords.h"
 #include "tests/gst/infer/infer.h"
 
@@ -139,7 +140,7 @@ TEST_F(InferObjects, AreRunOnceIfWanted) {
   read_boxes(in.get(), boxes);
   track(in.get(), boxes[0].od_id, 7);
   size_t runs = 0;
-  for (int i = 0; i < 2500; ++i) runs += objects.of(in.get(), plan, ResizeMode::kStretch).size();
+  for (int i = 0; i < 2500; ++i) runs += objects.of(in.get(), plan, ResizeMode::kStretch)->size();
   EXPECT_EQ(runs, 1u);
 }
 
@@ -170,6 +171,81 @@ TEST_F(InferObjects, FollowTheirFrameThroughAScaler) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_FLOAT_EQ(found[0].origin.x, 10);
   EXPECT_FLOAT_EQ(found[0].right.x, 74);
+}
+
+/// Tensors that no element decodes are read object by object.
+TEST_F(InferObjects, KeepTheirTensors) {
+  Harness h(identity("batch-size=4", "N"), caps_);
+  const Buffer whole = h.run(frame({object({10, 20, 74, 68}), object({90, 60, 154, 108})}));
+  ASSERT_TRUE(whole) << h.error();
+  auto found = read_object_tensors(whole.get());
+  ASSERT_TRUE(found);
+  ASSERT_EQ(found->size(), 2u);
+  const ObjectTensor& second = (*found)[1];
+  EXPECT_EQ(second.od_id, 1u);
+  EXPECT_EQ(second.id, "output");
+  EXPECT_EQ(second.model, "model");
+  EXPECT_EQ(second.shape, (Shape{1, 3, 48, 64}));
+  const std::vector<float> want = part(90, 60);
+  for (size_t i = 0; i < want.size(); ++i) ASSERT_EQ(load(second.view(), i), want[i]) << i;
+  ObjectTensor unit = second;
+  normalize_l2(unit);
+  double length = 0;
+  for (size_t i = 0; i < want.size(); ++i) length += std::pow(load(unit.view(), i), 2);
+  EXPECT_NEAR(length, 1, 1e-5);
+  EXPECT_GT(load(unit.view(), 0) * want[0], 0);
+}
+
+TEST_F(InferObjects, HaveNoTensorsLeftThatWereDecoded) {
+  Harness h(infer(test::ultralytics_like({64, 64}), "regions=objects") + " ! boxdecode", caps_);
+  const Buffer out = h.run(frame({object({10, 20, 74, 68})}));
+  ASSERT_TRUE(out) << h.error();
+  const auto found = read_object_tensors(out.get());
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->size(), 0u);
+}
+
+/// Regions get a box each, once; boxes of boxdecode are not for regions=roi.
+TEST_F(InferObjects, AreRegionsOfOthers) {
+  GstBuffer* in = frame({object({0, 0, 40, 40})});
+  auto* meta = gst_buffer_get_analytics_relation_meta(in);
+  GstAnalyticsODMtd od;
+  gst_analytics_relation_meta_add_od_mtd(meta, g_quark_from_string("car"), 50, 10, 20, 30, 0.5f,
+                                         &od);
+  gst_buffer_add_video_region_of_interest_meta(in, "car", 50, 10, 20, 30);  // of that box
+  gst_buffer_add_video_region_of_interest_meta(in, "sign", 0, 0, 0, 10);
+  auto* region = gst_buffer_add_video_region_of_interest_meta(in, "sign", 90, 60, 64, 48);
+  region->id = 7;
+  gst_video_region_of_interest_meta_add_param(
+      region, gst_structure_new("detection", "confidence", G_TYPE_DOUBLE, 0.75, nullptr));
+  const std::string again = identity("", "N");
+  const size_t at = again.find("regions=objects");
+  const std::string line = std::string(again).replace(at, 15, "regions=roi");
+  Harness h(line + " name=one ! " + line + " name=two", caps_);
+  const Buffer out = h.run(in);
+  ASSERT_TRUE(out) << h.error();
+  std::vector<FrameBox> boxes;
+  read_boxes(out.get(), boxes, nullptr, {kWidth, kHeight});
+  ASSERT_EQ(boxes.size(), 3u);
+  EXPECT_EQ(boxes[2].box, (Box{90, 60, 154, 108}));
+  EXPECT_EQ(boxes[2].label, g_quark_from_string("sign"));
+  EXPECT_EQ(boxes[2].score, 0.75f);
+  FrameTensors tensors;
+  ASSERT_TRUE(tensors.look(out.get()));
+  ASSERT_EQ(tensors.listed().size(), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    const auto found = read_pictures(out.get(), tensors.source(i)->producer);
+    ASSERT_EQ(found.size(), 2u);
+    EXPECT_EQ(found[0].origin.x, 50);
+    EXPECT_EQ(found[1].origin.x, 90);
+  }
+}
+
+TEST_F(InferObjects, DoNotWaitForRegions) {
+  const std::string line = identity("");
+  Harness h(std::string(line).replace(line.find("regions=objects"), 15, "regions=roi"), caps_);
+  for (int i = 0; i < 40; ++i) ASSERT_TRUE(h.run(painted(caps_, noise))) << h.error();
+  EXPECT_EQ(h.warning(), "");
 }
 
 TEST_F(InferObjects, WarnWithoutADecoder) {

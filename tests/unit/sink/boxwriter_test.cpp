@@ -47,6 +47,13 @@ TEST(Jsonl, HasTrackAndRotation) {
   EXPECT_TRUE(text.ends_with("},\"rotation\":0.3}]}\n")) << text;
 }
 
+TEST(Jsonl, HasTheParentOfParts) {
+  FrameBox box = foreign("plate");
+  box.parent = 2;
+  EXPECT_NE(text_of(BoxFormat::kJsonl, {box}).find(R"("region_id":4,"parent_id":2,)"),
+            std::string::npos);
+}
+
 TEST(Jsonl, HasValuesByTheNameOfTheirKind) {
   constexpr float kThree[] = {0.1f, -2, 3.5f};
   FrameBox box = foreign("ship");
