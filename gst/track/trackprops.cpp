@@ -69,7 +69,8 @@ const Property<TrackProps> kTrackProperties[] = {
      &TrackProps::confirm_after},
     {"lost-after",
      with_values("Time in nanoseconds without a match after which a track ends; frames, GAP events "
-                 "and missing frames count alike. 0 means one frame.",
+                 "and missing frames count alike. 0 ends a track with its second miss in a row, at any "
+                 "frame rate.",
                  [](const TrackParams& p) { return p.lost_after; }),
      &TrackProps::lost_after, nullptr, -1, kLongest},
     {"per-class", "Match boxes with tracks of their own class only.", &TrackProps::per_class},

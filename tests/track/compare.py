@@ -15,6 +15,7 @@ import importlib.util
 import json
 import pathlib
 import shlex
+import statistics
 import subprocess
 import sys
 
@@ -33,6 +34,7 @@ OURS = {
     'oc-sort': ('oc-sort', True),
     'sort': ('sort', True, 'high-threshold=0.5'),
     'bytetrack nominal-rate=0': ('bytetrack', False),
+    'bytetrack nominal-rate=0 recover-lost=true': ('bytetrack', False, 'recover-lost=true'),
     'oc-sort nominal-rate=0': ('oc-sort', False),
     'sort nominal-rate=0': ('sort', False, 'high-threshold=0.5'),
 }
@@ -85,28 +87,29 @@ def counterpart(name):
     return None
 
 
-def print_table(title, names, rows):
+def print_table(title, names, chosen, rows):
+    """Prints a row per tracker; rows have a number per sequence, of which those of a name are
+    averaged."""
     print(f'\n| {title} | ' + ' | '.join(names) + ' |')
     print('| --- |' + ' ---: |' * len(names))
-    for name, cells in rows:
-        print(f'| {name} | ' + ' | '.join(cells) + ' |', flush=True)
+    for tracker, numbers in rows:
+        cells = [statistics.mean(number for number, sequence in zip(numbers, chosen)
+                                 if sequence.name == name) for name in names]
+        print(f'| {tracker} | ' + ' | '.join(f'{cell:.1f}' for cell in cells) + ' |', flush=True)
 
 
 def print_tables(chosen, results):
     import scores
-    names = [sequence.name for sequence in chosen]
+    names = list(dict.fromkeys(sequence.name for sequence in chosen))
     found = {name: [scores.score(sequence.frames, ids) for sequence, (ids, _) in zip(chosen, runs)]
              for name, runs in results.items()}
-    for i, title in enumerate(('HOTA', 'IDF1', 'MOTA')):
-        print_table(title, names, [(name, [f'{row[i]:.1f}' for row in rows])
-                                   for name, rows in found.items()])
-    print_table('switches', names, [(name, [str(row[3]) for row in rows])
-                                    for name, rows in found.items()])
-    print_table('us per frame', names, [(name, [f'{us:.0f}' for _, us in runs])
-                                        for name, runs in results.items()])
-    print_table('boxes with the same ids, %', names, [
-        (f'{name}, `{own}`', [f'{same_ids(a, b):.1f}' for (a, _), (b, _) in
-                              zip(results[own], runs)])
+    for i, title in enumerate(('HOTA', 'IDF1', 'MOTA', 'identity switches')):
+        print_table(title, names, chosen,
+                    [(name, [row[i] for row in rows]) for name, rows in found.items()])
+    print_table('us per frame', names, chosen,
+                [(name, [us for _, us in runs]) for name, runs in results.items()])
+    print_table('boxes with the same ids, %', names, chosen, [
+        (f'{name}, `{own}`', [same_ids(a, b) for (a, _), (b, _) in zip(results[own], runs)])
         for name, runs in results.items() if (own := counterpart(name)) and name not in OURS])
 
 

@@ -7,6 +7,7 @@ import crowds
 
 # Objects of the town that have to be followed: visible part, and longer side in pixels.
 CLEAR, LARGE = 0.4, 24
+CROWDS = 3    # of each kind
 SIZES = {'street': (1280, 720), 'crossing': (1280, 720), 'square': (3840, 2160)}
 
 
@@ -32,9 +33,11 @@ class Sequence:
 
 
 def of_crowds():
+    """Returns several crowds of each kind, with the same name."""
     return [Sequence(scene.name, scene.fps, (crowds.WIDTH, crowds.HEIGHT),
-                     [Frame(at, truth, [], boxes) for at, truth, boxes in crowds.frames_of(scene)])
-            for scene in crowds.SCENES]
+                     [Frame(at, truth, [], boxes)
+                      for at, truth, boxes in crowds.frames_of(scene, seed)])
+            for scene in crowds.SCENES for seed in range(1, CROWDS + 1)]
 
 
 def recorded(path):
