@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Runs hundreds of thousands of frames, trackers, hundreds of starts and restarts of parallel pipelines, and
-// pipelines that come and go, and checks that memory, descriptors and threads do not grow.
+// Runs hundreds of thousands of frames, trackers, hundreds of starts and restarts of parallel
+// pipelines, and pipelines that come and go, and checks that memory, descriptors and threads do not
+// grow.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -20,9 +21,11 @@ namespace keepbox::soak {
 namespace {
 
 constexpr const char* kUsage =
-    "usage: soak [--frames N] [--tracks N] [--cycles N] [--model FILE [--restarts N] [--visits N]]\n"
+    "usage: soak [--frames N] [--tracks N] [--cycles N] [--model FILE [--restarts N] [--visits "
+    "N]]\n"
     "            [--json FILE]\n"
-    "Passes N frames in one run, follows a crowd for N frames, then starts and stops N times, then restarts pipelines with a\n"
+    "Passes N frames in one run, follows a crowd for N frames, then starts and stops N times, then "
+    "restarts pipelines with a\n"
     "shared model N times, then passes N frames through shared models in pipelines that come and\n"
     "go; exits with 1 if memory, descriptors or threads grew.\n";
 
@@ -47,8 +50,7 @@ constexpr double kKilo = 1024;
 constexpr Bound kBounds[] = {
     {"heap", &Usage::heap, 8 * kKilo, 8 * kKilo, 1 * kKilo, 16 * kKilo, 16 * kKilo, true},
     // the threads' working set depends on the load of the machine
-    {"rss", &Usage::rss, 1024 * kKilo, 256 * kKilo, 1024 * kKilo, 8192 * kKilo, 8192 * kKilo,
-     true},
+    {"rss", &Usage::rss, 1024 * kKilo, 256 * kKilo, 1024 * kKilo, 8192 * kKilo, 8192 * kKilo, true},
     {"files", &Usage::files, 0.9, 0.9, 0.9, 0.9, 0.9, false},
     // GLib's pool keeps one more thread when tasks first overlap
     {"threads", &Usage::threads, 0.9, 0.9, 0.9, 0.9, 0.9, true}};
