@@ -4,9 +4,10 @@
 
 usage: compare.py TRACKFILE [--town FOLDER] [--peers COMMAND]... [SEQUENCE]...
 
-TRACKFILE is build/tests/track/trackfile or './dev run build/tests/track/trackfile', FOLDER what town.py wrote; without it only generated
-crowds are followed. Prints HOTA, IDF1 and MOTA by TrackEval, and the part of boxes that have the
-same id as with other implementations of a method. Requires trackeval for Python. Trackers that are
+TRACKFILE is build/tests/track/trackfile, or './dev run build/tests/track/trackfile', FOLDER what
+town.py wrote; without it only generated crowds are followed. Prints HOTA, IDF1 and MOTA by
+TrackEval, and the part of boxes that have the same id as with other implementations of a method.
+Requires trackeval for Python. Trackers that are
 not installed are left out. Each COMMAND runs peers.py elsewhere: with the Python of an environment
 that has other versions, or in a root with another GStreamer.
 """
@@ -47,8 +48,8 @@ def follow(program, sequence, method, by_time, *words):
     text = ''.join(f'{round(frame.at * SECOND)} ' + ' '.join(
         f'{x1} {y1} {x2} {y2} {score} {kind}' for x1, y1, x2, y2, score, kind in frame.boxes)
         + '\n' for frame in sequence.frames)
-    done = subprocess.run([*shlex.split(program), method, str(step), str(interval), *words], input=text,
-                          text=True, capture_output=True, check=True)
+    done = subprocess.run([*shlex.split(program), method, str(step), str(interval), *words],
+                          input=text, text=True, capture_output=True, check=True)
     return [list(map(int, line.split())) for line in done.stdout.splitlines()], float(done.stderr)
 
 
