@@ -20,7 +20,7 @@ struct TrackParams {
   float match_iou = 0;         // minimum overlap in the first matching
   bool recover_lost = false;   // kByteTrack: low scores continue lost tracks too
   uint32_t confirm_after = 0;  // matches in a row, after the first box, before a track counts
-  int64_t lost_after = 0;      // ns without a match after which a track ends; 0: one frame
+  int64_t lost_after = 0;      // ns without a match after which a track ends; 0: two misses
 };
 
 struct TrackMethodRow {

@@ -160,16 +160,19 @@ int64_t Tracker::lost_after() const {
 
 /// Ends tracks that have not been seen for too long.
 void Tracker::end_tracks() {
+  const bool by_time = settings_.params.lost_after > 0;
   erase([&](const Track& track) {
-    return track.box == kUnmatched && time_ - track.seen > lost_after();
+    if (track.box != kUnmatched) return false;
+    return by_time ? time_ - track.seen > lost_after() : frame_ - track.seen_frame > 1;
   });
 }
 
 /// Ends tracks that would have ended if frames had come at their usual interval up to now.
 void Tracker::end_overdue(int64_t time) {
   const bool pause = time - time_ > std::max(lost_after(), kLongestGap) + settings_.interval;
+  const bool by_time = settings_.params.lost_after > 0;
   erase([&](const Track& track) {
-    const bool lost = track.seen < time_;
+    const bool lost = by_time && track.seen < time_;
     return pause || (lost && time - track.seen > lost_after() + settings_.interval);
   });
 }

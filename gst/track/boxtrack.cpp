@@ -50,6 +50,7 @@ struct State : CountedProps<TrackProps, track_properties, TrackStats> {
   GstSegment segment{};  // of the last frame
   std::string stream;    // id
   bool warned = false;
+  bool warned_of_hold = false;
 };
 
 }  // namespace
@@ -81,6 +82,17 @@ int64_t time_of(GstBaseTransform* base, GstBuffer* buffer) {
   return s.time;
 }
 
+/// Warns once that boxes cannot be moved because they are on the frame already.
+void check_hold(KeepboxBoxTrack* self) {
+  State& s = *self->state;
+  if (!s.tracks.left_repeated() || s.warned_of_hold) return;
+  s.warned_of_hold = true;
+  post_warning(GST_ELEMENT(self),
+               {.expected = "frames without boxes where the model did not run, for predict=true",
+                .found = "boxes that hold=true of tensorinfer repeats, which stay where they are",
+                .hint = "remove hold=true or predict=true"});
+}
+
 GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   KeepboxBoxTrack* self = Self::cast(base);
   State& s = *self->state;
@@ -89,6 +101,7 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   const Status status = s.tracks.follow(buffer, time_of(base, buffer), s.frame);
   if (!status && !s.warned) post_warning(GST_ELEMENT(self), status.error());
   s.warned = !status;
+  check_hold(self);
   GST_OBJECT_LOCK(self);
   s.stats.add(s.tracks.counts(), gst_util_get_timestamp() - started);
   GST_OBJECT_UNLOCK(self);
@@ -158,7 +171,7 @@ gboolean start(GstBaseTransform* base) {
   s.segment = {};
   s.segment.format = GST_FORMAT_UNDEFINED;
   s.stream.clear();
-  s.warned = false;
+  s.warned = s.warned_of_hold = false;
   s.tracks.end(true);
   s.tracks.set(s.taken, 0);
   return TRUE;

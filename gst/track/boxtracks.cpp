@@ -104,6 +104,7 @@ Status BoxTracks::follow(GstBuffer* buffer, int64_t time, Size frame) {
   counts_ = {.last_id = ids_given_.last};
   ids_.clear();
   new_.clear();
+  left_repeated_ = false;
   const bool ran = read(buffer, frame);
   for (auto& [name, model] : models_) {
     if (model.foreign) continue;
@@ -146,6 +147,7 @@ void BoxTracks::repeat(OfModel& model) {
     const auto found = std::ranges::find_if(
         model.last, [&](const FollowedBox& box) { return box.is_repeated_by(held); });
     if (found != model.last.end()) ids_.push_back({held.od_id, found->track()});
+    left_repeated_ |= props_.predict && held.held;
   }
 }
 

@@ -37,6 +37,9 @@ class BoxTracks {
   /// the frame is as it was.
   Status follow(GstBuffer* buffer, int64_t time, Size frame);
 
+  /// True if predict=true left boxes of the last frame where they were, because they repeat those
+  /// of an earlier frame.
+  bool left_repeated() const { return left_repeated_; }
   /// Returns the counts of the last frame.
   const TrackCounts& counts() const { return counts_; }
 
@@ -71,6 +74,7 @@ class BoxTracks {
   std::vector<Id> ids_;           // of boxes on the frame
   std::vector<FollowedBox> new_;  // boxes to attach
   TrackCounts counts_;
+  bool left_repeated_ = false;
 };
 
 }  // namespace keepbox

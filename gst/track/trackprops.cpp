@@ -68,9 +68,11 @@ const Property<TrackProps> kTrackProperties[] = {
                  [](const TrackParams& p) { return p.confirm_after; }),
      &TrackProps::confirm_after},
     {"lost-after",
-     with_values("Time in nanoseconds without a match after which a track ends; frames, GAP events "
-                 "and missing frames count alike. 0 means one frame.",
-                 [](const TrackParams& p) { return p.lost_after; }),
+     with_values(
+         "Time in nanoseconds without a match after which a track ends; frames, GAP events "
+         "and missing frames count alike. 0 ends a track with its second miss in a row, at any "
+         "frame rate.",
+         [](const TrackParams& p) { return p.lost_after; }),
      &TrackProps::lost_after, nullptr, -1, kLongest},
     {"per-class", "Match boxes with tracks of their own class only.", &TrackProps::per_class},
     {"predict",

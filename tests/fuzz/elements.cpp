@@ -43,6 +43,11 @@ constexpr Line kLines[]{
     {"boxdecode ! boxsink location=LOCATION", false},
     {"boxdecode ! boxsink location=LOCATION format=coco", false},
     {"framesave ! boxdecode ! boxdecode ! framerestore ! boxsink location=LOCATION%d format=kitti",
+     false},
+    {"boxtrack", true},
+    {"boxdecode track-score-threshold=0.05 ! boxtrack predict=true ! boxoverlay draw-trails=1",
+     true},
+    {"framesave ! boxdecode ! boxtrack ! framerestore ! boxsink location=LOCATION format=mot",
      false}};
 
 std::optional<test::TempDir> files;
@@ -112,6 +117,10 @@ class Rig {
     gst_segment_init(&segment, GST_FORMAT_TIME);
     if (input.chance(30)) segment.start = segment.time = input.below(100) * GST_MSECOND;
     if (input.chance(20)) segment.base = input.below(100) * GST_MSECOND;
+    if (input.chance(15)) {
+      segment.rate = -1;
+      segment.stop = 10 * GST_SECOND;
+    }
     event(gst_event_new_segment(&segment));
   }
   void flush(Input& input) {
@@ -237,6 +246,7 @@ void set_up() {
   GST_ELEMENT_REGISTER(boxoverlay, nullptr);
   GST_ELEMENT_REGISTER(boxpublish, nullptr);
   GST_ELEMENT_REGISTER(boxsink, nullptr);
+  GST_ELEMENT_REGISTER(boxtrack, nullptr);
   GST_ELEMENT_REGISTER(framesave, nullptr);
   GST_ELEMENT_REGISTER(framerestore, nullptr);
   GST_ELEMENT_REGISTER(tensorrecord, nullptr);

@@ -1,156 +1,132 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Compares the trackers of keepbox with those of supervision and trackers on generated crowds.
+"""Compares the trackers of keepbox with those of other projects on the same boxes.
 
-usage: compare.py TRACKFILE [SCENE]...
+usage: compare.py TRACKFILE [--town FOLDER] [--peers COMMAND]... [SEQUENCE]...
 
-TRACKFILE is build/tests/track/trackfile. Prints a table per scene: MOTA, IDF1 and identity switches
-by motmetrics, and time per frame. Needs motmetrics; peers that are not installed are left out, so
-that several environments can be compared: ByteTrack of supervision was removed in version 0.28, and
-trackers needs a newer supervision. Each peer has the parameters of its method's paper.
+TRACKFILE is build/tests/track/trackfile, or './dev run build/tests/track/trackfile', FOLDER what
+town.py wrote; without it only generated crowds are followed. Prints HOTA, IDF1 and MOTA by
+TrackEval, and the part of boxes that have the same id as with other implementations of a method.
+Requires trackeval for Python. Trackers that are not installed are left out. Each COMMAND runs
+peers.py elsewhere: with the Python of an environment that has other versions, or in a root with
+another GStreamer.
 """
+import argparse
 import importlib.util
+import json
+import pathlib
+import shlex
+import statistics
 import subprocess
 import sys
-import time
 
-if sys.argv[1:] in (['-h'], ['--help'], []):
-    print(__doc__.strip())
-    sys.exit(0)
-for module in ('numpy', 'motmetrics'):
-    if importlib.util.find_spec(module) is None:
-        print(f'SKIP: no {module}')
-        sys.exit(77)
+if importlib.util.find_spec('trackeval') is None and not {'-h', '--help'} & set(sys.argv):
+    print('SKIP: no trackeval for Python')
+    sys.exit(77)
 
-import motmetrics  # noqa: E402
-import numpy as np  # noqa: E402
-
-import crowds  # noqa: E402
+import sequences  # noqa: E402
 
 SECOND = 1_000_000_000
+PEERS = pathlib.Path(__file__).with_name('peers.py')
+# Name: method, whether noise is by time, parameters.
+OURS = {
+    'bytetrack': ('bytetrack', True),
+    'bytetrack recover-lost=true': ('bytetrack', True, 'recover-lost=true'),
+    'oc-sort': ('oc-sort', True),
+    'sort': ('sort', True, 'high-threshold=0.5'),
+    'bytetrack nominal-rate=0': ('bytetrack', False),
+    'bytetrack nominal-rate=0 recover-lost=true': ('bytetrack', False, 'recover-lost=true'),
+    'oc-sort nominal-rate=0': ('oc-sort', False),
+    'sort nominal-rate=0': ('sort', False, 'high-threshold=0.5'),
+}
 
 
-def ours(program, *words, nominal=None):
-    """Returns a function of a scene and its frames: the ids of each frame, microseconds per frame."""
-    def run(scene, frames):
-        interval = round(SECOND / scene.fps)
-        step = round(SECOND / 30) if nominal is None else interval
-        text = ''.join(f'{round(at * SECOND)} ' + ' '.join(
-            f'{x1} {y1} {x2} {y2} {score} {kind}' for x1, y1, x2, y2, score, kind in boxes) + '\n'
-            for at, _, boxes in frames)
-        done = subprocess.run([program, words[0], str(step), str(interval), *words[1:]], input=text, text=True,
-                              capture_output=True, check=True)
-        return [list(map(int, line.split())) for line in done.stdout.splitlines()], float(done.stderr)
-    return run
+def follow(program, sequence, method, by_time, *words):
+    """Returns the ids of each frame's boxes, and microseconds per frame."""
+    interval = round(SECOND / sequence.rate)
+    step = round(SECOND / 30) if by_time else interval
+    text = ''.join(f'{round(frame.at * SECOND)} ' + ' '.join(
+        f'{x1} {y1} {x2} {y2} {score} {kind}' for x1, y1, x2, y2, score, kind in frame.boxes)
+        + '\n' for frame in sequence.frames)
+    done = subprocess.run([*shlex.split(program), method, str(step), str(interval), *words],
+                          input=text, text=True, capture_output=True, check=True)
+    return [list(map(int, line.split())) for line in done.stdout.splitlines()], float(done.stderr)
 
 
-def peer(make, timed=False):
-    """Returns the same for a tracker with an interface of supervision."""
-    import supervision
-
-    def run(scene, frames):
-        tracker, ids, spent = make(scene), [], 0
-        for at, _, boxes in frames:
-            rows = np.array(boxes, float).reshape(-1, 6)
-            given = supervision.Detections(
-                xyxy=rows[:, :4], confidence=rows[:, 4], class_id=rows[:, 5].astype(int),
-                data={'row': np.arange(len(rows))})
-            begin = time.perf_counter()
-            if timed:
-                got = tracker.update(given, timestamp=at)
-            else:
-                got = getattr(tracker, 'update_with_detections', None)(given)
-            spent += time.perf_counter() - begin
-            here = [0] * len(rows)
-            for row, number in zip(got.data.get('row', []), got.tracker_id):
-                here[int(row)] = int(number) + 1 if timed else int(number)
-            ids.append(here)
-        return ids, spent * 1e6 / len(frames)
-    return run
-
-
-def trackers_of(program):
-    out = {
-        'keepbox bytetrack': ours(program, 'bytetrack'),
-        'keepbox bytetrack recover-lost=true': ours(program, 'bytetrack', 'recover-lost=true'),
-        'keepbox sort': ours(program, 'sort', 'high-threshold=0.25'),
-        'keepbox oc-sort': ours(program, 'oc-sort'),
-        'keepbox bytetrack nominal-rate=0': ours(program, 'bytetrack', nominal=0),
-        'keepbox oc-sort nominal-rate=0': ours(program, 'oc-sort', nominal=0),
-    }
-    if importlib.util.find_spec('trackers') is not None:
-        import trackers
-        out['trackers ByteTrack'] = peer(lambda scene: trackers.ByteTrackTracker(
-            frame_rate=scene.fps, track_activation_threshold=0.7, minimum_iou_threshold=0.2), True)
-        out['trackers SORT'] = peer(lambda scene: trackers.SORTTracker(
-            frame_rate=scene.fps), True)
-        out['trackers OC-SORT'] = peer(lambda scene: trackers.OCSORTTracker(frame_rate=scene.fps),
-                                       True)
-    if importlib.util.find_spec('supervision') is not None:
-        import supervision
-        if hasattr(supervision, 'ByteTrack'):
-            out['supervision ByteTrack'] = peer(lambda scene: supervision.ByteTrack(
-                track_activation_threshold=0.6, frame_rate=scene.fps))
+def all_of(args, chosen):
+    """Returns [ids, microseconds] of each sequence by tracker."""
+    out = {name: [follow(args.trackfile, sequence, *how) for sequence in chosen]
+           for name, how in OURS.items()}
+    text = ''.join(json.dumps(sequence.given()) + '\n' for sequence in chosen)
+    for command in [[sys.executable], *map(shlex.split, args.peers)]:
+        done = subprocess.run([*command, PEERS], input=text, text=True, stdout=subprocess.PIPE,
+                              check=True)
+        for line in done.stdout.splitlines():
+            name, results = json.loads(line)
+            out.setdefault(name, results)
     return out
-
-
-def distances(a, b):
-    """Returns 1 - IoU of all pairs; NaN from 0.5 on, where boxes do not match."""
-    a, b = (np.array(boxes, float).reshape(-1, 1, 4) for boxes in (a, b))
-    b = b.reshape(1, -1, 4)
-    sides = (np.minimum(a[..., 2:], b[..., 2:]) - np.maximum(a[..., :2], b[..., :2])).clip(0)
-    common = sides.prod(-1)
-    out = 1 - common / ((a[..., 2:] - a[..., :2]).prod(-1) + (b[..., 2:] - b[..., :2]).prod(-1) -
-                        common)
-    return np.where(out < 0.5, out, np.nan)
-
-
-def score(frames, ids):
-    """Returns MOTA, IDF1 and the number of switches; boxes match from an IoU of 0.5 on."""
-    sums = motmetrics.MOTAccumulator(auto_id=True)
-    for (_, truth, boxes), numbers in zip(frames, ids):
-        shown = [(number, box) for number, box in zip(numbers, boxes) if number > 0]
-
-        far = distances([box for _, box in truth], [box[:4] for _, box in shown])
-        sums.update([number for number, _ in truth], [number for number, _ in shown], far)
-    made = motmetrics.metrics.create().compute(sums, ['mota', 'idf1', 'num_switches'], name='all')
-    return [made[name].iloc[0] for name in ('mota', 'idf1', 'num_switches')]
 
 
 def same_ids(a, b):
     """Returns the part of boxes with ids on both sides, or none, that are the same up to names."""
-    names, back, same, all_ = {}, {}, 0, 0
+    names, back, same, count = {}, {}, 0, 0
     for here, there in zip(a, b):
         for x, y in zip(here, there):
-            x, y, all_ = max(x, 0), max(y, 0), all_ + 1
+            count += 1
             if x == 0 or y == 0:
                 same += x == y
             else:
                 same += names.setdefault(x, y) == y and back.setdefault(y, x) == x
-    return same / max(all_, 1)
+    return 100 * same / max(count, 1)
+
+
+def counterpart(name):
+    """Returns the tracker of keepbox that should give the same ids as one that counts frames."""
+    for word, own in (('ByteTrack', 'bytetrack'), ('OC-SORT', 'oc-sort'), ('SORT', 'sort')):
+        if word in name:
+            return f'{own} nominal-rate=0'
+    return None
+
+
+def print_table(title, names, chosen, rows):
+    """Prints a row per tracker; rows have a number per sequence, of which those of a name are
+    averaged."""
+    print(f'\n| {title} | ' + ' | '.join(names) + ' |')
+    print('| --- |' + ' ---: |' * len(names))
+    for tracker, numbers in rows:
+        cells = [statistics.mean(number for number, sequence in zip(numbers, chosen)
+                                 if sequence.name == name) for name in names]
+        print(f'| {tracker} | ' + ' | '.join(f'{cell:.1f}' for cell in cells) + ' |', flush=True)
+
+
+def print_tables(chosen, results):
+    import scores
+    names = list(dict.fromkeys(sequence.name for sequence in chosen))
+    found = {name: [scores.score(sequence.frames, ids) for sequence, (ids, _) in zip(chosen, runs)]
+             for name, runs in results.items()}
+    for i, title in enumerate(('HOTA', 'IDF1', 'MOTA', 'identity switches')):
+        print_table(title, names, chosen,
+                    [(name, [row[i] for row in rows]) for name, rows in found.items()])
+    print_table('us per frame', names, chosen,
+                [(name, [us for _, us in runs]) for name, runs in results.items()])
+    print_table('boxes with the same ids, %', names, chosen, [
+        (f'{name}, `{own}`', [same_ids(a, b) for (a, _), (b, _) in zip(results[own], runs)])
+        for name, runs in results.items() if (own := counterpart(name)) and name not in OURS])
 
 
 def main():
-    wanted = sys.argv[2:]
-    for scene in crowds.SCENES:
-        if wanted and scene.name not in wanted:
-            continue
-        frames = list(crowds.frames_of(scene))
-        print(f'\n{scene.name}: {len(frames)} frames\n')
-        print('| tracker | MOTA | IDF1 | switches | us per frame | same ids as keepbox |')
-        print('| --- | --- | --- | --- | --- | --- |')
-        ids_of = {}
-        for name, run in trackers_of(sys.argv[1]).items():
-            ids, us = run(scene, frames)
-            ids_of[name] = ids
-            mota, idf1, switches = score(frames, ids)
-            own = next((ids_of[each] for each, peers in (
-                ('keepbox bytetrack nominal-rate=0', 'ByteTrack'),
-                ('keepbox oc-sort nominal-rate=0', 'OC-SORT'),
-                ('keepbox sort', ' SORT')) if name.endswith(peers)), None)
-            same = f'{100 * same_ids(own, ids):.1f} %' if own is not None else ''
-            print(f'| {name} | {100 * mota:.1f} | {100 * idf1:.1f} | {switches:.0f} | {us:.0f} '
-                  f'| {same} |', flush=True)
+    parser = argparse.ArgumentParser(usage=__doc__.split('usage: ')[1].split('\n')[0],
+                                     description=__doc__.split('\n', maxsplit=1)[0])
+    parser.add_argument('trackfile')
+    parser.add_argument('--town', type=pathlib.Path)
+    parser.add_argument('--peers', action='append', default=[])
+    parser.add_argument('sequences', nargs='*')
+    args = parser.parse_intermixed_args()
+    groups = [sequences.of_crowds(), sequences.of_town(args.town) if args.town else []]
+    for group in groups:
+        chosen = [each for each in group if not args.sequences or each.name in args.sequences]
+        if chosen:
+            print_tables(chosen, all_of(args, chosen))
 
 
 main()

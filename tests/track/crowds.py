@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Crowds with known identities: people of a picture of 1920x1080 who walk and turn, hide each other,
-come and go; and what a detector finds of them."""
+"""Crowds with known identities: people of a picture of 1920x1080 who walk and turn, hide each
+other, come and go; and what a detector finds of them."""
 import dataclasses
 import math
 import random
@@ -63,7 +63,7 @@ def hidden(box, other):
 
 
 def found(box, scene, dice, cover):
-    """Returns what a detector makes of a box: x1, y1, x2, y2, score, class; None if it misses it."""
+    """Returns what a detector finds: x1, y1, x2, y2, score, class; None if it misses the box."""
     lost = scene.miss + (0.9 if cover > 0.7 else 0.3 if cover > 0.5 else 0)
     if dice.random() < lost:
         return None

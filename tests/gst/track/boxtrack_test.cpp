@@ -132,20 +132,35 @@ TEST(Boxtrack, AddsNothingToFramesThatWereLeftOut) {
   EXPECT_EQ(h.id_of(h.walk(30, 31)), 1u);
 }
 
+/// Returns two boxes. @param held true if they repeat those of an earlier frame.
+std::vector<FrameBox> two(bool held) {
+  std::vector<FrameBox> out{at(10), at(300)};
+  for (size_t i = 0; i < out.size(); ++i) {
+    out[i].anchor = static_cast<uint32_t>(i);
+    out[i].held = held;
+  }
+  return out;
+}
+
 TEST(Boxtrack, GivesRepeatedBoxesTheirIds) {
-  Track h("predict=true");
-  const auto two = [](bool held) {
-    std::vector<FrameBox> out{at(10), at(300)};
-    for (size_t i = 0; i < out.size(); ++i) {
-      out[i].anchor = static_cast<uint32_t>(i);
-      out[i].held = held;
-    }
-    return out;
-  };
+  Track h;
   h.see(0, two(false));
   const Buffer out = h.see(1, two(true));
   EXPECT_EQ(ids(boxes(out)), (IdList{1, 2}));
   EXPECT_EQ(boxes(out)[0].box, at(10).box);
+  EXPECT_EQ(h.warning(), "");
+}
+
+TEST(Boxtrack, WarnsOnceThatRepeatedBoxesStay) {
+  Track h("predict=true");
+  for (guint i = 0; i < 9; i += 3) {
+    h.see(i, two(false));
+    EXPECT_EQ(boxes(h.see(i + 1, two(true)))[0].box, at(10).box);
+    h.see(i + 2, two(true));
+    const std::string warning = h.warning();
+    if (i == 0) test::expect_words(warning, {"predict=true", "remove hold=true"});
+    else EXPECT_EQ(warning, "");
+  }
 }
 
 TEST(Boxtrack, CountsInStats) {

@@ -125,6 +125,20 @@ TEST(Sort, CountsAMissAtAnyRate) {
   }
 }
 
+TEST(Sort, CountsNoMissesOnMissingFrames) {
+  const std::vector<Sighting> box{{{0, 0, 50, 50}, 0.9f, 0}};
+  for (const int misses : {1, 2}) {
+    Own tracker(TrackMethod::kSort);
+    follow(tracker, std::vector(5, box));
+    // Two of three frames are missing from here on.
+    int64_t time = 5 * kStep;
+    for (int i = 0; i < misses; ++i) tracker.update({}, time += 3 * kStep);
+    uint64_t last = 0;
+    for (int i = 0; i < 6; ++i) last = tracker.update(box, time += 3 * kStep)[0].id;
+    EXPECT_EQ(last, static_cast<uint64_t>(misses)) << misses;
+  }
+}
+
 TEST(ByteTrack, EndsOneOfTwoTracksOfAnObject) {
   const Sighting one{{0, 0, 100, 100}, 0.9f, 0}, same{{4, 0, 104, 100}, 0.9f, 0};
   Own tracker(TrackMethod::kByteTrack);
