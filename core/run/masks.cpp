@@ -42,6 +42,8 @@ MaskPlace place_in(const Box& box, Size end) {
 /// Maximum pixels of all masks of an image, in either resolution: offsets fit in 32 bits, and
 /// memory is bounded even for noise.
 constexpr size_t kMaxPixels = size_t{1} << 30;
+/// The same for the words of bits, of which a narrow mask has one per row.
+constexpr size_t kMaxWords = size_t{1} << 28;
 
 /// Returns the rectangle of a box in the prototypes, without its offset.
 MaskPlace place_for(const Plan& plan, const Letterbox& way, const Box& on_frame,
@@ -62,7 +64,7 @@ class Placer {
   explicit Placer(MaskPlaces& out) : out_(out) { out_.clear(); }
 
   void add_bits(MaskPlace place) {
-    if (bits_ + pixels_of(place) > kMaxPixels) place = {};
+    if (!fits(place)) place = {};
     if (pixels_of(place) == 0) place.width = place.height = 0;
     bits_ += pixels_of(place);
     put_bits(place);
@@ -70,8 +72,8 @@ class Placer {
 
   /// Adds a mask that is enlarged from sums; an empty one if either is empty or too large.
   void add_enlarged(MaskPlace sums, MaskPlace bits) {
-    if (out_.numbers + pixels_of(sums) > kMaxPixels || bits_ + pixels_of(bits) > kMaxPixels ||
-        pixels_of(sums) == 0 || pixels_of(bits) == 0)
+    if (out_.numbers + pixels_of(sums) > kMaxPixels || !fits(bits) || pixels_of(sums) == 0 ||
+        pixels_of(bits) == 0)
       sums = bits = {};
     bits_ += pixels_of(bits);
     sums.offset = static_cast<uint32_t>(out_.numbers);
@@ -81,6 +83,10 @@ class Placer {
   }
 
  private:
+  bool fits(const MaskPlace& bits) const {
+    return bits_ + pixels_of(bits) <= kMaxPixels &&
+           out_.words + size_t{bits.words()} * bits.height <= kMaxWords;
+  }
   void put_bits(MaskPlace place) {
     place.offset = static_cast<uint32_t>(out_.words);
     out_.words += size_t{place.words()} * place.height;

@@ -6,9 +6,10 @@
 
 namespace keepbox {
 
-/// Registers a type. GObject keeps pointers to the table and its strings, which live as long as the
-/// process.
+/// Registers a type, unless another plugin of the project did. GObject keeps pointers to the table
+/// and its strings, which live as long as the process.
 GType register_enum(const char* name, const std::vector<EnumValue>& values) {
+  if (const GType there = g_type_from_name(name); there != 0) return there;
   auto* table = g_new0(GEnumValue, values.size() + 1);
   for (size_t i = 0; i < values.size(); ++i) {
     const std::string nick(values[i].nick), summary(values[i].summary);

@@ -38,10 +38,7 @@
 #include <gst/video/video.h>
 
 #include <algorithm>
-#include <cmath>
-#include <format>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -55,6 +52,7 @@
 #include "gst/overlay/captions.h"
 #include "gst/overlay/colors.h"
 #include "gst/overlay/cudaraster.h"
+#include "gst/overlay/marks.h"
 #include "gst/overlay/obscure.h"
 #include "gst/overlay/overlayprops.h"
 #include "gst/overlay/paint.h"
@@ -79,6 +77,8 @@ struct State : TableProps<OverlayProps, overlay_properties> {
   std::vector<ObscuredBox> obscured;  // on the input buffer
   PaintScratch scratch;
   std::unique_ptr<DeviceRasters> device;  // if a frame was in device memory
+  bool device_failed = false;
+  bool mapped = false;  // the frame, on the host
   bool warned = false;
 };
 
@@ -91,41 +91,6 @@ KEEPBOX_DEFINE_ELEMENT(boxoverlay, KeepboxBoxOverlay, keepbox_box_overlay, GstVi
 using namespace keepbox;
 
 namespace {
-
-/// Converts a text to ASCII, the only characters of the font.
-std::string ascii(std::string_view text) {
-  g_autofree gchar* valid = g_utf8_make_valid(text.data(), static_cast<gssize>(text.size()));
-  g_autofree gchar* plain = g_str_to_ascii(valid, "C");
-  return plain;
-}
-
-std::string caption(const FrameBox& box, const char* label, const OverlayProps& props) {
-  std::string text;
-  const auto add = [&text](const std::string& word) {
-    if (!text.empty() && !word.empty()) text += ' ';
-    text += word;
-  };
-  if (props.draw_labels) add(ascii(label));
-  if (props.draw_tracking_ids && box.tracking_id) add(std::format("#{}", *box.tracking_id));
-  if (props.draw_scores && std::isfinite(box.score)) add(std::format("{:.2f}", box.score));
-  if (!props.draw_attributes) return text;
-  for (const BoxLabel& each : box.labels)
-    if (each.text != label || !props.draw_labels) add(ascii(each.text));
-  return text;
-}
-
-Mark mark_of(const FrameBox& box, const OverlayProps& props, Colors& colors, const Trails& trails) {
-  const char* quark = g_quark_to_string(box.label);
-  const Rgb own = colors.of(box, static_cast<ColorBy>(props.color_by));
-  return {.box = box.box,
-          .angle = box.angle,
-          .score = std::isnan(box.score) ? -std::numeric_limits<float>::infinity() : box.score,
-          .color = props.color != 0 ? rgb(props.color) : own,
-          .text = caption(box, quark != nullptr ? quark : "", props),
-          .points = props.draw_keypoints ? box.points : FramePoints{},
-          .mask = props.draw_masks ? box.mask : FrameMask{},
-          .trail = trails.of(box)};
-}
 
 Pen pen_of(const OverlayProps& props, const GstVideoInfo& info) {
   Pen pen = pen_for({static_cast<uint32_t>(GST_VIDEO_INFO_WIDTH(&info)),
@@ -164,10 +129,10 @@ GstFlowReturn flow_of(GstVideoFilter* filter, const Status& status) {
 
 GstFlowReturn transform_frame_ip(GstVideoFilter* filter, GstVideoFrame* frame) {
   HostCanvas canvas(*frame);
+  Self::of(filter).mapped = true;
   return flow_of(filter, draw(filter, frame->info, canvas));
 }
 
-/// Draws where the frame is.
 Status draw_on_device(GstVideoFilter* filter, GstBuffer* buffer) {
   State& o = Self::of(filter);
   if (!o.device) {
@@ -178,6 +143,31 @@ Status draw_on_device(GstVideoFilter* filter, GstBuffer* buffer) {
     Canvas canvas(info, raster);
     return draw(filter, info, canvas);
   });
+}
+
+/// Draws where the frame is. Returns false, with one warning, if the device cannot.
+bool drawn_on_device(GstVideoFilter* filter, GstBuffer* buffer) {
+  State& o = Self::of(filter);
+  if (o.device_failed || !is_on_device(buffer)) return false;
+  const Status status = draw_on_device(filter, buffer);
+  if (status) return true;
+  o.device_failed = true;
+  Error error = status.error();
+  error.hint = "frames are drawn on by the CPU from now on";
+  post_warning(GST_ELEMENT(filter), error);
+  return false;
+}
+
+/// Maps the frame on the host and draws. A frame that cannot be mapped passes, unless something on
+/// it is to be obscured.
+GstFlowReturn draw_on_host(GstBaseTransform* base, GstBuffer* buffer) {
+  State& o = Self::of(base);
+  o.mapped = false;
+  const GstFlowReturn flow = Self::parent_as<GstBaseTransformClass>()->transform_ip(base, buffer);
+  if (flow != GST_FLOW_OK || o.mapped || o.obscured.empty()) return flow;
+  return flow_of(GST_VIDEO_FILTER(base),
+                 fail(ErrorKind::kTruncated, "a frame to obscure objects on",
+                      "a buffer that cannot be mapped"));
 }
 
 void add_to_trails(State& o, const OverlayProps& props, GstClockTime time) {
@@ -209,9 +199,8 @@ GstFlowReturn prepare_output_buffer(GstBaseTransform* base, GstBuffer* input, Gs
 
 GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   if (is_unchanged(Self::of(base))) return GST_FLOW_OK;
-  auto* filter = GST_VIDEO_FILTER(base);
-  if (is_on_device(buffer)) return flow_of(filter, draw_on_device(filter, buffer));
-  return Self::parent_as<GstBaseTransformClass>()->transform_ip(base, buffer);
+  if (drawn_on_device(GST_VIDEO_FILTER(base), buffer)) return GST_FLOW_OK;
+  return draw_on_host(base, buffer);
 }
 
 gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
@@ -219,19 +208,6 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
     for (const Error& error : Self::of(base).privacy.unused())
       post_warning(GST_ELEMENT(base), error);
   return Self::parent_as<GstBaseTransformClass>()->sink_event(base, event);
-}
-
-/// Offers no pool for device memory, because the parent's has memory of the host.
-gboolean propose_allocation(GstBaseTransform* base, GstQuery* decide, GstQuery* query) {
-  GstCaps* caps = nullptr;
-  gst_query_parse_allocation(query, &caps, nullptr);
-  const GstCapsFeatures* features =
-      caps != nullptr && !gst_caps_is_empty(caps) ? gst_caps_get_features(caps, 0) : nullptr;
-  if (device_feature() == nullptr || features == nullptr ||
-      !gst_caps_features_contains(features, device_feature()))
-    return Self::parent_as<GstBaseTransformClass>()->propose_allocation(base, decide, query);
-  gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
-  return TRUE;
 }
 
 /// Forgets places in a picture of another size.
@@ -253,7 +229,7 @@ GstCaps* overlay_caps() {
 }
 
 gboolean start(GstBaseTransform* base) {
-  Self::of(base).warned = false;
+  Self::of(base).warned = Self::of(base).device_failed = false;
   return TRUE;
 }
 
@@ -291,7 +267,6 @@ static void keepbox_box_overlay_class_init(KeepboxBoxOverlayClass* klass) {
   transform->start = start;
   transform->stop = stop;
   transform->prepare_output_buffer = prepare_output_buffer;
-  transform->propose_allocation = propose_allocation;
   transform->transform_ip = transform_ip;
   transform->sink_event = sink_event;
   GST_VIDEO_FILTER_CLASS(klass)->transform_frame_ip = transform_frame_ip;

@@ -3,7 +3,6 @@
 #include "gst/overlay/canvas.h"
 
 #include <algorithm>
-#include <cstring>
 #include <opencv2/imgproc.hpp>
 
 namespace keepbox {

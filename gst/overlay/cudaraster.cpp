@@ -2,7 +2,9 @@
 // Draws by kernels, in the context and on the stream of the frame's memory.
 #include "gst/overlay/cudaraster.h"
 
+#include <bit>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "gst/tensors/cudaobjects.h"
@@ -22,14 +24,12 @@ DrawnRect rect_of(const cv::Rect& at) { return {at.x, at.y, at.width, at.height}
 
 cuda::Paint paint_of(const cv::Vec4b& paint) { return {{paint[0], paint[1], paint[2], paint[3]}}; }
 
-/// Throws what a drawing function cannot return.
-void require(const Status& status) {
-  if (!status) throw std::runtime_error(status.error().message());
-}
-
 class CudaRaster final : public Raster {
  public:
   CudaRaster(cuda::Drawer& drawer, const GstVideoInfo& info) : drawer_(drawer), info_(info) {}
+
+  /// Returns the first error of the device.
+  const Status& status() const { return status_; }
 
   void fill(size_t plane, const cv::Rect& at, const cv::Vec4b& paint) override {
     if (!at.empty())
@@ -54,9 +54,17 @@ class CudaRaster final : public Raster {
   }
 
  private:
+  /// Keeps an error, and throws to end the drawing.
+  void require(const Status& status) {
+    if (status) return;
+    status_ = status;
+    throw std::runtime_error(status.error().message());
+  }
+
   cuda::Drawer& drawer_;
   const GstVideoInfo& info_;
   cv::Mat taken_;
+  Status status_;
 };
 
 /// A drawer with the context that its memory is in.
@@ -70,7 +78,8 @@ struct Side {
   Side& operator=(const Side&) = delete;
   ~Side() {
     const CudaScope scope(context);
-    drawer.reset();
+    if (scope.status()) drawer.reset();
+    else (void)drawer.release();  // its memory was lost with the context
   }
 };
 
@@ -121,7 +130,9 @@ class CudaRasters final : public DeviceRasters {
     const CUstream used = stream != nullptr ? stream : side_->own.get();
     KB_TRY(side_->drawer->begin(planes, used));
     CudaRaster raster(*side_->drawer, frame.info);
-    KB_TRY(act(raster));
+    const Status drawn = act(raster);
+    KB_TRY(raster.status());
+    KB_TRY(drawn);
     KB_TRY(side_->drawer->flush());
     if (stream != nullptr) return {};
     return cuda_status(cuda_driver().stream_synchronize(used), "a drawn frame");

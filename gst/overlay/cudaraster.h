@@ -18,7 +18,8 @@ class DeviceRasters {
   virtual ~DeviceRasters() = default;
 
   /// Maps a frame, draws on it, and starts the work on the stream of its memory, for which later
-  /// users of the frame wait. Without a stream it waits itself.
+  /// users of the frame wait. Without a stream it waits itself. After an error the frame may be
+  /// drawn on in part.
   /// @param buffer writable, in device memory.
   virtual Status draw(GstBuffer* buffer, const GstVideoInfo& info,
                       const std::function<Status(Raster&)>& act) = 0;

@@ -45,10 +45,11 @@ class HostRaster final : public Raster {
   std::array<cv::Mat, GST_VIDEO_MAX_PLANES> planes_;
 };
 
-/// Returns the size of a plane in its pixels, and its bytes per pixel.
+/// Size of a plane in its pixels, and bytes per pixel.
 struct PlaneForm {
   int width = 0, height = 0, channels = 0;
 };
+/// Returns the form of a plane of frames.
 PlaneForm plane_form(const GstVideoInfo& info, guint plane);
 
 }  // namespace keepbox

@@ -10,7 +10,6 @@
 #include <hwy/highway.h>
 
 #include <cstdint>
-#include <cstring>
 
 HWY_BEFORE_NAMESPACE();
 namespace keepbox::simd::HWY_NAMESPACE {
@@ -21,8 +20,8 @@ template <class D, class M>
 HWY_INLINE uint32_t MaskBits(D d, M mask) {
   uint8_t bytes[8] = {};
   hn::StoreMaskBits(d, mask, bytes);
-  uint32_t out;
-  std::memcpy(&out, bytes, sizeof out);
+  uint32_t out = 0;
+  for (uint32_t i = 0; i < 4; ++i) out |= uint32_t{bytes[i]} << 8 * i;
   return out;
 }
 

@@ -79,14 +79,14 @@ TEST_F(NoMemory, SmallFrameSucceeds) {
 }
 
 TEST_F(NoMemory, MaskOfAHugeFrameIsAnError) {
-  EXPECT_EXIT(decode_masks("16384", 64 * kMega, "bytes of memory"), testing::ExitedWithCode(0),
+  EXPECT_EXIT(decode_masks("16384", 16 * kMega, "bytes of memory"), testing::ExitedWithCode(0),
               "max-detections");
 }
 
-/// Memory suffices for the pixels of the mask, but not for their copy in the frame's meta.
+/// Memory suffices for the bits of the mask, but not for their copy in the frame's meta.
 TEST_F(NoMemory, MasksAttachedToAHugeFrameAreAnError) {
-  EXPECT_EXIT(decode_masks("16384", 320 * kMega, "memory for the masks"),
-              testing::ExitedWithCode(0), "max-detections");
+  EXPECT_EXIT(decode_masks("16384", 64 * kMega, "memory for the masks"), testing::ExitedWithCode(0),
+              "max-detections");
 }
 
 TEST_F(NoMemory, InputOfAHugeModelIsAnError) {

@@ -10,6 +10,9 @@
 namespace keepbox::cuda {
 namespace {
 
+/// Coverage in bytes from which operations are executed before more are collected.
+constexpr size_t kMaxCover = size_t{32} << 20;
+
 /// Grows host memory, whose first bytes are kept.
 Status grow_host(HostBlob& blob, size_t used, size_t& room, size_t wanted) {
   if (wanted <= room) return {};
@@ -44,6 +47,7 @@ size_t row_bytes(const DrawnPlane& plane, const DrawnRect& at) {
 Status Drawer::begin(std::span<const DrawnPlane> planes, cudaStream_t stream) {
   if (uploaded_ == nullptr) {
     KB_ASSIGN(uploaded_, make_event());
+    KB_ASSIGN(drawn_, make_event());
   }
   job_ = {};
   std::ranges::copy(planes, job_.planes);
@@ -64,7 +68,7 @@ Status Drawer::reserve(size_t operations, size_t bytes) {
   KB_TRY(grow_host(operations_, job_.count * sizeof(DrawOperation), operation_room_,
                    operations * sizeof(DrawOperation)));
   if (bytes > std::numeric_limits<uint32_t>::max())
-    return fail(ErrorKind::kNoResource, "masks below 4 GiB per frame", "larger ones");
+    return fail(ErrorKind::kNoResource, "a drawing below 4 GiB", "a larger one");
   return grow_host(cover_, cover_bytes_, cover_room_, bytes);
 }
 
@@ -78,6 +82,7 @@ Status Drawer::fill(uint32_t plane, const DrawnRect& at, const Paint& paint) {
 Status Drawer::blend(uint32_t plane, const DrawnRect& at, const Paint& paint, const uint8_t* cover,
                      size_t stride) {
   const auto width = static_cast<size_t>(at.width), height = static_cast<size_t>(at.height);
+  if (cover_bytes_ + width * height > kMaxCover) KB_TRY(flush());
   KB_TRY(reserve(job_.count + 1, cover_bytes_ + width * height));
   auto* to = reinterpret_cast<uint8_t*>(cover_.get()) + cover_bytes_;
   for (size_t row = 0; row < height; ++row)
@@ -88,10 +93,11 @@ Status Drawer::blend(uint32_t plane, const DrawnRect& at, const Paint& paint, co
   return {};
 }
 
-Status Drawer::flush() {
-  if (job_.count == 0) return {};
+/// Uploads and launches, after drawings on other streams that read the same memory.
+Status Drawer::start() {
   KB_TRY(match(device_operations_, device_operation_room_, operation_room_));
   KB_TRY(match(device_cover_, device_cover_room_, cover_room_));
+  if (drawing_) KB_TRY_CUDA(cudaStreamWaitEvent(stream_, drawn_.get(), 0));
   KB_TRY_CUDA(cudaMemcpyAsync(device_operations_.get(), operations_.get(),
                               job_.count * sizeof(DrawOperation), cudaMemcpyHostToDevice, stream_));
   if (cover_bytes_ != 0)
@@ -102,9 +108,18 @@ Status Drawer::flush() {
   job_.operations = reinterpret_cast<const DrawOperation*>(device_operations_.get());
   job_.cover = reinterpret_cast<const uint8_t*>(device_cover_.get());
   KB_TRY_CUDA(launch_draw(job_, stream_));
+  KB_TRY_CUDA(cudaEventRecord(drawn_.get(), stream_));
+  drawing_ = true;
+  return {};
+}
+
+Status Drawer::flush() {
+  if (job_.count == 0) return {};
+  const Status started = start();
+  if (!started) (void)cudaStreamSynchronize(stream_);  // an upload may still read the host memory
   job_.count = 0;
   cover_bytes_ = 0;
-  return {};
+  return started;
 }
 
 Status Drawer::read(uint32_t plane, const DrawnRect& at, uint8_t* pixels, size_t stride) {

@@ -36,12 +36,15 @@ class Drawer {
 
  private:
   Status prepare();
+  Status start();
   Status reserve(size_t operations, size_t bytes);
 
   DrawJob job_;
   cudaStream_t stream_ = nullptr;
   Event uploaded_;        // after the last upload
   bool waiting_ = false;  // the host memory is still read by it
+  Event drawn_;           // after the last drawing, which reads the memory of the device
+  bool drawing_ = false;  // there was one
   HostBlob operations_, cover_;
   DeviceBlob device_operations_, device_cover_;
   size_t operation_room_ = 0, cover_room_ = 0, cover_bytes_ = 0;

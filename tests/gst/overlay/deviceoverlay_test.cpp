@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // boxoverlay on frames in CUDA memory: the same pixels as on the host.
-#include <cstring>
+#include <unistd.h>
+
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,7 +18,7 @@ namespace {
 using test::Buffer;
 using test::Harness;
 
-constexpr int kDrawnWidth = 322, kDrawnHeight = 242;
+constexpr int kDrawnWidth = 323, kDrawnHeight = 241;
 
 std::string drawn_caps(const std::string& format, const char* memory = "") {
   return "video/x-raw" + std::string(memory) + ", format=" + format +
@@ -121,6 +123,35 @@ TEST_F(DeviceOverlay, ObscuresThePixelsOfTheHost) {
     expect_same(format, "blur=person pixelate=vehicle", true);
     expect_same(format, "pixelate=person blur-margin=0.3 draw-boxes=false", false);
   }
+}
+
+/// Frames of two decoders, each with a stream of its own, of which the first is late.
+TEST_F(DeviceOverlay, DrawsOnFramesOfSeveralStreams) {
+  g_autoptr(GstCaps) caps = gst_caps_from_string(drawn_caps("NV12").c_str());
+  GstVideoInfo info;
+  ASSERT_TRUE(gst_video_info_from_caps(&info, caps));
+  const CudaScope scope(context);
+  GstCudaStream* streams[] = {gst_cuda_stream_new(test::cast(context)),
+                              gst_cuda_stream_new(test::cast(context))};
+  {
+    Harness device("boxoverlay", drawn_caps("NV12", "(memory:CUDAMemory)"));
+    Harness host("boxoverlay", drawn_caps("NV12"));
+    Buffer frames[2], drawn[2];
+    for (unsigned i = 0; i < 2; ++i)
+      frames[i] = test::on_device(context, drawn_caps("NV12"), noisy_frame(info, i), streams[i]);
+    attach_all(frames[0].get());
+    FrameBox one{.box = {8, 8, 90, 60}, .score = 0.5f};
+    EXPECT_TRUE(
+        attach_boxes(frames[1].get(), std::span(&one, 1), {.frame = {kDrawnWidth, kDrawnHeight}}));
+    test::driver<CUresult(CUstream, CUhostFn, void*)>("cuLaunchHostFunc")(
+        gst_cuda_stream_get_handle(streams[0]), [](void*) { usleep(20000); }, nullptr);
+    for (unsigned i = 0; i < 2; ++i) drawn[i] = device.run(frames[i].release());
+    Buffer wanted = noisy_frame(info, 0);
+    attach_all(wanted.get());
+    wanted = host.run(wanted.release());
+    EXPECT_EQ(visible_samples(drawn[0].get(), info), visible_samples(wanted.get(), info));
+  }
+  for (GstCudaStream* stream : streams) gst_cuda_stream_unref(stream);
 }
 
 /// A frame that others hold too is copied, and stays as it was.

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What is drawn of a box.
+#pragma once
+
+#include "gst/metas/framebox.h"
+#include "gst/overlay/colors.h"
+#include "gst/overlay/overlayprops.h"
+#include "gst/overlay/paint.h"
+#include "gst/overlay/trails.h"
+
+namespace keepbox {
+
+/// Returns the mark of a box, with its colour, its caption and the parts that are to be drawn. The
+/// box's points, mask and trail are borrowed.
+Mark mark_of(const FrameBox& box, const OverlayProps& props, Colors& colors, const Trails& trails);
+
+}  // namespace keepbox
