@@ -60,9 +60,11 @@ const Property<DecodeProps> kDecodeProperties[] = {
      "one box for the best class.",
      &DecodeProps::multi_label, multi_label_type},
     {"max-detections",
-     "Maximum number of boxes per frame, best first over all classes, before min-size, max-size "
-     "and regions are applied. GStreamer allocates one byte for each pair of boxes on a frame: 100 "
-     "MB for 10,000 boxes.",
+     "Maximum number of boxes per frame, or per object (tensorinfer regions=objects), best first "
+     "over all classes, before min-size, max-size and regions are applied. A frame has at most "
+     "10,000 boxes in all, half as many with masks or class-meta=true; parts of objects beyond "
+     "that are dropped with a warning. GStreamer allocates one byte for each pair of boxes on a "
+     "frame: 100 MB for 10,000 boxes.",
      &DecodeProps::max_detections, nullptr, 0, kMaxMtds},
     {"class-top-k",
      "Maximum number of boxes per class and frame, best first; 0 means no limit other than "

@@ -9,6 +9,7 @@
 #include "core/plan/nms_limits.h"
 #include "core/recognition/value_checks.h"
 #include "gst/base/error.h"
+#include "gst/metas/attachboxes.h"
 
 namespace keepbox {
 
@@ -168,7 +169,21 @@ Status Decoder::decode_objects(GstBuffer* buffer, FrameTensors& tensors) {
     KB_TRY(boxes_.add_parts(*processor_, *labels_, common(), *of, frame(), funnel_));
     image_boxes_.push_back(funnel_.boxes() - before);
   }
+  limit_parts(buffer);
   return {};
+}
+
+/// Drops the parts beyond the limit of a frame, which max-detections per object does not ensure.
+void Decoder::limit_parts(GstBuffer* buffer) {
+  const size_t found = boxes_.boxes().size();
+  if (!boxes_.keep_best(room_on(buffer), stream_.props.class_meta)) return;
+  stream_.warn_once({ErrorKind::kInvalid,
+                     "at most " + std::to_string(kMaxMtds) +
+                         " boxes on a frame with the parts of all objects, or half as many with "
+                         "masks or class-meta=true",
+                     std::to_string(found) + " parts, of which the best " +
+                         std::to_string(boxes_.boxes().size()) + " are kept",
+                     "lower max-detections=, which counts per object, or raise score-threshold="});
 }
 
 Size Decoder::frame() const {
@@ -185,7 +200,9 @@ Result<PlannedTensors> Decoder::plan(FrameTensors& tensors) {
   const bool objects = planned && planned->source != nullptr && planned->source->objects;
   for (size_t image = 1; objects && planned->plan.provisional; ++image) {
     if (!tensors.select_image(image)) break;
-    if (auto other = planner_.plan(tensors)) planned = std::move(other);
+    auto other = planner_.plan(tensors);
+    if (!other && other.error().kind == ErrorKind::kNoResource) break;
+    if (other) planned = std::move(other);
   }
   return planned;
 }

@@ -76,6 +76,7 @@ class Decoder {
   Status decode_image(const FrameTensors& tensors);
   Status decode_frame(const FrameTensors& tensors);
   Status decode_objects(GstBuffer* buffer, FrameTensors& tensors);
+  void limit_parts(GstBuffer* buffer);
   Status retune();
   Result<PlannedTensors> plan(FrameTensors& tensors);
   Status prepare(FrameTensors& tensors);

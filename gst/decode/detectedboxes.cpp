@@ -3,9 +3,11 @@
 #include "gst/decode/detectedboxes.h"
 
 #include <algorithm>
+#include <functional>
 #include <string>
 
 #include "core/formula/filter.h"
+#include "gst/metas/attachboxes.h"
 
 namespace keepbox {
 namespace {
@@ -42,6 +44,15 @@ Status DetectedBoxes::add_parts(const Processor& processor, const Labels& labels
   }
   place(found, processor.plan(), of, frame, dropped);
   return take(found, processor.plan());
+}
+
+bool DetectedBoxes::keep_best(gsize room, bool classes) {
+  gsize need = 0;
+  for (const FrameBox& box : boxes_) need += mtds_of(box, classes);
+  if (need <= room) return false;
+  std::ranges::stable_sort(boxes_, std::greater{}, &FrameBox::score);
+  for (; need > room; boxes_.pop_back()) need -= mtds_of(boxes_.back(), classes);
+  return true;
 }
 
 std::vector<DetectedBoxes::Found> DetectedBoxes::found_by(const Processor& processor,

@@ -29,6 +29,11 @@ class DetectedBoxes {
   Status add_parts(const Processor& processor, const Labels& labels, const FrameBox& common,
                    const ObjectImage& of, Size frame, Funnel& dropped);
 
+  /// Drops the boxes with the lowest scores until the others need at most `room` mtds. @param
+  /// classes see AttachOptions. @return true if any was dropped; the others are then sorted by
+  /// score.
+  bool keep_best(gsize room, bool classes);
+
   void clear();
 
   std::span<FrameBox> boxes() { return boxes_; }

@@ -22,6 +22,15 @@ uint32_t whole_pixels(double length) {
   return static_cast<uint32_t>(std::clamp(std::ceil(length), 1.0, double{1 << 24}));
 }
 
+/// Returns the side of a turned mask's pixels: its own, or a larger one if the pixels of the area
+/// would be too many, as for a mask with long and narrow pixels.
+double side_of(const Mask& mask, double own, const Box& area) {
+  constexpr double kFew = 1 << 16, kMany = 1 << 28;
+  const double most = std::clamp(4.0 * mask.width * mask.height, kFew, kMany);
+  const double size = (double{area.x2} - area.x1) * (double{area.y2} - area.y1);
+  return std::max(own, std::sqrt(size / most));
+}
+
 bool keeps_axes(const PixelMap& map) {
   const auto& m = map.rows();
   return (m[1] == 0 && m[3] == 0) || (m[0] == 0 && m[4] == 0);
@@ -97,7 +106,7 @@ Mask turned_mask(const Mask& mask, const PixelMap& turn, Size frame, std::vector
   Mask out{.place = clip(whole(turn(was)), frame)};
   const Box& place = out.place;
   if (is_empty(place) || !(x > 0 && y > 0)) return {};
-  const double side = std::min(x, y);
+  const double side = side_of(mask, std::min(x, y), place);
   const auto count = [side](float low, float high) {
     return whole_pixels((double{high} - low) / side - 1e-3);  // rounding of side
   };

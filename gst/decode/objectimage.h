@@ -35,7 +35,8 @@ std::optional<ObjectImage> object_image(const PictureRecord& record, Size input,
 /// stay axes, which is clipped to the frame. @return false if it is outside of the frame.
 bool turn_box(FrameBox& box, const PixelMap& turn, Size frame);
 
-/// Returns a mask of a turned image in rows of the frame, in the mask's resolution.
+/// Returns a mask of a turned image in rows of the frame, in the mask's resolution, or in a lower
+/// one if it would have more than 4 times as many pixels as the mask, and more than 65,536.
 /// @param mask its place is before the turn. @param words memory of the result, which borrows it.
 Mask turned_mask(const Mask& mask, const PixelMap& turn, Size frame, std::vector<uint32_t>& words);
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/formula/oriented.h"
 #include "gst/metas/attachboxes.h"
 #include "gst/metas/boxrecords.h"
 
@@ -32,12 +33,22 @@ std::vector<Known> boxes_of(GstBuffer* buffer) {
   return out;
 }
 
+bool overlap(const Interest& region, const Detected& at) {
+  const auto x = static_cast<float>(at.x), y = static_cast<float>(at.y);
+  const Box box = around(
+      {{x, y, x + static_cast<float>(at.width), y + static_cast<float>(at.height)}, at.angle});
+  const auto left = static_cast<float>(region.x), top = static_cast<float>(region.y);
+  return box.x1 < left + static_cast<float>(region.w) && left < box.x2 &&
+         box.y1 < top + static_cast<float>(region.h) && top < box.y2;
+}
+
+/// True if a region is of a box. Many producers leave all ids of regions at 0.
 bool is_of(const Interest& region, const Known& box) {
   const auto same = [](guint a, gint b) { return gint64{a} == b; };
   const bool placed = same(region.x, box.at.x) && same(region.y, box.at.y) &&
                       same(region.w, box.at.width) && same(region.h, box.at.height);
   return placed || (region.id >= 0 && static_cast<guint>(region.id) == box.od_id &&
-                    region.roi_type == box.at.label);
+                    region.roi_type == box.at.label && (region.id > 0 || overlap(region, box.at)));
 }
 
 float score_of(const Interest& region) {

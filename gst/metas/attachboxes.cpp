@@ -87,13 +87,13 @@ struct Need {
 };
 
 Need need_of(std::span<const FrameBox> boxes, const AttachOptions& options) {
-  Need out{.mtds = boxes.size() * (options.classes ? 2 : 1)};
+  Need out;
   gsize masks = 0;
   for (const FrameBox& box : boxes) {
     masks += is_mask(box.mask.pixels);
+    out.mtds += mtds_of(box, options.classes);
     out.group_mtds += mtds_of_group(box.points);
   }
-  out.mtds += masks;
   out.bytes = bytes_of_records(boxes.size()) + bytes_of_payloads(boxes) + bytes_of_masks(masks) +
               masks * kMoreBytesPerMask;
   return out;
@@ -118,7 +118,7 @@ Status check_room(gsize there, gsize boxes, gsize mtds) {
 
 /// Adds a mask; floats are written for boxes with class and anchor.
 MaskRecord add_mask(GstAnalyticsRelationMeta* meta, const FrameBox& box, size_t index, Size frame) {
-  guint regions[] = {0, mask_region(index)};
+  guint regions[] = {0, box.mask.region != 0 ? box.mask.region : mask_region(index)};
   const Pixels at = rounded(box.mask.place, frame);
   GstAnalyticsSegmentationMtd mask;
   gst_analytics_relation_meta_add_segmentation_mtd(
@@ -140,6 +140,12 @@ void add_all_masks(GstAnalyticsRelationMeta* meta, std::span<const FrameBox> box
 }
 
 }  // namespace
+
+gsize mtds_of(const FrameBox& box, bool classes) {
+  return gsize{1} + classes + is_mask(box.mask.pixels);
+}
+
+gsize room_on(GstBuffer* buffer) { return kMaxMtds - std::min(length_of(buffer), kMaxMtds); }
 
 Status attach_boxes(GstBuffer* buffer, std::span<FrameBox> boxes, const AttachOptions& options) {
   const gsize there = length_of(buffer);

@@ -27,12 +27,18 @@ inline constexpr gsize kMaxMtds = 10'000;
 /// box, edges rounded to pixels and at least one pixel apart; and the boxes as floats. An oriented
 /// box is written as an upright one about the same centre, with its angle. A mask becomes a
 /// GstAnalyticsSegmentationMtd related to its box in both directions, with the regions 0 and
-/// mask_region() of its index among the masks, and holds a reference to its pixels. Keypoints
-/// become floats, and a group of keypoints if GStreamer supports these and they fit in kMaxMtds.
-/// A part of another box (FrameBox::parent) is related to it as IS_PART_OF, and back as CONTAIN.
-/// Adds to an existing relation meta. kInvalid, with nothing attached, if boxes, classes and masks
-/// would make more than kMaxMtds.
+/// FrameMask::region, or if unset the mask_region() of its index, and holds a reference to its
+/// pixels. Keypoints become floats, and a group of keypoints if GStreamer supports these and they
+/// fit in kMaxMtds. A part of another box (FrameBox::parent) is related to it as IS_PART_OF, and
+/// back as CONTAIN. Adds to an existing relation meta. kInvalid, with nothing attached, if boxes,
+/// classes and masks would make more than kMaxMtds.
 /// @param boxes get their od_id; boxes with class and anchor are also written as floats.
 Status attach_boxes(GstBuffer* buffer, std::span<FrameBox> boxes, const AttachOptions& options);
+
+/// Returns the number of mtds that attach_boxes() needs for a box.
+gsize mtds_of(const FrameBox& box, bool classes);
+
+/// Returns how many mtds attach_boxes() can add to a frame.
+gsize room_on(GstBuffer* buffer);
 
 }  // namespace keepbox

@@ -46,7 +46,7 @@ class Carrier {
 
   void carry_relations(guint a);
   void carry_region(const GstVideoRegionOfInterestMeta& region);
-  gint renamed(const GstVideoRegionOfInterestMeta& region, gint id) const;
+  void rename(const GstVideoRegionOfInterestMeta& from, GstVideoRegionOfInterestMeta& to) const;
 
   GstBuffer *from_, *to_;
   GstVideoInfo from_info_, to_info_;  // copies, because transforms take non-const pointers

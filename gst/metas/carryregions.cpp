@@ -28,16 +28,23 @@ void map_detection(GstStructure* param, const PixelMap& map, const GstVideoInfo&
 
 }  // namespace
 
-/// Returns a region's id: regions of a detection have its id and follow it to its new id. Others
-/// keep their own.
-gint Carrier::renamed(const GstVideoRegionOfInterestMeta& region, gint id) const {
+/// Writes a region's ids: regions of a detection have its id, and their parent's, and follow both
+/// to their new ids. Others keep their own.
+void Carrier::rename(const GstVideoRegionOfInterestMeta& from,
+                     GstVideoRegionOfInterestMeta& to) const {
+  to.id = from.id, to.parent_id = from.parent_id;
   GstAnalyticsODMtd od;
-  const auto number = static_cast<guint>(id);
-  if (id < 0 || number >= placed_.size() || placed_[number].od_id == G_MAXUINT ||
-      !gst_analytics_relation_meta_get_od_mtd(source_, number, &od) ||
-      gst_analytics_od_mtd_get_obj_type(&od) != region.roi_type)
-    return id;
-  return static_cast<gint>(placed_[number].od_id);
+  const auto id = static_cast<guint>(from.id), parent = static_cast<guint>(from.parent_id);
+  if (!is_carried(placed_, id) || !gst_analytics_relation_meta_get_od_mtd(source_, id, &od) ||
+      gst_analytics_od_mtd_get_obj_type(&od) != from.roi_type)
+    return;
+  to.id = static_cast<gint>(placed_[id].od_id);
+  // Regions without a parent have 0, too.
+  const bool has_parent =
+      parent != 0 || (gst_analytics_relation_meta_get_relation(source_, id, parent) &
+                      GST_ANALYTICS_REL_TYPE_IS_PART_OF) != 0;
+  if (has_parent && is_carried(placed_, parent))
+    to.parent_id = static_cast<gint>(placed_[parent].od_id);
 }
 
 void Carrier::carry_region(const GstVideoRegionOfInterestMeta& region) {
@@ -49,8 +56,7 @@ void Carrier::carry_region(const GstVideoRegionOfInterestMeta& region) {
   auto* added = gst_buffer_add_video_region_of_interest_meta_id(
       to_, region.roi_type, static_cast<guint>(at.x), static_cast<guint>(at.y),
       static_cast<guint>(at.width), static_cast<guint>(at.height));
-  added->id = renamed(region, region.id);
-  added->parent_id = region.parent_id;
+  rename(region, *added);
   for (GList* each = region.params; each != nullptr; each = each->next) {
     GstStructure* param = gst_structure_copy(static_cast<GstStructure*>(each->data));
     map_detection(param, map_, from_info_, to_info_);

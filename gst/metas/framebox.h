@@ -22,6 +22,7 @@ struct FrameMask {
   GstBuffer* pixels = nullptr;  // GRAY8 with a GstVideoMeta, not 0 inside the object; borrowed;
                                 // nullptr: no mask
   Box place;                    // the area that its pixels cover, in frame pixels
+  uint8_t region = 0;           // value of pixels inside the object; 0: unknown
 };
 
 /// The keypoints of a box's object.

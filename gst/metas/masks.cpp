@@ -120,7 +120,7 @@ MaskBuffers make_mask_buffers(std::span<const Mask> masks, size_t first) {
     GstMemory* part = gst_memory_share(all, static_cast<gssize>(at), static_cast<gssize>(size));
     out[i] = {mask_buffer(part, GST_VIDEO_FORMAT_GRAY8, mask.width, mask.height,
                           static_cast<gint>(mask.width)),
-              mask.place};
+              mask.place, mask_region(first++)};
     at += size;
   }
   gst_memory_unref(all);

@@ -135,6 +135,18 @@ bool is_beside(float low, float high, uint32_t side) {
   return high <= 0 ? low < 0 : side != 0 && low >= static_cast<float>(side);
 }
 
+/// Removes the parts of skipped boxes that precede these, and parts of parts.
+void remove_parts(std::vector<FrameBox>& boxes, std::set<guint>& skipped) {
+  const auto is_skipped = [&](const FrameBox& box) {
+    return box.parent && skipped.contains(*box.parent);
+  };
+  for (bool more = !skipped.empty(); more;) {
+    for (const FrameBox& box : boxes)
+      if (is_skipped(box)) skipped.insert(box.od_id);
+    more = std::erase_if(boxes, is_skipped) != 0;
+  }
+}
+
 /// True if the box is completely outside of the frame. @param frame sides are 0 if unknown.
 bool is_outside(const FrameBox& box, Size frame) {
   const Box b = around({box.box, box.angle});
@@ -172,6 +184,7 @@ bool read_boxes(GstBuffer* buffer, std::vector<FrameBox>& out, PointStore* other
       box.points = read_group(meta, od.id, *others);
     out.push_back(box);
   }
+  remove_parts(out, skipped);
   return true;
 }
 

@@ -90,9 +90,9 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   Publishing& p = *s.running;
   FrameInfo frame = frame_info(buffer, base->segment, p.props, s.frame, p.number++);
   p.time = frame.running_time.value_or(p.time);
-  const Status read = add_tensors(frame, buffer, p.props);
-  Status made = p.messages.add(frame, p.reader.read(buffer, s.frame), p.time, p.made);
-  if (!read) made = read;
+  const auto complete = [&](FrameInfo& info) { return add_tensors(info, buffer, p.props); };
+  const Status made =
+      p.messages.add(std::move(frame), p.reader.read(buffer, s.frame), p.time, p.made, complete);
   if (!made && !std::exchange(p.failed, true)) post_warning(GST_ELEMENT(base), made.error());
   send(p);
   return GST_FLOW_OK;

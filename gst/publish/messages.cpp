@@ -35,16 +35,17 @@ bool Messages::is_changed(std::span<const FrameBox> boxes) {
   return true;
 }
 
-Status Messages::add_boxes(const FrameInfo& frame, std::span<const FrameBox> boxes,
-                           std::vector<Message>& out) {
+Status Messages::add_boxes(FrameInfo& frame, std::span<const FrameBox> boxes,
+                           std::vector<Message>& out, const Complete& complete) {
   if (settings_.on_change.boxes && !is_changed(boxes)) return {};
+  const Status completed = complete && !boxes.empty() ? complete(frame) : Status{};
   std::string text;
   KB_TRY(writer_.write(frame, boxes, text));
-  if (text.empty()) return {};
+  if (text.empty()) return completed;
   text.pop_back();  // the end of the line
   out.push_back(message(settings_.boxes.of({.source = settings_.source, .label = "all"}),
                         std::move(text), settings_.retain.boxes));
-  return {};
+  return completed;
 }
 
 void Messages::add_events(const std::vector<TrackEvent>& events, std::vector<Message>& out) {
@@ -57,14 +58,14 @@ void Messages::add_counts(bool changed, std::vector<Message>& out) {
     out.push_back(message(topic, std::to_string(count), settings_.retain.counts));
 }
 
-Status Messages::add(const FrameInfo& frame, std::span<const FrameBox> boxes, uint64_t time,
-                     std::vector<Message>& out) {
+Status Messages::add(FrameInfo frame, std::span<const FrameBox> boxes, uint64_t time,
+                     std::vector<Message>& out, const Complete& complete) {
   if (settings_.what.tracks) add_events(tracks_.add(frame, boxes, time), out);
   if (settings_.what.counts) counts_.set(boxes, settings_.counts, settings_.source);
   if (!pace_.passes(time)) return {};
-  if (settings_.what.boxes) KB_TRY(add_boxes(frame, boxes, out));
+  const Status added = settings_.what.boxes ? add_boxes(frame, boxes, out, complete) : Status{};
   if (settings_.what.counts) add_counts(settings_.on_change.counts, out);
-  return {};
+  return added;
 }
 
 void Messages::finish(std::vector<Message>& out) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <span>
@@ -24,9 +25,13 @@ class Messages {
  public:
   Messages(PublishSettings settings, const PublishProps& props);
 
-  /// Appends the messages of the next frame. @param time running time in ns
-  Status add(const FrameInfo& frame, std::span<const FrameBox> boxes, uint64_t time,
-             std::vector<Message>& out);
+  /// Adds to a frame what is only read if its boxes are published.
+  using Complete = std::function<Status(FrameInfo&)>;
+
+  /// Appends the messages of the next frame. If `complete` fails, its error is returned, and the
+  /// boxes are published without its data. @param time running time in ns
+  Status add(FrameInfo frame, std::span<const FrameBox> boxes, uint64_t time,
+             std::vector<Message>& out, const Complete& complete = {});
 
   /// Appends what the rate kept back, and ends all tracks.
   void finish(std::vector<Message>& out);
@@ -37,8 +42,8 @@ class Messages {
 
   Message message(std::string topic, std::string payload, bool retain) const;
   bool is_changed(std::span<const FrameBox> boxes);
-  Status add_boxes(const FrameInfo& frame, std::span<const FrameBox> boxes,
-                   std::vector<Message>& out);
+  Status add_boxes(FrameInfo& frame, std::span<const FrameBox> boxes, std::vector<Message>& out,
+                   const Complete& complete);
   void add_events(const std::vector<TrackEvent>& events, std::vector<Message>& out);
   void add_counts(bool changed, std::vector<Message>& out);
 

@@ -98,8 +98,10 @@ Status write_frame(KeepboxBoxSink* self, Session& session, GstBuffer* buffer) {
   session.ended = false;
   FrameInfo info =
       frame_info(buffer, GST_BASE_SINK(self)->segment, session.props, s.frame, session.number);
-  KB_TRY(add_tensors(info, buffer, session.props));
-  KB_TRY(session.write(info, s.reader.read(buffer, s.frame), s.text));
+  const auto boxes = s.reader.read(buffer, s.frame);
+  if (session.props.is(BoxFormat::kJsonl) && !boxes.empty())
+    KB_TRY(add_tensors(info, buffer, session.props));
+  KB_TRY(session.write(info, boxes, s.text));
   report_news(self, session);
   ++session.number;
   return {};

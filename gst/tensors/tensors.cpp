@@ -162,6 +162,7 @@ void FrameTensors::show_image(size_t mapped) {
 }
 
 bool FrameTensors::select_image(size_t image) {
+  if (count_ == 0) return false;
   for (size_t i = 0; i < count_; ++i)
     if (image >= images_[mappings_[i].number]) return false;
   image_ = image;

@@ -2,6 +2,7 @@
 """The boxes of a frame as NumPy arrays."""
 from __future__ import annotations
 
+import collections
 import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -55,9 +56,12 @@ def _attributes_of(box: Any) -> dict[str, tuple[str, float]]:
 
 
 def _tensors_of(box: Any) -> dict[str, Floats]:
-    """Returns the values of undecoded tensors by name; '' if a tensor has none."""
-    found = (box.get_tensor(index) for index in range(box.get_n_tensors()))
-    return {name or '': np.array(values, np.float32) for values, name, _ in found}
+    """Returns the values of undecoded tensors by name, or by model/name if several have that name;
+    '' if a tensor or a model has none."""
+    found = [box.get_tensor(index) for index in range(box.get_n_tensors())]
+    names = collections.Counter(name for _, name, _ in found)
+    return {name or '' if names[name] == 1 else f'{model or ""}/{name or ""}':
+            np.array(values, np.float32) for values, name, model in found}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -219,7 +223,7 @@ class Boxes(Sequence['Boxes']):
     @property
     def tensors(self) -> list[dict[str, Floats]]:
         """Tensors of each box's object that no decoder has decoded, by name, each as float32 (D,)
-        and as the model wrote it."""
+        and as the model wrote it. Tensors of several models with one name are keyed model/name."""
         return [_tensors_of(box) for box in self._boxes]
 
     @property

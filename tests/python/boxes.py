@@ -18,7 +18,7 @@ gi.require_version('GstAnalytics', '1.0')
 from gi.repository import GLib, Gst, GstAnalytics  # noqa: E402
 
 import shapes  # noqa: E402
-from keepbox._boxes import Boxes, Mask, boxes_of  # noqa: E402
+from keepbox._boxes import Boxes, Mask, _tensors_of, boxes_of  # noqa: E402
 
 CONFIDENCE = 0.5
 
@@ -219,6 +219,14 @@ def test_embeddings_are_those_of_boxsink(folder):
             count += 1
     pipeline.set_state(Gst.State.NULL)
     assert count > 4, count
+
+
+def test_tensors_of_one_name_are_keyed_by_model(folder):
+    del folder
+    found = [([1], 'out', 'a'), ([2], 'out', None), ([3], 'more', 'a'), ([4], None, 'a')]
+    box = types.SimpleNamespace(get_n_tensors=lambda: len(found), get_tensor=found.__getitem__)
+    tensors = {name: values.tolist() for name, values in _tensors_of(box).items()}
+    assert tensors == {'a/out': [1], '/out': [2], 'more': [3], '': [4]}, tensors
 
 
 def test_no_boxes(folder):

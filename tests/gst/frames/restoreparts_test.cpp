@@ -102,7 +102,7 @@ TEST(RestoreParts, AreDroppedWithTheirWhole) {
   std::vector<FrameBox> parts(3, plain_box({30, 30, 40, 40}));
   parts[0].parent = wholes[0].od_id;
   parts[1].parent = wholes[1].od_id;
-  test::attach(from.get(), std::span(parts).first(2), {.frame = {64, 64}});
+  test::attach(from.get(), std::span(parts).first(2), {.regions = true, .frame = {64, 64}});
   parts[2].parent = parts[0].od_id;
   test::attach(from.get(), std::span(parts).last(1), {.frame = {64, 64}});
   carry_analytics(from.get(), info, to.get(), info, PixelMap::scale(1, 1, -10), MovedSource{});
@@ -114,6 +114,9 @@ TEST(RestoreParts, AreDroppedWithTheirWhole) {
   auto* meta = gst_buffer_get_analytics_relation_meta(to.get());
   EXPECT_EQ(gst_analytics_relation_meta_get_relation(meta, found[0].od_id, found[1].od_id),
             GST_ANALYTICS_REL_TYPE_CONTAIN);
+  auto* region = gst_buffer_get_video_region_of_interest_meta_id(to.get(), gint(found[1].od_id));
+  ASSERT_NE(region, nullptr);
+  EXPECT_EQ(region->parent_id, gint(found[0].od_id));
 }
 
 /// Elements that only map metas, such as videocrop, leave boxes outside of the frame.
@@ -125,6 +128,19 @@ TEST(RestoreParts, AreSkippedWithTheirWhole) {
   part[0].parent = whole[0].od_id;
   test::attach(frame.get(), part, {});
   EXPECT_EQ(boxes(frame).size(), 0u);
+}
+
+/// Other decoders may add parts, and parts of these, before their whole.
+TEST(RestoreParts, AreSkippedWithALaterWhole) {
+  const Buffer frame = test::empty_frame();
+  auto* meta = gst_buffer_add_analytics_relation_meta(frame.get());
+  for (const gint x : {10, 20, 30, -30})
+    gst_analytics_relation_meta_add_od_mtd(meta, 0, x, 0, 8, 8, 0.5f, nullptr);
+  gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_IS_PART_OF, 0, 1);
+  gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_IS_PART_OF, 1, 3);
+  const auto found = boxes(frame);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].od_id, 2u);
 }
 
 TEST(RestoreParts, MirrorWithThePicture) {

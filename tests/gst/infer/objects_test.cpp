@@ -233,12 +233,29 @@ TEST_F(InferObjects, AreRegionsOfOthers) {
   FrameTensors tensors;
   ASSERT_TRUE(tensors.look(out.get()));
   ASSERT_EQ(tensors.listed().size(), 2u);
+  EXPECT_FALSE(tensors.select_image(0)) << "none is mapped";
   for (size_t i = 0; i < 2; ++i) {
     const auto found = read_pictures(out.get(), tensors.source(i)->producer);
     ASSERT_EQ(found.size(), 2u);
     EXPECT_EQ(found[0].origin.x, 50);
     EXPECT_EQ(found[1].origin.x, 90);
   }
+}
+
+/// Most producers leave ids of regions at 0, which is also the id of the first box.
+TEST_F(InferObjects, AreRegionsWithoutAnId) {
+  GstBuffer* in = frame({object({0, 0, 40, 40})});
+  const gchar* label = g_quark_to_string(object({}).label);
+  gst_buffer_add_video_region_of_interest_meta(in, label, 1, 1, 38, 38);  // of that box
+  gst_buffer_add_video_region_of_interest_meta(in, label, 90, 60, 64, 48);
+  const std::string line = identity("");
+  Harness h(std::string(line).replace(line.find("regions=objects"), 15, "regions=roi"), caps_);
+  const Buffer out = h.run(in);
+  ASSERT_TRUE(out) << h.error();
+  std::vector<FrameBox> boxes;
+  read_boxes(out.get(), boxes, nullptr, {kWidth, kHeight});
+  ASSERT_EQ(boxes.size(), 2u);
+  EXPECT_EQ(boxes[1].box, (Box{90, 60, 154, 108}));
 }
 
 TEST_F(InferObjects, DoNotWaitForRegions) {

@@ -89,6 +89,20 @@ TEST(Masks, AreReadAsTheyWereAttached) {
   EXPECT_EQ(pixels_of(found[2].mask.pixels), (std::vector{0, 2}));
 }
 
+/// The numbers of regions are those in the pixels.
+TEST(Masks, KeepTheirRegionWithoutEarlierOnes) {
+  const Buffer frame(gst_buffer_new_allocate(nullptr, 640 * 640 * 3, nullptr));
+  const MaskBuffers masks = make_mask_buffers(kMasks);
+  FrameBox last = plain_box({10, 20, 80, 90});
+  last.mask = masks[2];
+  attach(frame.get(), std::span(&last, 1), {.frame = {640, 640}});
+  const auto mtds = test::related<GstAnalyticsSegmentationMtd>(
+      gst_buffer_get_analytics_relation_meta(frame.get()), last.od_id,
+      gst_analytics_segmentation_mtd_get_mtd_type());
+  ASSERT_EQ(mtds.size(), 1u);
+  EXPECT_EQ(gst_analytics_segmentation_mtd_get_region_id(&mtds[0], 1), 2u);
+}
+
 TEST(Masks, MatchGStreamersOwnFunctions) {
   const Buffer frame = masked({.frame = {640, 640}});
   auto* meta = gst_buffer_get_analytics_relation_meta(frame.get());

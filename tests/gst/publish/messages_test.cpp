@@ -129,6 +129,23 @@ TEST(Messages, AreJsonObjectsOfFrames) {
   EXPECT_EQ(frames.add({}).size(), 1u) << "frames without boxes too";
 }
 
+TEST(Messages, AreCompletedOnlyIfTheyArePublished) {
+  PublishProps props;
+  props.rate = 5;  // of 10 frames per second
+  Messages messages(*publish_settings(props, "boxpublish0"), props);
+  const FrameBox boxes[] = {box_of("dog")};
+  std::vector<Message> out;
+  size_t completed = 0;
+  const auto complete = [&](FrameInfo&) {
+    ++completed;
+    return Status{};
+  };
+  for (uint64_t i = 0; i < 6; ++i)
+    EXPECT_TRUE(messages.add({.size = {10, 10}}, boxes, i * 100 * GST_MSECOND, out, complete));
+  EXPECT_EQ(completed, 3u);
+  EXPECT_EQ(out.size(), completed);
+}
+
 TEST(Messages, AreNumbersThatChange) {
   PublishProps props;
   props.what = "counts";

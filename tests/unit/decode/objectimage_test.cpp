@@ -145,5 +145,19 @@ TEST(ObjectImage, TurnsSmallMasksInTheirResolution) {
   EXPECT_FALSE(turned.at(0, 0));
 }
 
+TEST(ObjectImage, TurnsMasksWithNarrowPixelsInALowerResolution) {
+  const auto of =
+      object_image(record(300, 200, 1, float(std::numbers::pi / 4)), kInput, kFrame, kFrame);
+  ASSERT_TRUE(of && of->turn);
+  const std::vector<uint32_t> full(8192, 0xf);
+  const Mask mask{full.data(), 1, 0, 4, 8192, {0, 0, 32, 32}};
+  std::vector<uint32_t> words;
+  const Mask turned = turned_mask(mask, *of->turn, kFrame, words);
+  EXPECT_NEAR(turned.width, 362, 1);  // the root of 4 x 4 x 8192
+  EXPECT_NEAR(turned.height, 362, 1);
+  EXPECT_TRUE(turned.at(181, 181));
+  EXPECT_FALSE(turned.at(9, 9));
+}
+
 }  // namespace
 }  // namespace keepbox
