@@ -51,12 +51,12 @@
 #include "gst/metas/readboxes.h"
 #include "gst/overlay/captions.h"
 #include "gst/overlay/colors.h"
-#include "gst/overlay/cudaraster.h"
 #include "gst/overlay/marks.h"
 #include "gst/overlay/obscure.h"
 #include "gst/overlay/overlayprops.h"
 #include "gst/overlay/paint.h"
 #include "gst/overlay/privacy.h"
+#include "gst/overlay/raster/cudaraster.h"
 #include "gst/tensors/tensors.h"
 
 GST_DEBUG_CATEGORY_STATIC(boxoverlay_debug);

@@ -11,7 +11,7 @@
 
 #include "gst/metas/maskruns.h"
 #include "gst/overlay/colors.h"
-#include "gst/overlay/raster.h"
+#include "gst/overlay/raster/raster.h"
 
 namespace keepbox {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Stub of cudaraster.cpp for builds without libgstcuda.
-#include "gst/overlay/cudaraster.h"
+#include "gst/overlay/raster/cudaraster.h"
 
 namespace keepbox {
 

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "core/base/result.h"
-#include "gst/overlay/raster.h"
+#include "gst/overlay/raster/raster.h"
 
 namespace keepbox {
 

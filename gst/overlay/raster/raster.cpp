@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Fills and blends rows of pixels in host memory.
-#include "gst/overlay/raster.h"
+#include "gst/overlay/raster/raster.h"
 
 #include <cstring>
 

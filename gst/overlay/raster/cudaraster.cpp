@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Draws by kernels, in the context and on the stream of the frame's memory.
-#include "gst/overlay/cudaraster.h"
+#include "gst/overlay/raster/cudaraster.h"
 
 #include <bit>
 #include <stdexcept>
