@@ -31,6 +31,8 @@ BELOW = {**{room: CORE[:i] for i, room in enumerate(CORE)}, TRACK: ['core/formul
          'gst/base': CORE, 'gst/tensors': [*CORE, 'gst/base'],
          'gst/metas': [*CORE, 'gst/base', 'gst/tensors'],
          'gst/classify': [*CORE, CLASSIFY, 'gst/base', 'gst/metas', 'gst/tensors'],
+         # Drawing is no backend's work, so the plugin calls its kernel without core's list.
+         'gst/overlay': [*CORE, 'gst/base', 'gst/metas', 'gst/tensors', 'kernels'],
          'gst/tool': [*CORE, 'gst/base', 'gst/decode'],
          'gst/publish': [*CORE, 'gst/base', 'gst/metas', 'gst/tensors', 'gst/sink'],
          'gst/track': [*CORE, TRACK, 'gst/base', 'gst/metas', 'gst/tensors'],
