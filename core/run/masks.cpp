@@ -42,7 +42,7 @@ MaskPlace place_in(const Box& box, Size end) {
 /// Maximum pixels of all masks of an image, in either resolution: offsets fit in 32 bits, and
 /// memory is bounded even for noise.
 constexpr size_t kMaxPixels = size_t{1} << 30;
-/// The same for the words of bits, of which a narrow mask has one per row.
+/// Maximum words of all masks of an image; a narrow mask has one per row.
 constexpr size_t kMaxWords = size_t{1} << 28;
 
 /// Returns the rectangle of a box in the prototypes, without its offset.

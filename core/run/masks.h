@@ -14,8 +14,8 @@ struct Plan;
 
 /// Rectangles of an image's masks, one per box.
 struct MaskPlaces {
-  // Of the masks, in pixels of the prototypes or of the frame; empty ones have neither width nor
-  // height.
+  // Rectangles of the masks, in pixels of the prototypes or of the frame; empty ones have neither
+  // width nor height.
   std::vector<MaskPlace> bits;
   std::vector<MaskPlace>
       sums;  // of the sums that are enlarged, in prototype pixels; otherwise none

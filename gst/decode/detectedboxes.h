@@ -56,7 +56,7 @@ class DetectedBoxes {
   std::vector<FrameBox> boxes_, weak_;
   std::vector<MaskBuffers> masks_;
   size_t mask_count_ = 0;
-  // Of parts:
+  // Payload of parts:
   std::deque<std::vector<Keypoint>> points_;
   std::deque<std::vector<float>> values_;
   std::deque<std::vector<uint32_t>> turned_;  // masks, until take()

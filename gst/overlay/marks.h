@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What is drawn of a box.
+// Marks of boxes: colour, caption and parts to draw.
 #pragma once
 
 #include "gst/metas/framebox.h"

@@ -26,7 +26,7 @@ struct JsonProps {
   int normalize = 0;  // Normalization
 };
 
-/// What is done to tensors before they are written.
+/// Scaling of tensors before they are written.
 enum class Normalization { kNone, kL2 };
 GType normalization_type();
 
