@@ -19,7 +19,7 @@ const Kernels& circle_kernels() {
                                        : frame_kernel<PlainLoad, Circle>();
         return launch_frame(kernel, plan, args, pieces, grid, stream);
       },
-      launch_nms<Circle>, load_crowds<Circle>};
+      launch_crowd<Circle>, launch_nms<Circle>, load_crowds<Circle>};
   return kKernels;
 }
 

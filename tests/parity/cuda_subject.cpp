@@ -210,12 +210,13 @@ constexpr HostKernels kDeviceKernels = {.decode = device_decode,
 std::vector<std::string> cuda_subjects() {
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) return {};
-  return {"cuda", "cuda slow", "cuda masked", "cuda alone", "cuda staged"};
+  return {"cuda", "cuda crowd", "cuda slow", "cuda masked", "cuda alone", "cuda staged"};
 }
 
 Backend cuda_subject(const std::string& name) {
   Backend subject = cuda::backend();
   if (name == "cuda") subject.kernels = &kDeviceKernels;
+  if (name == "cuda crowd") subject.runner = runner_by<Path::kCrowd>;
   if (name == "cuda slow") subject.runner = runner_by<Path::kSlow>;
   if (name == "cuda masked") subject.runner = runner_by<Path::kMasked>;
   if (name == "cuda alone") subject.runner = runner_by<Path::kAlone>;
@@ -225,7 +226,8 @@ Backend cuda_subject(const std::string& name) {
 
 Backend circle_subject(const std::string& name) {
   Backend subject = cuda::backend();
-  subject.runner = name == "cuda slow"     ? circles_by<Path::kSlow>
+  subject.runner = name == "cuda crowd"    ? circles_by<Path::kCrowd>
+                   : name == "cuda slow"   ? circles_by<Path::kSlow>
                    : name == "cuda masked" ? circles_by<Path::kMasked>
                                            : circles_by<Path::kAny>;
   return subject;

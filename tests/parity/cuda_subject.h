@@ -16,8 +16,9 @@ namespace keepbox::test {
 /// Returns the testable variants: none without a device.
 std::vector<std::string> cuda_subjects();
 
-/// Variants: "cuda": single kernels, and frames in CUDA memory. "cuda slow": the frame kernel only
-/// decodes. "cuda masked": likewise, without cooperative launches. "cuda alone": blocks do not wait
+/// Variants: "cuda": single kernels, and frames in CUDA memory. "cuda crowd": the frame kernel only
+/// decodes, and is followed by the kernel for crowds. "cuda slow": it only decodes, and others
+/// follow. "cuda masked": likewise, without cooperative launches. "cuda alone": blocks do not wait
 /// for others. "cuda staged": frames in system memory.
 Backend cuda_subject(const std::string& name);
 

@@ -58,8 +58,8 @@ __device__ inline void announce(Header& header, uint32_t sequence) {
                : "memory");
 }
 
-/// Writes an image's header. Called by one thread.
-__device__ inline void publish(Header& header, const Header& found, uint32_t sequence) {
+/// Writes an image's header, except for its sequence. Called by one thread.
+__device__ inline void describe(Header& header, const Header& found) {
   header.state = found.state;
   header.anchors = found.anchors;
   header.above_threshold = found.above_threshold;
@@ -67,7 +67,6 @@ __device__ inline void publish(Header& header, const Header& found, uint32_t seq
   header.candidates = found.candidates;
   header.kept = found.kept;
   header.empty = found.empty;
-  announce(header, sequence);
 }
 
 }  // namespace keepbox::cuda

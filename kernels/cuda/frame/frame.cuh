@@ -89,22 +89,25 @@ struct Frame {
     return true;
   }
 
-  /// Reports to the host and clears the counters. @param written boxes, or kDeclined. Called by one
-  /// thread.
+  /// Reports to the host, unless crowd() will, and clears the counters. @param written boxes, or
+  /// kDeclined. Called by one thread.
   __device__ void report(uint32_t anchors, uint32_t written, uint32_t empty) const {
     const bool done = written != kDeclined;
-    const bool all = shared.total.above() == shared.total.candidates();
+    const uint32_t candidates = shared.total.candidates();
+    const bool all = shared.total.above() == candidates;
     const uint32_t not_finite = all ? 0 : __ldcg(&control.not_finite);
-    const Header found{.state = done ? State::kDone : State::kMore,
-                       .anchors = anchors,
-                       .above_threshold = shared.total.above(),
-                       .not_finite = not_finite,
-                       .candidates = shared.total.candidates(),
-                       .kept = done ? written : 0,
-                       .empty = done ? empty : 0};
+    describe(args.headers[image], {.state = done ? State::kDone : State::kMore,
+                                   .anchors = anchors,
+                                   .above_threshold = shared.total.above(),
+                                   .not_finite = not_finite,
+                                   .candidates = candidates,
+                                   .kept = done ? written : 0,
+                                   .empty = done ? empty : 0});
     control.tally[1 - args.turn] = 0;
     control.taken = control.not_finite = control.finished = control.crowded = 0;
-    publish(args.headers[image], found, args.sequence);
+    control.left = done ? 0 : candidates;
+    if (done || !args.followed || !is_crowd(candidates))
+      announce(args.headers[image], args.sequence);
   }
 };
 
@@ -131,7 +134,7 @@ __global__ void __launch_bounds__(kFrameThreads, 4)
   if (!self.arrive(worker)) return;
   const uint32_t candidates = shared.total.candidates();
   uint32_t written = kDeclined, empty = 0;
-  if (!args.decode_only && candidates <= plan.rules.pre_nms_top_k) {
+  if (!args.decode_only && candidates <= args.most) {
     Pile pile;
     if (!self.thin_out(worker, pile)) return;
     if (__syncthreads_or(__ldcg(&self.control.crowded) != 0) == 0)

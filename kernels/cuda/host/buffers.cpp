@@ -30,6 +30,11 @@ bool in_frame(const Rules& rules) {
   return rules.pre_nms_class_top_k == 0 && (ends_classes || !rules.limits_classes());
 }
 
+bool in_crowd(const Rules& rules) {
+  const bool handles = rules.method == NmsMethod::kGreedy || rules.method == NmsMethod::kFast;
+  return handles && rules.pre_nms_class_top_k == 0 && !rules.limits_classes();
+}
+
 Buckets buckets_of(const Plan& plan) {
   constexpr uint32_t kLeast = kBucketRoom / 4;
   constexpr size_t kMaxOfAll = size_t{1} << 22;

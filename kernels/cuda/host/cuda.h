@@ -15,7 +15,8 @@ struct Kernels;
 /// Launches that a run may use, for tests of each.
 enum class Path {
   kAny,
-  kSlow,    // the frame kernel only decodes
+  kCrowd,   // the frame kernel only decodes, and crowd() is enqueued after it
+  kSlow,    // the frame kernel only decodes, and crowd() is not used
   kMasked,  // as kSlow, without cooperative launches
   kAlone,   // blocks of the frame kernel leave all suppression to the last one
 };

@@ -109,8 +109,9 @@ struct DevicePlan {
 };
 
 enum class State : uint32_t {
-  kDone,  // boxes are written
-  kMore,  // candidates are too many or too similar for the frame kernel
+  kDone,   // boxes are written
+  kCrowd,  // boxes are written, by Kernels::crowd
+  kMore,   // candidates are too many or too similar for the frame kernel
 };
 
 /// Results of an image, valid once `sequence` is that of the run.
@@ -132,6 +133,8 @@ struct Control {
   uint32_t not_finite = 0;
   uint32_t finished = 0;           // groups of buckets with finished suppression
   uint32_t crowded = 0;            // non-zero if a bucket overflowed
+  uint32_t left = 0;     // candidates that the frame kernel left to others, until the next frame
+  uint32_t arrived = 0;  // blocks of crowd() that have compared their share
   uint32_t kept[kMaxGroups] = {};  // per group
   uint32_t counts[kMaxBuckets] = {};
 };
@@ -155,13 +158,16 @@ struct FrameArgs {
   uint32_t out_stride = 0;
   uint32_t sequence = 0;
   uint32_t turn = 0;         // alternates between 0 and 1 from frame to frame
+  uint32_t most = ~0u;       // candidates that the frame kernel suppresses itself
   uint32_t slices = 1;       // kPlanes: warps that share the classes of 32 anchors, a power of 2
   bool decode_only = false;  // other launches do the rest
+  bool followed = false;     // crowd() is enqueued after it, and reports crowds itself
   long long patience = 0;    // cycles that a block waits for the others of its image
 };
 
 /// Buffers of the slow path, for one image at a time.
 struct SlowArgs {
+  Control* control = nullptr;
   Boxes candidates;
   uint32_t count = 0;             // number of candidates
   Boxes ordered;                  // the best pre_nms_top_k in order
@@ -176,6 +182,9 @@ struct SlowArgs {
 
 /// Number of keys that a block sorts at once.
 inline constexpr uint32_t kRun = 2048;
+
+/// True for the numbers of candidates that Kernels::crowd processes.
+KB_HD constexpr bool is_crowd(uint32_t candidates) { return candidates != 0 && candidates <= kRun; }
 
 struct SortArgs {
   uint32_t best_high = 0, octaves = 1;  // of the plan
@@ -202,6 +211,11 @@ struct Kernels {
   /// @param pieces for Scan::kPieces only.
   cudaError_t (*frame)(const DevicePlan& plan, const FrameArgs& args, const Pieces& pieces,
                        Numbers numbers, dim3 grid, cudaStream_t stream);
+  /// Suppresses what the frame kernel left, if that is_crowd(), and writes out the kept boxes. For
+  /// rules that in_crowd() accepts. @param count expected number of candidates. @param blocks that
+  /// run at the same time.
+  cudaError_t (*crowd)(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
+                       uint32_t blocks, cudaStream_t stream);
   /// Suppresses `ordered` and writes out the kept boxes. @param blocks that run at the same time.
   cudaError_t (*nms)(const DevicePlan& plan, const SlowArgs& args, uint32_t blocks,
                      cudaStream_t stream);
@@ -229,5 +243,8 @@ size_t slow_words(NmsMethod method, uint32_t count);
 
 /// True if the frame kernel performs suppression by these rules itself.
 bool in_frame(const Rules& rules);
+
+/// True if Kernels::crowd implements these rules.
+bool in_crowd(const Rules& rules);
 
 }  // namespace keepbox::cuda

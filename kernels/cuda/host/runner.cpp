@@ -17,6 +17,9 @@ namespace {
 constexpr Microseconds kSpin{40};
 /// Duration of yielding to other threads between polls.
 constexpr Microseconds kYield{200};
+/// Candidates with angles from which on crowd() is faster: their overlaps take a thousand cycles,
+/// and it has all multiprocessors, where the frame kernel has a few blocks.
+constexpr uint32_t kOrientedCrowd = 256;
 /// Cycles that a block waits for the others of its image; later, other work occupies the device.
 constexpr long long kWaitCycles = 400'000;
 
@@ -55,6 +58,7 @@ Status CudaRunner::prepare(const Plan& plan, MemorySpace memory, Path path,
   plan_ = device_plan(plan, buffers_);
   KB_TRY_CUDA(kernels.load(&nms_blocks_));
   if (path == Path::kMasked) nms_blocks_ = 0;
+  path_ = path;
   kept_capacity_ = plan.rules.kept_capacity;
   args_ = {.control = buffers_.control.data(),
            .candidates = buffers_.candidates.all(),
@@ -63,9 +67,10 @@ Status CudaRunner::prepare(const Plan& plan, MemorySpace memory, Path path,
            .headers = buffers_.headers.data(),
            .out = buffers_.out.data(),
            .out_stride = kept_capacity_,
-           .decode_only = path == Path::kSlow || path == Path::kMasked || !in_frame(plan.rules),
+           .decode_only = path == Path::kCrowd || path == Path::kSlow || path == Path::kMasked ||
+                          !in_frame(plan.rules),
            .patience = path == Path::kAlone ? 0 : kWaitCycles};
-  KB_TRY(choose_grid());
+  KB_TRY(choose_grids());
   KB_TRY(upload_segments(plan));
   has_payload_ = plan.payload.any();
   if (has_payload_) KB_TRY(payload_stage_.prepare(plan));
@@ -117,10 +122,12 @@ Status CudaRunner::retune(const Plan& plan) {
 }
 
 /// Chooses few blocks per multiprocessor for one image, more for several, but none without work.
-Status CudaRunner::choose_grid() {
+Status CudaRunner::choose_grids() {
   int device = 0, processors = 0;
   KB_TRY_CUDA(cudaGetDevice(&device));
   KB_TRY_CUDA(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
+  const bool crowds = path_ != Path::kSlow && path_ != Path::kMasked && in_crowd(plan_.rules);
+  crowd_blocks_ = crowds ? static_cast<uint32_t>(processors) : 0;
   const auto images = static_cast<uint32_t>(buffers_.headers.size());
   uint32_t each = kFrameWarps;  // anchors that keep a block busy
   if (plan_.scan == Scan::kReady) each = kFrameThreads;
@@ -199,8 +206,15 @@ Status CudaRunner::run_frame(const Plan& plan, std::span<const TensorView> tenso
   if (!std::ranges::equal(plan.tiles, tiles_, {}, &Tile::letterbox)) KB_TRY(upload_tiles(plan));
   args_.sequence = ++sequence_;
   args_.turn = 1 - args_.turn;
+  args_.most = plan_.rules.pre_nms_top_k;
+  if (crowd_blocks_ != 0 && plan_.rules.oriented)
+    args_.most = std::min(args_.most, kOrientedCrowd);
+  args_.followed = follows();
   KB_TRY_CUDA(kernels_->frame(plan_, args_, pieces_, numbers_, grid_, stream_.get()));
+  if (args_.followed) KB_TRY(enqueue_crowd(0, expected_));
   KB_TRY(wait(buffers_.headers));
+  const Header& first = buffers_.headers[0];
+  expected_ = first.state != State::kDone && is_crowd(first.candidates) ? first.candidates : 0;
   for (uint32_t image = 0; image < funnels_.size(); ++image) {
     if (buffers_.headers[image].state == State::kMore) KB_TRY(run_slowly(image));
     take_counts(image);
@@ -212,21 +226,49 @@ Status CudaRunner::run_frame(const Plan& plan, std::span<const TensorView> tenso
   return payload_stage_.run(plan, plan_, pieces_, kept_, stream_.get());
 }
 
-Status CudaRunner::run_slowly(uint32_t image) {
-  Header& header = buffers_.headers[image];
-  SlowArgs args{.candidates = args_.candidates.from(size_t{image} * plan_.rules.candidates),
-                .count = header.candidates,
-                .ordered = buffers_.ordered.all(),
-                .runs = buffers_.runs.data(),
-                .run_index = buffers_.run_index.data(),
-                .kept = buffers_.kept.all(),
-                .words = buffers_.words.data(),
-                .header = &header,
-                .out = room(image).data(),
-                .sequence = ++sequence_};
+/// True if crowd() is enqueued together with the frame kernel, as it would be once that is
+/// complete: if the frame before was a crowd.
+bool CudaRunner::follows() const {
+  const bool wanted = expected_ != 0 || path_ == Path::kCrowd;
+  return wanted && crowd_blocks_ != 0 && buffers_.headers.size() == 1;
+}
+
+DevicePlan CudaRunner::plan_of(uint32_t image) const {
   DevicePlan own = plan_;
   if (own.angles != nullptr) own.angles += size_t{image} * own.rules.anchors;
   if (own.tiles != nullptr) own.tiles += image;
+  return own;
+}
+
+SlowArgs CudaRunner::slow_args(uint32_t image) const {
+  return {.control = &buffers_.control[image],
+          .candidates = args_.candidates.from(size_t{image} * plan_.rules.candidates),
+          .count = buffers_.headers[image].candidates,
+          .ordered = buffers_.ordered.all(),
+          .runs = buffers_.runs.data(),
+          .run_index = buffers_.run_index.data(),
+          .kept = buffers_.kept.all(),
+          .words = buffers_.words.data(),
+          .header = &buffers_.headers[image],
+          .out = room(image).data(),
+          .sequence = sequence_};
+}
+
+Status CudaRunner::enqueue_crowd(uint32_t image, uint32_t expected) {
+  return check(kernels_->crowd(plan_of(image), slow_args(image), expected, crowd_blocks_,
+                               stream_.get()),
+               "crowd");
+}
+
+Status CudaRunner::run_slowly(uint32_t image) {
+  Header& header = buffers_.headers[image];
+  ++sequence_;
+  if (crowd_blocks_ != 0 && is_crowd(header.candidates)) {
+    KB_TRY(enqueue_crowd(image, header.candidates));
+    return wait({&header, 1});
+  }
+  const DevicePlan own = plan_of(image);
+  SlowArgs args = slow_args(image);
   KB_TRY_CUDA(launch_select(own, args, stream_.get()));
   if (plan_.rules.pre_nms_class_top_k != 0) {
     KB_TRY(wait({&header, 1}));

@@ -28,11 +28,15 @@ class CudaRunner final : public Runner {
   Status upload_tables(const Plan& plan);
   Status upload_segments(const Plan& plan);
   Status upload_tiles(const Plan& plan);
-  Status choose_grid();
+  Status choose_grids();
   Status wait_for(const TensorView& tensor);
   Status bind(const Plan& plan, std::span<const TensorView> tensors);
   Status run_frame(const Plan& plan, std::span<const TensorView> tensors);
+  bool follows() const;
+  Status enqueue_crowd(uint32_t image, uint32_t expected);
   Status run_slowly(uint32_t image);
+  SlowArgs slow_args(uint32_t image) const;
+  DevicePlan plan_of(uint32_t image) const;
   Status wait(std::span<Header> headers);
   void take_counts(uint32_t image);
   std::span<Detection> room(uint32_t image) const;
@@ -53,8 +57,11 @@ class CudaRunner final : public Runner {
   Pieces pieces_;
   dim3 grid_;
   uint32_t nms_blocks_ = 0;
+  uint32_t crowd_blocks_ = 0;  // 0: crowd() is not used
+  uint32_t expected_ = 0;      // candidates of the next frame if it is a crowd, too; else 0
   uint32_t sequence_ = 0;
   uint32_t kept_capacity_ = 0;
+  Path path_ = Path::kAny;
   bool clean_ = false;   // the control blocks are in the state that a frame leaves
   bool behind_ = false;  // the stream still waits for the tensors
   bool lost_ = false;    // the context is gone

@@ -8,15 +8,12 @@
 
 #include "kernels/cuda/device/resolve.cuh"
 #include "kernels/cuda/large/methods.cuh"
+#include "kernels/cuda/large/overlaps.cuh"
 #include "kernels/cuda/large/sweep.cuh"
 
 namespace keepbox::cuda {
 
 namespace cg = cooperative_groups;
-
-inline constexpr uint32_t kChunk = kNmsThreads;  // candidates resolved together
-inline constexpr uint32_t kChunkWords = kChunk / kWarp;
-inline constexpr uint32_t kRowsAtOnce = 8;
 
 /// Scratch space after the marks: numbers of kept and of empty boxes and counts of near.cuh,
 /// cleared up to here; bounds of near.cuh and the chunk's overlaps.
@@ -97,12 +94,23 @@ __device__ inline uint32_t next_chunk(const uint32_t* dead, uint32_t count, uint
   return found;
 }
 
+/// A chunk's candidates by rank.
+struct ChunkOrder {
+  const ChunkShared& shared;
+
+  __device__ uint64_t key(uint32_t rank) const { return shared.keys[rank]; }
+  __device__ float4 box(uint32_t rank) const { return shared.boxes[rank]; }
+  template <class Shape>
+  __device__ float area(uint32_t rank, const Shape&) const {
+    return shared.areas[rank];
+  }
+};
+
 /// Computes the overlaps of a chunk's candidates with later ones. Every block reads the whole
 /// chunk.
 template <BoxGeometry Geometry>
 __device__ void compare_chunk(const DevicePlan& plan, const SlowArgs& args,
                               const GreedyWords& words, ChunkShared& shared, uint32_t count) {
-  const uint32_t rows = (count + kRowsAtOnce - 1) / kRowsAtOnce, columns = warp_words(count);
   if (threadIdx.x < count) {
     const uint32_t place = shared.chunk[threadIdx.x];
     shared.keys[threadIdx.x] = args.ordered.keys[place];
@@ -112,25 +120,7 @@ __device__ void compare_chunk(const DevicePlan& plan, const SlowArgs& args,
     shared.areas[threadIdx.x] = area_of<Geometry>(plan, shape);
   }
   __syncthreads();
-  const uint32_t warps = gridDim.x * kNmsWarps;
-  for (uint32_t task = blockIdx.x * kNmsWarps + warp_id(); task < rows * columns; task += warps) {
-    const uint32_t word = task % columns, first = task / columns * kRowsAtOnce;
-    if (word * kWarp > first + kRowsAtOnce - 1) continue;
-    const uint32_t j = word * kWarp + lane_id();
-    const uint64_t key = shared.keys[min(j, count - 1)];
-    const auto shape = shape_of<Geometry>(plan, shared.boxes[min(j, count - 1)], key);
-    const float area = area_of<Geometry>(plan, shape);
-#pragma unroll
-    for (uint32_t r = 0; r < kRowsAtOnce; ++r) {
-      const uint32_t i = first + r;
-      if (i >= count) break;
-      const auto row = shape_of<Geometry>(plan, shared.boxes[i], shared.keys[i]);
-      const bool hit = (j < i) & same_class(plan.rules.contract, shared.keys[i], key) &
-                       hits<Geometry>(plan.rules, row, shared.areas[i], shape, area);
-      const uint32_t bits = __ballot_sync(kFull, hit);
-      if (lane_id() == 0) words.mask[word * kChunk + i] = bits;
-    }
-  }
+  write_overlaps<Geometry>(plan, ChunkOrder{shared}, count, words.mask, kChunk);
 }
 
 /// Resolves a chunk in one block; @return true if this thread's candidate is kept.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/model/nms_methods.h"
+#include "kernels/cuda/large/crowd.cuh"
 #include "kernels/cuda/large/greedy.cuh"
 #include "kernels/cuda/large/matrix.cuh"
 #include "kernels/cuda/large/methods.cuh"
@@ -56,7 +57,7 @@ cudaError_t load_crowds(uint32_t* blocks) {
     error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, greedy<Geometry>, kNmsThreads, 0);
   *blocks = static_cast<uint32_t>(processors * (each > 0 && cooperates != 0 ? 1 : 0));
   if (error == cudaSuccess)
-    error = load_kernels(greedy<Geometry>, strike_once<Geometry>, mask_tile<Geometry>,
+    error = load_kernels(crowd<Geometry>, greedy<Geometry>, strike_once<Geometry>, mask_tile<Geometry>,
                          find_segments<Geometry>, thin_segment<Geometry>, walk<Geometry>,
                          soften<Geometry>, merge_kept<Geometry>, max_overlap<Geometry>,
                          decay<Geometry>);

@@ -57,8 +57,9 @@ __device__ inline uint64_t none_of(uint64_t key) { return key | kNoKey >> 32 << 
 
 /// Reports that `count` boxes are written. Called by one thread, after a barrier that follows the
 /// last write.
-__device__ inline void publish(const SlowArgs& args, uint32_t count, uint32_t empty) {
-  args.header->state = State::kDone;
+__device__ inline void publish(const SlowArgs& args, uint32_t count, uint32_t empty,
+                               State state = State::kDone) {
+  args.header->state = state;
   args.header->kept = count;
   args.header->empty = empty;
   announce(*args.header, args.sequence);

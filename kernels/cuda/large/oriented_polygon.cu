@@ -19,7 +19,7 @@ cudaError_t launch(const DevicePlan& plan, const FrameArgs& args, const Pieces& 
 
 template <>
 const Kernels& kernels_of<OrientedPolygon>() {
-  static constexpr Kernels kKernels{launch, launch_nms<OrientedPolygon>,
+  static constexpr Kernels kKernels{launch, launch_crowd<OrientedPolygon>, launch_nms<OrientedPolygon>,
                                     load_crowds<OrientedPolygon>};
   return kKernels;
 }

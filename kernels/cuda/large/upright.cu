@@ -23,14 +23,14 @@ cudaError_t launch(const DevicePlan& plan, const FrameArgs& args, const Pieces& 
 
 template <>
 const Kernels& kernels_of<Upright>() {
-  static constexpr Kernels kKernels{launch, launch_nms<Upright>, load_crowds<Upright>};
+  static constexpr Kernels kKernels{launch, launch_crowd<Upright>, launch_nms<Upright>, load_crowds<Upright>};
   return kKernels;
 }
 
 size_t slow_words(NmsMethod method, uint32_t count) {
   switch (method) {
-    case NmsMethod::kNone:
-    case NmsMethod::kFast: return Marks::words(count);
+    case NmsMethod::kNone: return Marks::words(count);
+    case NmsMethod::kFast: return std::max(Marks::words(count), crowd_words(count));
     case NmsMethod::kBitmask: return MaskWords::words(count);
     case NmsMethod::kSegmented: return Segments::words(count);
     case NmsMethod::kSoftLinear:
@@ -41,7 +41,7 @@ size_t slow_words(NmsMethod method, uint32_t count) {
     case NmsMethod::kMatrix:
     case NmsMethod::kMatrixLinear: return MatrixWords::words(count);
     default:  // others use a mask
-      return std::max(GreedyWords::words(count), MaskWords::words(count));
+      return std::max({GreedyWords::words(count), MaskWords::words(count), crowd_words(count)});
   }
 }
 

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Greedy and one-pass suppression of up to kRun candidates in one launch, which may be enqueued
+// before their number is known. Each block sorts all keys and compares its share of the pairs; the
+// last one to finish resolves them and writes out the kept boxes.
+#pragma once
+
+#include "kernels/cuda/device/resolve.cuh"
+#include "kernels/cuda/device/tally.cuh"
+#include "kernels/cuda/large/overlaps.cuh"
+
+namespace keepbox::cuda {
+
+/// Returns the scratch space of a crowd's overlaps.
+constexpr size_t crowd_words(uint32_t count) {
+  const uint32_t most = count < kRun ? count : kRun;
+  return size_t{warp_words(most)} * kRun;
+}
+
+struct CrowdShared {
+  struct Sorted {
+    uint64_t keys[kRun];
+    uint16_t places[kRun], order[kRun];
+    uint32_t bins[kRun];
+  };
+  union {
+    Sorted sorted;
+    EmitShared<kNmsThreads> emit;
+  };
+  uint32_t sums[kNmsWarps];
+  Verdicts<kChunkWords> verdicts;
+  bool last;
+};
+
+/// Candidates by rank.
+template <BoxGeometry Geometry>
+struct CrowdOrder {
+  const DevicePlan& plan;
+  const CrowdShared::Sorted& sorted;
+  const float4* boxes;
+
+  __device__ uint64_t key(uint32_t rank) const { return sorted.keys[sorted.order[rank]]; }
+  __device__ float4 box(uint32_t rank) const { return boxes[sorted.order[rank]]; }
+  __device__ float area(uint32_t, const typename Geometry::Shape& shape) const {
+    return area_of<Geometry>(plan, shape);
+  }
+};
+
+__device__ inline void sort_crowd(const DevicePlan& plan, const uint64_t* keys, uint32_t count,
+                                  CrowdShared& shared) {
+  const Bins<kNmsThreads, kRun> bins{shared.sorted.bins};
+  bins.clear();
+  for (uint32_t i = threadIdx.x; i < count; i += kNmsThreads) shared.sorted.keys[i] = keys[i];
+  __syncthreads();
+  put_in_order<kRun>(shared.sorted.keys, count, ByScore<kRun>{plan.best_high, plan.octaves}, bins,
+                     shared.sorted.places, shared.sorted.order, shared.sums);
+}
+
+/// True if no better candidate, kept or not, overlaps this thread's.
+__device__ inline bool is_untouched(const uint32_t* mask, uint32_t rank, uint32_t count) {
+  uint32_t bits = 0;
+  for (uint32_t w = 0; w <= rank / kWarp && rank < count; ++w) bits |= __ldcg(mask + w * kRun + rank);
+  return rank < count && bits == 0;
+}
+
+/// Resolves the candidates from `first`, one per thread, after those before them.
+/// @return true if this thread's candidate is kept.
+__device__ inline bool resolve_crowd(const uint32_t* mask, uint32_t first, uint32_t count,
+                                     CrowdShared& shared) {
+  const uint32_t rank = first + threadIdx.x, word = rank / kWarp;
+  const bool there = rank < count;
+  bool struck = false;
+  for (uint32_t w = 0; w < first / kWarp && there; ++w)
+    struck = struck || (__ldcg(mask + w * kRun + rank) & shared.verdicts.kept[w]) != 0;
+  uint32_t earlier[kChunkWords];
+#pragma unroll
+  for (uint32_t w = 0; w < kChunkWords; ++w)
+    earlier[w] =
+        there && w < warp_id() ? __ldcg(mask + (first / kWarp + w) * kRun + rank) : 0;
+  const uint32_t own = there ? __ldcg(mask + word * kRun + rank) : 0;
+  __syncthreads();
+  return resolve(earlier, own, there && !struck, shared.verdicts);
+}
+
+/// Writes out the kept boxes. Called by all threads of one block. @return their number.
+template <BoxGeometry Geometry>
+__device__ uint32_t finish_crowd(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
+                                 CrowdShared& shared, uint32_t& empty) {
+  static_assert(kRun == 2 * kChunk);
+  const CrowdOrder<Geometry> order{plan, shared.sorted, args.candidates.boxes};
+  uint64_t keys[2];
+  float4 boxes[2];
+#pragma unroll
+  for (uint32_t half = 0; half < 2; ++half) {
+    const uint32_t rank = half * kChunk + threadIdx.x;
+    keys[half] = rank < count ? order.key(rank) : kNoKey;
+    boxes[half] = rank < count ? order.box(rank) : float4{};
+  }
+  uint32_t total = 0;
+#pragma unroll
+  for (uint32_t half = 0; half < 2; ++half) {
+    if (half * kChunk >= count || total >= plan.limit()) break;
+    const uint32_t first = half * kChunk;
+    const bool kept = plan.rules.method == NmsMethod::kFast
+                          ? is_untouched(args.words, first + threadIdx.x, count)
+                          : resolve_crowd(args.words, first, count, shared);
+    uint32_t all = 0;
+    const uint32_t at = total + sum_before(kept ? 1 : 0, shared.sums, all);
+    emit(plan, shared.emit, kept && at < plan.limit(), keys[half], boxes[half], args.out + total,
+         empty);
+    total = min(total + all, plan.limit());
+  }
+  return total;
+}
+
+template <BoxGeometry Geometry>
+__global__ void __launch_bounds__(kNmsThreads, 1)
+    crowd(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args) {
+  __shared__ CrowdShared shared;
+  static_assert(sizeof shared <= 48 << 10, "more than every device has");
+  const uint32_t found = __ldcg(&args.control->left);
+  if (!is_crowd(found)) return;
+  sort_crowd(plan, args.candidates.keys, found, shared);
+  const uint32_t count = min(found, plan.rules.pre_nms_top_k);
+  const CrowdOrder<Geometry> order{plan, shared.sorted, args.candidates.boxes};
+  write_overlaps<Geometry>(plan, order, count, args.words, kRun);
+  __syncthreads();
+  if (threadIdx.x == 0) shared.last = add_and_see(&args.control->arrived, 1) + 1 == gridDim.x;
+  __syncthreads();
+  if (!shared.last) return;
+  uint32_t empty = 0;
+  const uint32_t written = finish_crowd<Geometry>(plan, args, count, shared, empty);
+  if (threadIdx.x != 0) return;
+  args.control->arrived = 0;
+  publish(args, written, empty, State::kCrowd);
+}
+
+/// Implements Kernels::crowd.
+template <BoxGeometry Geometry>
+cudaError_t launch_crowd(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
+                         uint32_t blocks, cudaStream_t stream) {
+  const uint32_t busy = overlap_tasks(count) / 2 / kNmsWarps + 1;  // half of the tasks are empty
+  crowd<Geometry><<<busy < blocks ? busy : blocks, kNmsThreads, 0, stream>>>(plan, args);
+  return cudaGetLastError();
+}
+
+}  // namespace keepbox::cuda
