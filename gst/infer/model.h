@@ -39,6 +39,10 @@ class Model {
   /// context is set, because ONNX Runtime works only in the primary one.
   void offer_context(const InferProps& props);
 
+  /// Offers frames to upstream that the model's device reads fast, in an ALLOCATION query.
+  /// @return true if it did. @pre started.
+  bool offer_pool(GstQuery* query);
+
   /// Begins to load the model in the background.
   Status start(const InferProps& props);
   /// Leaves a load that is not complete.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "gst/base/error.h"
+#include "gst/infer/cuda/pinnedpool.h"
 #include "gst/infer/engineprogress.h"
 #include "gst/infer/facts/trial.h"
 #include "gst/infer/infersettings.h"
@@ -53,6 +54,12 @@ void Model::offer_context(const InferProps& props) {
   const auto context = cuda_.offer_primary(element_, props.device_id);
   if (!context)
     GST_CAT_INFO_OBJECT(tensorinfer_debug, element_, "%s", context.error().message().c_str());
+}
+
+bool Model::offer_pool(GstQuery* query) {
+  if (!provider_.cuda() || !cuda_available()) return false;
+  const auto context = cuda_.offer_primary(element_, props_.device_id);
+  return context && offer_pinned_pool(query, *context);
 }
 
 Status Model::start(const InferProps& props) {

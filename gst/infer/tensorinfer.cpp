@@ -248,13 +248,16 @@ gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* quer
          Self::parent_as<GstBaseTransformClass>()->query(base, direction, query);
 }
 
-/// Forwards downstream's proposal except crop metas, because the whole frame is used here.
+/// Forwards downstream's proposal except crop metas, because the whole frame is used here, and
+/// offers a pool if there is none.
 gboolean propose_allocation(GstBaseTransform* base, GstQuery* decided, GstQuery* query) {
-  if (!Self::parent_as<GstBaseTransformClass>()->propose_allocation(base, decided, query))
-    return FALSE;
+  gboolean answered =
+      Self::parent_as<GstBaseTransformClass>()->propose_allocation(base, decided, query);
+  Model& model = Self::of(base).model();
   drop_crop_meta(query);
-  raise_pools(query, Self::of(base).model().lookahead());
-  return TRUE;
+  if (model.offer_pool(query)) answered = TRUE;
+  raise_pools(query, model.lookahead());
+  return answered;
 }
 
 }  // namespace

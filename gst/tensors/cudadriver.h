@@ -35,6 +35,7 @@ struct CudaDriver {
                                 unsigned long long) = library.find("cuGraphInstantiateWithFlags");
   CUresult (*graph_destroy)(CUgraph) = library.find("cuGraphDestroy");
   CUresult (*graph_launch)(CUgraphExec, CUstream) = library.find("cuGraphLaunch");
+  CUresult (*graph_upload)(CUgraphExec, CUstream) = library.find("cuGraphUpload");
   CUresult (*graph_exec_destroy)(CUgraphExec) = library.find("cuGraphExecDestroy");
   CUresult (*event_create)(CUevent*, unsigned) = library.find("cuEventCreate");
   CUresult (*event_destroy)(CUevent) = library.find("cuEventDestroy_v2");
@@ -44,6 +45,8 @@ struct CudaDriver {
   CUresult (*event_elapsed)(float*, CUevent, CUevent) = library.find("cuEventElapsedTime");
   CUresult (*alloc)(CUdeviceptr*, size_t) = library.find("cuMemAlloc_v2");
   CUresult (*free)(CUdeviceptr) = library.find("cuMemFree_v2");
+  CUresult (*host_alloc)(void**, size_t, unsigned) = library.find("cuMemHostAlloc");
+  CUresult (*host_free)(void*) = library.find("cuMemFreeHost");
   CUresult (*copy_in)(CUdeviceptr, const void*, size_t,
                       CUstream) = library.find("cuMemcpyHtoDAsync_v2");
   CUresult (*copy)(CUdeviceptr, CUdeviceptr, size_t,

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/run/backend.h"
+#include "gst/infer/cuda/pinnedpool.h"
 #include "gst/infer/frameform.h"
 #include "gst/tensors/gstcuda.h"
 
@@ -66,8 +67,10 @@ Result<std::unique_ptr<CudaFeed::Side>> CudaFeed::make_side(const CudaContext& c
   // Inputs are short, and wanted before the run that is under way ends.
   auto stream = make_stream(context, StreamPriority::kHigh);
   auto order = make_event(context, EventUse::kOrder);
+  auto copied = make_event(context, EventUse::kWaiting);
   const auto backend = device_backend();
   if (!stream || !order) return std::unexpected(!stream ? stream.error() : order.error());
+  if (!copied) return std::unexpected(copied.error());
   if (!backend) return std::unexpected(backend.error());
   for (const PicturePlan& each : pictures_.plans) {
     KB_ASSIGN(auto maker, (*backend)->input_maker(each.plan));
@@ -78,6 +81,7 @@ Result<std::unique_ptr<CudaFeed::Side>> CudaFeed::make_side(const CudaContext& c
   }
   side->stream = std::move(*stream);
   side->order = std::move(*order);
+  side->copied = std::move(*copied);
   for (size_t i = 0; i < slots_; ++i) {
     auto begun = make_event(context, EventUse::kTime);
     auto ready = make_event(context, EventUse::kWaiting);
@@ -133,7 +137,7 @@ Status CudaFeed::from_host(GstBuffer* buffer, const Inputs& inputs) {
   return make_all(side_->planes[inputs.slot], inputs);
 }
 
-/// Uploads from pageable memory: the source has been read when a copy returns.
+/// Uploads a frame, which has been read when this returns: later elements may write to it.
 Result<FramePlanes> CudaFeed::upload(const GstVideoFrame& frame, size_t slot) {
   FramePlanes planes = planes_of(frame);
   size_t total = 0;
@@ -145,14 +149,20 @@ Result<FramePlanes> CudaFeed::upload(const GstVideoFrame& frame, size_t slot) {
     memory = std::move(*made);
   }
   size_t at = 0;
+  bool pinned = false;
   for (guint i = 0; i < GST_VIDEO_FRAME_N_PLANES(&frame); ++i) {
     const size_t bytes = bytes_of(frame, i);
+    pinned = pinned || is_pinned(planes.data[i]);
     KB_TRY(cuda_status(
         cuda_driver().copy_in(memory.get() + at, planes.data[i], bytes, side_->stream.get()),
         "an uploaded frame"));
     planes.data[i] = reinterpret_cast<const uint8_t*>(memory.get() + at);
     at += aligned(bytes);
   }
+  if (!pinned) return planes;  // copies from pageable memory return when they have read it
+  KB_TRY(cuda_status(cuda_driver().event_record(side_->copied.get(), side_->stream.get()),
+                     "an uploaded frame"));
+  KB_TRY(cuda_status(wait_shortly(side_->copied.get()), "an uploaded frame"));
   return planes;
 }
 

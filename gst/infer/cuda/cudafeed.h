@@ -55,6 +55,7 @@ class CudaFeed {
     CudaContext context;
     CudaStream stream;
     CudaEvent order;                                  // recorded after the frame's producer
+    CudaEvent copied;                                 // recorded after the copies of a frame
     std::vector<std::unique_ptr<InputMaker>> makers;  // by plan
     std::unique_ptr<CropMaker> crop_maker;            // of objects
     std::vector<FramePlanes> planes;                  // of frames from the host, by slot

@@ -56,7 +56,10 @@ class CudaModel::Engine : public BatchEngine {
     KB_TRY(scope.status());
     running_ = &model_.size_for(ready.size());
     const double before = running_->runs->microseconds(slot);
+    const gint64 start = g_get_monotonic_time();
     auto tensors = model_.run_on(*running_, slot, ready, options_.get());
+    GST_CAT_LOG(tensorinfer_debug, "%zu pictures in a batch of %u, enqueued in %" G_GINT64_FORMAT " us",
+                ready.size(), running_->batch, g_get_monotonic_time() - start);
     if (!tensors) return std::unexpected(tensors.error());
     return std::make_shared<CudaResult>(std::move(*tensors), before);
   }

@@ -117,7 +117,9 @@ Status CudaRuns::capture(Slot& slot, const OrtRunOptions* options) {
                                 [&] { return session_.run(slot.binding.get(), options); });
   if (!graph) return std::unexpected(graph.error());
   slot.graph = std::move(*graph);
-  return {};
+  // Otherwise the first launch, whose frame may be wanted soon, takes that time.
+  return cuda_status(cuda_driver().graph_upload(slot.graph.get(), session_.stream()),
+                     "a graph on the device");
 }
 
 Status CudaRuns::start(Slot& slot, const OrtRunOptions* options) {

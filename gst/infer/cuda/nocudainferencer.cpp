@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Stub of cudainferencer.cpp for builds without libgstcuda.
+// Stubs of cudainferencer.cpp and pinnedpool.h for builds without libgstcuda.
+#include "gst/infer/cuda/pinnedpool.h"
 #include "gst/infer/inferencer.h"
 
 namespace keepbox {
@@ -8,5 +9,7 @@ Result<std::unique_ptr<Inferencer>> make_cuda_inferencer(const SessionSpec&, con
   return fail(ErrorKind::kNoResource, "keepbox built with CUDA", "a build without CUDA",
               "set provider=cpu, or build with ./dev build --cuda");
 }
+
+bool offer_pinned_pool(GstQuery*, const CudaContext&) { return false; }
 
 }  // namespace keepbox

@@ -196,6 +196,26 @@ TEST_F(InferOnGpu, ReadsFramesWhereTheyAre) {
     }
 }
 
+/// Converters write into memory that the device reads itself, which changes no tensor.
+TEST_F(InferOnGpu, OffersMemoryThatTheDeviceReads) {
+  const std::string caps = raw("RGB", 333, 517), convert = "videoconvert ! video/x-raw,format=NV12";
+  const auto model = identity_model({1, 3, 96, 160});
+  Harness offered(convert + " ! " + infer(model, "provider=cuda"), caps);
+  Harness dropped(convert + " ! identity drop-allocation=true ! " + infer(model, "provider=cuda"),
+                  caps);
+  const auto is_pinned = [](const Buffer& frame) {
+    return gst_memory_is_type(gst_buffer_peek_memory(frame.get(), 0), "KeepboxPinnedMemory") != 0;
+  };
+  for (int i = 0; i < 8; ++i) {
+    const auto picture = [&](int x, int y) { return test::noise(x + 31 * i, y); };
+    const Buffer a = offered.run(painted(caps, picture)), b = dropped.run(painted(caps, picture));
+    ASSERT_TRUE(a && b) << offered.error() << dropped.error();
+    EXPECT_TRUE(is_pinned(a));
+    EXPECT_FALSE(is_pinned(b));
+    EXPECT_EQ(tensor_of(a).values, tensor_of(b).values) << i;
+  }
+}
+
 /// Each tensor keeps its values when later ones are made, with graphs and without.
 TEST_F(InferOnGpu, KeepsTensorsThatAreHeld) {
   const std::string caps = raw("RGB", 160, 96);
