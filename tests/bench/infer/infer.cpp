@@ -38,7 +38,9 @@ constexpr Number kNumbers[] = {{"frames", &Figures::frames},
                                {"batch_size", &Figures::batch},
                                {"batch_fill", &Figures::fill},
                                {"late_frames", &Figures::late},
-                               {"dropped_frames", &Figures::dropped}};
+                               {"dropped_frames", &Figures::dropped},
+                               {"first_late_ms", &Figures::first_late},
+                               {"last_late_ms", &Figures::last_late}};
 
 /// Returns the ONNX Runtime libraries of this process: with one, all variants run the same code.
 std::set<std::string> runtimes() {
@@ -136,6 +138,7 @@ void Bench::report(const Case& each) {
   if (f.gpu_percent >= 0) std::printf(" gpu %.0f %%", f.gpu_percent);
   if (each.way.paced)
     std::printf(" %.0f frames: %.0f late, %.0f dropped", f.frames + f.dropped, f.late, f.dropped);
+  if (f.late > 0) std::printf(", from %.0f to %.0f ms", f.first_late, f.last_late);
   std::printf("\n");
 }
 

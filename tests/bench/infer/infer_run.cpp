@@ -41,6 +41,7 @@ class Run {
   void watch(Stream& stream, const std::string& element, const char* pad, Handler handler);
   void prepare(Stream& stream, const Frames& frames);
   void meet();
+  void begin_warmup();
   void start();
   void load(GstBus* bus);
   Owned<GstElement> element(const std::string& name) const {
@@ -63,7 +64,7 @@ class Run {
   std::atomic<bool> started_ = false;
   bool over_ = false;
   bool loaded_ = true;  // sources in real time may begin
-  Clock::time_point start_;
+  Clock::time_point warmup_start_, start_;
   Sums at_start_, at_end_;
   std::unique_ptr<GpuMeter> meter_;
   double cpu_seconds_ = 0, gpu_percent_ = -1;
@@ -144,14 +145,24 @@ void Run::meet() {
   go_.wait(guard, [&] { return started_ || over_; });
 }
 
+/// Waits for the models. The first stream sets the time at which the warm-up begins.
+void Run::begin_warmup() {
+  std::unique_lock guard(lock_);
+  go_.wait(guard, [&] { return loaded_ || over_; });
+  if (warmup_start_ == Clock::time_point()) warmup_start_ = Clock::now();
+}
+
 void Run::pass_gate(Stream& stream, GstBuffer* buffer) {
   const int number = stream.arrived++ - options_.warmup;
   if (number == 0) meet();
-  if (number < 0 || !way_.paced) return;
-  const double offset =
-      number + static_cast<double>(stream.number) / static_cast<double>(streams_.size());
-  std::this_thread::sleep_until(start_ + kFramePeriod * offset);
-  enter(stream, buffer);
+  if (!way_.paced) return;
+  // The warm-up, too: otherwise most of its frames would be dropped, some streams' all.
+  if (stream.arrived == 1) begin_warmup();
+  const double offset = static_cast<double>(stream.number) / static_cast<double>(streams_.size());
+  const auto& begin = number < 0 ? warmup_start_ : start_;
+  const int since = number < 0 ? number + options_.warmup : number;
+  std::this_thread::sleep_until(begin + kFramePeriod * (since + offset));
+  if (number >= 0) enter(stream, buffer);
 }
 
 /// Waits until all models are loaded, so that no frame of a live source is late because of that.

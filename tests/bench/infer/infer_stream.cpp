@@ -9,6 +9,8 @@ namespace {
 
 using Micro = std::chrono::duration<double, std::micro>;
 
+constexpr double kLate = 1e6 / kFramesPerSecond;
+
 }  // namespace
 
 void Stream::enter(GstBuffer* buffer) {
@@ -22,6 +24,7 @@ void Stream::leave(GstBuffer* buffer, size_t sampled) {
   const auto found = entered.find(GST_BUFFER_PTS(buffer));
   if (found == entered.end()) return;
   times.push_back(Micro(now - found->second).count());
+  if (times.back() > kLate) late.push_back(now);
   entered.erase(found);
   last = now;
   // after taking the time, because this takes microseconds, which would be visible in fast variants
@@ -67,8 +70,14 @@ Figures figures_of(std::span<const Stream> streams, Clock::time_point start, dou
   out.before = quantile(before, 0.5);
   out.infer = quantile(in_infer, 0.5);
   out.boxes_time = quantile(samples.boxes, 0.5);
-  const double limit = 1e6 / kFramesPerSecond;
-  out.late = static_cast<double>(std::ranges::count_if(times, [&](double t) { return t > limit; }));
+  std::vector<double> late;
+  for (const Stream& stream : streams)
+    for (const Clock::time_point each : stream.late) late.push_back(Micro(each - start).count());
+  out.late = static_cast<double>(late.size());
+  if (late.empty()) return out;
+  const auto [first, final] = std::ranges::minmax(late);
+  out.first_late = first / 1e3;
+  out.last_late = final / 1e3;
   return out;
 }
 

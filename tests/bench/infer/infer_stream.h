@@ -38,6 +38,7 @@ struct Stream {
   std::mutex lock;  // protects the following members
   std::map<GstClockTime, Clock::time_point> entered;
   std::vector<double> times;
+  std::vector<Clock::time_point> late;  // when late frames left
   Clock::time_point to_model, last;
   std::vector<double> before, in_infer;  // from entry to the inference element; between its pads
   Samples samples;
