@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Entry of the plugin: registers its elements.
+// Entry of the plugin: registers its elements and its tracer.
 #include <dlfcn.h>
 
 #include "gst/base/elements.h"
+#include "gst/statistics/statstracer.h"
 
 namespace {
 
@@ -28,6 +29,7 @@ gboolean init(GstPlugin* plugin) {
   done &= GST_ELEMENT_REGISTER(tensorinfer, plugin);
   done &= GST_ELEMENT_REGISTER(tensorrecord, plugin);
   done &= GST_ELEMENT_REGISTER(tensorreplay, plugin);
+  done &= keepbox::register_stats_tracer(plugin) ? TRUE : FALSE;
   return done;
 }
 

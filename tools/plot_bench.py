@@ -14,9 +14,10 @@ import json
 import math
 import sys
 
+from charts import paint, subjects_of, svg
+
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 760, 420, 70, 40, 50
 LETTER = 7  # pixels per letter of a label
-COLOURS = ['#d6336c', '#868e96', '#f08c00', '#1971c2', '#2f9e44', '#7048e8']
 CPU_LINES = {'simd': 'keepbox, vector backend', 'element boxdecode': 'the element boxdecode',
              'OpenCV NMSBoxes': 'a loop and OpenCV NMSBoxes',
              'element yolov8tensordec': 'the element yolov8tensordec',
@@ -27,7 +28,7 @@ PANEL = 390
 GPU, CPU = 'keepbox cuda', 'keepbox simd'
 WAYS = {'stock': 'videoconvertscale, onnxinference, CPU', 'cpu': 'tensorinfer, CPU',
         'gpu': 'tensorinfer, GPU (H200)'}
-PARTS = ('input', 'model', 'boxes', 'rest')
+PARTS = {'input': 'input', 'model': 'model', 'boxes': 'element', 'rest': 'rest'}
 BAR = 54
 
 
@@ -78,39 +79,43 @@ def grid(x_ticks, y_ticks, x_of, y_of):
     left, right = x_of(x_ticks[0]), x_of(x_ticks[-1])
     for tick in x_ticks:
         x = f'{x_of(tick):.1f}'
-        yield (f'<line x1="{x}" x2="{x}" y1="{TOP}" y2="{HEIGHT - BOTTOM}" stroke="#dee2e6"/>'
+        yield (f'<line x1="{x}" x2="{x}" y1="{TOP}" y2="{HEIGHT - BOTTOM}" '
+               f'{paint("faint", "stroke")}/>'
                f'<text x="{x}" y="{HEIGHT - BOTTOM + 20}" text-anchor="middle">{tick:,g}</text>')
     for tick in y_ticks:
         y = y_of(tick)
-        yield (f'<line x1="{left}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}" stroke="#dee2e6"/>'
+        yield (f'<line x1="{left}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}" '
+               f'{paint("faint", "stroke")}/>'
                f'<text x="{left - 8}" y="{y + 4:.1f}" text-anchor="end">{time_text(tick)}</text>')
 
 
-def curve(points, colour, x_of, y_of):
+def curve(points, subject, x_of, y_of):
     path = ' '.join(f'{x_of(x):.1f},{y_of(y):.1f}' for x, y in points)
-    yield f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>'
+    yield (f'<polyline points="{path}" fill="none" {paint(subject, "stroke")} '
+           'stroke-width="2"/>')
     for x, y in points:
-        yield f'<circle cx="{x_of(x):.1f}" cy="{y_of(y):.1f}" r="3" fill="{colour}"/>'
+        yield f'<circle cx="{x_of(x):.1f}" cy="{y_of(y):.1f}" r="3" {paint(subject)}/>'
 
 
-def names(lines, colours, x_of, y_of):
+def names(lines, subjects, x_of, y_of):
     """Draws names next to the ends of lines, moved apart."""
     place = -1e9
     for y, name in sorted((y_of(points[-1][1]), name) for name, points in lines.items()):
         place = max(y, place + 16)
         yield (f'<text x="{x_of(lines[name][-1][0]) + 10:.1f}" y="{place + 4:.1f}" '
-               f'fill="{colours[name]}">{name}</text>')
+               f'{paint(subjects[name])}>{name}</text>')
 
 
-def marks(lines, colours, x_of, y_of):
+def marks(lines, subjects, x_of, y_of):
     for number, (x, y, name) in enumerate(crossovers(lines)):
-        colour, left, top = colours[name], x_of(x), y_of(y)
+        left, top = x_of(x), y_of(y)
         yield (f'<line x1="{left:.1f}" x2="{left:.1f}" y1="{top:.1f}" y2="{HEIGHT - BOTTOM}" '
-               f'stroke="{colour}" stroke-dasharray="4 3"/><text x="{left + 5:.1f}" '
-               f'y="{HEIGHT - BOTTOM - 8 - 16 * number}" fill="{colour}">{x:,.0f}</text>')
+               f'{paint(subjects[name], "stroke")} stroke-dasharray="4 3"/>'
+               f'<text x="{left + 5:.1f}" '
+               f'y="{HEIGHT - BOTTOM - 8 - 16 * number}" {paint(subjects[name])}>{x:,.0f}</text>')
 
 
-def panel(lines, colours, title, left, right):
+def panel(lines, subjects, title, left, right):
     """A panel of the picture, and its axes."""
     x_ticks = decades([x for points in lines.values() for x, _ in points])
     y_ticks = decades([y for points in lines.values() for _, y in points])
@@ -119,43 +124,36 @@ def panel(lines, colours, title, left, right):
     out = [f'<text x="{left}" y="24" font-size="15">{title}</text>',
            *grid(x_ticks, y_ticks, x_of, y_of)]
     for name, points in lines.items():
-        out += curve(points, colours[name], x_of, y_of)
+        out += curve(points, subjects[name], x_of, y_of)
     return out, x_of, y_of
 
 
-def svg(width, height, parts):
-    return '\n'.join([
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-        'font-family="sans-serif" font-size="13"><rect width="100%" height="100%" fill="#fff"/>',
-        *parts, '</svg>', ''])
-
-
 def draw_section(lines, section):
-    colours = dict(zip(lines, COLOURS))
+    subjects = subjects_of(lines)
     right = WIDTH - 20 - LETTER * max(map(len, lines))
-    out, x_of, y_of = panel(lines, colours, f'{section}: time (p50) against candidates', LEFT,
+    out, x_of, y_of = panel(lines, subjects, f'{section}: time (p50) against candidates', LEFT,
                             right)
-    return svg(WIDTH, HEIGHT, [*out, *names(lines, colours, x_of, y_of),
-                               *marks(lines, colours, x_of, y_of)])
+    return svg(WIDTH, HEIGHT, [*out, *names(lines, subjects, x_of, y_of),
+                               *marks(lines, subjects, x_of, y_of)])
 
 
-def legend(colours, top):
+def legend(subjects, top):
     left = LEFT
     for name, title in CPU_LINES.items():
         yield (f'<line x1="{left}" x2="{left + 20}" y1="{top - 4}" y2="{top - 4}" '
-               f'stroke="{colours[name]}" stroke-width="3"/>'
+               f'{paint(subjects[name], "stroke")} stroke-width="3"/>'
                f'<text x="{left + 26}" y="{top}">{title}</text>')
         left += 50 + LETTER * len(title)
 
 
 def draw_panels(panels):
     """Arranges panels side by side."""
-    colours, out = dict(zip(CPU_LINES, COLOURS)), []
+    subjects, out = subjects_of(CPU_LINES), []
     for number, (title, lines) in enumerate(panels.items()):
         left = LEFT + number * PANEL
-        out += panel(lines, colours, title, left, left + PANEL - 75)[0]
+        out += panel(lines, subjects, title, left, left + PANEL - 75)[0]
     out.append(f'<text x="{LEFT}" y="{HEIGHT}">time of a frame (p50) against its candidates</text>')
-    return svg(LEFT + len(panels) * PANEL, HEIGHT + 40, [*out, *legend(colours, HEIGHT + 26)])
+    return svg(LEFT + len(panels) * PANEL, HEIGHT + 40, [*out, *legend(subjects, HEIGHT + 26)])
 
 
 def parts_of(row):
@@ -173,13 +171,14 @@ def bars(rows, left, right):
         x, y = left, TOP + number * BAR
         yield f'<text x="{left - 8}" y="{y + 20}" text-anchor="end">{WAYS[row["row"]]}</text>'
         told = []
-        for name, time, colour in zip(PARTS, parts_of(row), COLOURS[::-1]):
+        for (name, subject), time in zip(PARTS.items(), parts_of(row)):
             width = time / longest * (right - left)
-            yield (f'<rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="30" fill="{colour}"/>')
+            yield (f'<rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="30" {paint(subject)}/>')
             told += [f'{name} {time:,.0f}'] if time >= 0.5 else []
             x += width
-        yield (f'<text x="{left}" y="{y + 44}" font-size="11" fill="#495057">{", ".join(told)}'
-               f'</text><text x="{x + 6:.1f}" y="{y + 20}">{row["p50_us"]:,.0f}</text>')
+        yield (f'<text x="{left}" y="{y + 44}" font-size="11" {paint("note")}>'
+               f'{", ".join(told)}</text>'
+               f'<text x="{x + 6:.1f}" y="{y + 20}">{row["p50_us"]:,.0f}</text>')
 
 
 def draw_parts(path):
@@ -193,9 +192,9 @@ def draw_parts(path):
     height = TOP + BAR * len(rows) + 40
     out = [f'<text x="16" y="24" font-size="15">microseconds (p50) from a frame of {bench["size"]} '
            f'to its boxes, {model}</text>', *bars(rows, left, WIDTH - 70)]
-    for number, (name, colour) in enumerate(zip(PARTS, COLOURS[::-1])):
+    for number, (name, subject) in enumerate(PARTS.items()):
         x = left + 90 * number
-        out.append(f'<rect x="{x}" y="{height - 32}" width="14" height="14" fill="{colour}"/>'
+        out.append(f'<rect x="{x}" y="{height - 32}" width="14" height="14" {paint(subject)}/>'
                    f'<text x="{x + 20}" y="{height - 20}">{name}</text>')
     return svg(WIDTH, height, out)
 

@@ -7,8 +7,10 @@ usage: plot_soak.py SOAK.json PLOT.svg   SOAK.json from `soak --json SOAK.json`
 import json
 import sys
 
+from charts import paint, svg
+
 HEIGHT, LEFT, TOP, BOTTOM, PANEL, GAP = 380, 70, 60, 80, 330, 75
-LINES = (('rss', 'resident memory', '#1971c2'), ('heap', 'heap in use', '#2f9e44'))
+LINES = (('rss', 'resident memory', 'memory'), ('heap', 'heap in use', 'heap'))
 COUNTS = (('files', 'open descriptors'), ('threads', 'threads'))
 MIB = 1 << 20
 TICKS = 5
@@ -36,11 +38,11 @@ def axes(left, x_ticks, y_ticks, x_of, y_of):
     right, low = left + PANEL, HEIGHT - BOTTOM
     for tick in y_ticks:
         y = f'{y_of(tick):.1f}'
-        yield (f'<line x1="{left}" x2="{right}" y1="{y}" y2="{y}" stroke="#dee2e6"/>'
+        yield (f'<line x1="{left}" x2="{right}" y1="{y}" y2="{y}" {paint("faint", "stroke")}/>'
                f'<text x="{left - 8}" y="{y_of(tick) + 4:.1f}" text-anchor="end">{tick} MiB</text>')
     for tick in x_ticks:
         x = f'{x_of(tick):.1f}'
-        yield (f'<line x1="{x}" x2="{x}" y1="{TOP}" y2="{low}" stroke="#dee2e6"/>'
+        yield (f'<line x1="{x}" x2="{x}" y1="{TOP}" y2="{low}" {paint("faint", "stroke")}/>'
                f'<text x="{x}" y="{low + 20}" text-anchor="middle">{number(tick)}</text>')
 
 
@@ -62,12 +64,13 @@ def panel(left, title, samples):
         return low - v / y_ticks[-1] * (low - TOP)
     out = [f'<text x="{left}" y="{TOP - 14}">{title}</text>',
            *axes(left, x_ticks, y_ticks, x_of, y_of)]
-    for key, name, colour in LINES:
+    for key, name, subject in LINES:
         points = ' '.join(f'{x_of(s["at"]):.1f},{y_of(s[key] / MIB):.1f}' for s in samples)
         last = y_of(samples[-1][key] / MIB)
-        out.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>'
+        out.append(f'<polyline points="{points}" fill="none" {paint(subject, "stroke")} '
+                   'stroke-width="2"/>'
                    f'<text x="{left + PANEL - 6}" y="{last + 18:.1f}" text-anchor="end" '
-                   f'fill="{colour}">{name}: {samples[-1][key] / MIB:.1f} MiB</text>')
+                   f'{paint(subject)}>{name}: {samples[-1][key] / MIB:.1f} MiB</text>')
     counts = ', '.join(told(samples, key, name) for key, name in COUNTS)
     out.append(f'<text x="{left}" y="{low + 46}">{counts}</text>')
     return out
@@ -88,10 +91,7 @@ def main():
              *panel(LEFT, 'over the frames of one start', soak['frames']),
              *panel(second, 'over making, starting and stopping the elements', soak['cycles'])]
     with open(sys.argv[2], 'w', encoding='utf-8') as file:
-        file.write('\n'.join([
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{second + PANEL + 30}" '
-            f'height="{HEIGHT}" font-family="sans-serif" font-size="13">'
-            '<rect width="100%" height="100%" fill="#fff"/>', *parts, '</svg>', '']))
+        file.write(svg(second + PANEL + 30, HEIGHT, parts))
 
 
 main()

@@ -7,7 +7,7 @@ import sys
 
 from tap import SOURCE, main
 
-FOLDERS = ('pipelines', 'pipelines/demo', 'tools', 'tests/bench')
+FOLDERS = ('pipelines', 'pipelines/demo', 'tools', 'tests/bench', 'tests/track', 'tests/zoo')
 ELSEWHERE = {'make_bundle', 'make_packages', 'try_packages', 'common.sh', 'record_tensors.sh'}
 PYTHON, SHELL = '#!/usr/bin/env python3\n', '#!/usr/bin/env bash\n'
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Checks that links of README.md and docs/ lead somewhere, and that README.md links all pages."""
+"""Checks that links of README.md and docs/ lead somewhere, and that README.md and the menu of the
+site have all pages."""
 import re
 
 from tap import SOURCE, main, pages
@@ -42,6 +43,19 @@ def test_every_page_is_linked_from_readme(folder):
             linked.add((readme.parent / target.partition('#')[0]).resolve())
     own = {page for page in pages() if page.parent == DOCS}
     assert own and own <= linked, own - linked
+
+
+def test_the_menu_of_the_site_has_every_page_once(folder):
+    """./dev docs fails otherwise, but only where MkDocs is installed."""
+    del folder
+    _, menu = (SOURCE / 'tools/docs/mkdocs.yml').read_text().split('\nnav:\n')
+    listed = re.findall(r': (\S+\.md)$', menu, re.M)
+    assert len(listed) == len(set(listed)), listed
+    references = {page for page in listed if page.startswith('reference/')}
+    for page in references:
+        assert (SOURCE / 'tools/docs' / page.replace('/', '-')).is_file(), page
+    own = {str(page.relative_to(SOURCE)) for page in (*pages(), *SOURCE.glob('*.md'))}
+    assert set(listed) - references == own, own ^ (set(listed) - references)
 
 
 if __name__ == '__main__':

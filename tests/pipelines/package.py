@@ -70,5 +70,19 @@ def test_the_example_of_a_service(folder):
     assert (places / 'keepbox@.service').read_text() == example
 
 
+def test_pages_and_examples(folder):
+    """Scripts run where they lie, in a folder that only root may write."""
+    place = pathlib.Path('/usr/share/doc/keepbox-doc')
+    for page in (*SOURCE.glob('*.md'), *(SOURCE / 'docs').rglob('*.md')):
+        assert (place / page.relative_to(SOURCE)).read_text() == page.read_text(), page
+    for script in ('file', 'pictures', 'streams', 'count.py'):
+        assert (place / 'examples/pipelines' / script).stat().st_mode & 0o111, script
+    shown = re.findall(r'!\[[^]]*\]\(([^)]+)\)', (place / 'README.md').read_text())
+    assert shown and all((place / name).is_file() for name in shown), shown
+    out = folder / 'boxes.jsonl'
+    installed(folder, place / 'examples/pipelines/file', place / 'pipelines/media/shapes.webm', out)
+    assert len(out.read_text().splitlines()) == 250
+
+
 if __name__ == '__main__':
     main(globals())

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Runs the commands of README.md and docs/ as printed, in a folder like a fresh clone, next to the
-user's own photo and model. install.py covers embedding."""
+user's own photo and model. install.py covers embedding, switching.py its page."""
 import csv
 import io
 import json
@@ -237,28 +237,6 @@ def test_detector_files_are_families(folder):
     for block in blocks_of_pages('ini'):
         (folder / 'family.detector').write_text(block)
         run('keepbox', 'detector', 'family.detector', cwd=folder)
-
-
-def test_lines_of_switching(folder):
-    need('boxoverlay')
-    lay_out(folder)
-    lines = blocks_of(SWITCHING, 'sh')
-    assert lines
-    for line in lines:
-        out, told = launch(line, folder)
-        assert '"detection"' in out and not told, f'{line}{out[-500:]}{told}'
-
-
-def test_switching_names_what_there_is(folder):
-    del folder
-    names = set()
-    for element in ('boxdecode', 'tensorinfer', 'boxoverlay', 'boxpublish', 'boxsink', 'boxtrack',
-                    'queue'):
-        need(element)
-        names.update(re.findall(r'^  ([a-z][a-z-]+) *:', run('gst-inspect-1.0', element)[0], re.M))
-    ours = re.findall(r'^\|.*\| (.*) \|$', SWITCHING.read_text(), re.M)
-    named = re.findall(r'([a-z-]+)=', ' '.join(sum((re.findall('`([^`]*)`', row) for row in ours), [])))
-    assert named and names.issuperset(named), set(named) - names
 
 
 def test_crop_and_flip_do_what_the_limits_say(folder):

@@ -77,6 +77,12 @@ def test_end_of_a_stream(folder):
     assert "'ring'" in out and 'yolov8' in out, out
 
 
+def test_ids(folder):
+    out = printed(folder, program_with('track_score_threshold'))
+    ids = [set(map(int, re.findall(r'\d+', row))) for row in re.findall(r'\[(.*?)\]', out, re.S)]
+    assert len(ids) == 21 and len(ids[20] & ids[15]) > 10, ids
+
+
 def test_every_array_is_in_the_table(folder):
     del folder
     table = PAGE.read_text().split('## Boxes')[1].split('\n\nIndexing')[0]

@@ -228,6 +228,9 @@ def run(make, sequence):
 
 
 def main():
+    if {'-h', '--help'} & set(sys.argv[1:]):
+        print(__doc__.strip())
+        return
     sequences = [json.loads(line) for line in sys.stdin]
     for name, make in peers().items():
         print(json.dumps([name, [run(make, sequence) for sequence in sequences]]), flush=True)

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Compares tiles and their joined boxes with SAHI's slices and postprocessing.
 
@@ -20,6 +21,9 @@ import sys
 import tempfile
 
 MISSING = [name for name in ('numpy', 'sahi') if importlib.util.find_spec(name) is None]
+if {'-h', '--help'} & set(sys.argv[1:]):
+    print(__doc__.strip())
+    sys.exit()
 if MISSING:
     sys.exit(f'SKIP: no {", ".join(MISSING)} for Python; {sys.argv[0]} lists what it requires')
 

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Compares the boxes of one line of keepbox with those of the frameworks that models come from.
 
@@ -37,6 +38,9 @@ import traceback
 
 MISSING = [name for name in ('numpy', 'cv2', 'torch', 'onnx', 'onnxruntime')
            if importlib.util.find_spec(name) is None]
+if MISSING and {'-h', '--help'} & set(sys.argv[1:]):
+    print(__doc__.strip())
+    sys.exit()
 if MISSING:
     sys.exit(f'SKIP: no {", ".join(MISSING)} for Python; {sys.argv[0]} lists what it requires')
 

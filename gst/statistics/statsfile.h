@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A file that has the statistics of running elements.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <list>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace keepbox {
+
+/// Where statistics go.
+struct StatsPlace {
+  std::string file;
+  std::string source;  // label of all lines; may be empty
+  std::chrono::duration<double> interval{10};
+
+  /// Reads "file=/var/lib/x.prom,interval=10,source=front", the parameters of a tracer.
+  static Result<StatsPlace> parse(const std::string& params);
+};
+
+/// Replaces a file at intervals, in a thread of its own. Readers always find a whole one.
+class StatsFile {
+ public:
+  explicit StatsFile(StatsPlace place) : place_(std::move(place)) {}
+
+  /// Adds an element of keepbox that has statistics; others are ignored. To be called while it is
+  /// in its pipeline, whose name is kept. Starts the thread.
+  void watch(GstElement* element);
+  /// Writes the file now, unless no element is left. Of several failures in turn, the first is
+  /// printed.
+  void write();
+
+ private:
+  struct Watched {
+    explicit Watched(GstElement* element);
+    ~Watched() { g_weak_ref_clear(&weak); }
+    Watched(const Watched&) = delete;
+    Watched& operator=(const Watched&) = delete;
+
+    GWeakRef weak;
+    const GstElement* address;  // only compared
+    std::string pipeline;
+  };
+  struct Element {
+    GstElement* element;  // transfer full
+    std::string pipeline;
+  };
+
+  std::vector<Element> elements();
+  void run(const std::stop_token& stop);
+
+  const StatsPlace place_;
+  std::mutex list_mutex_, file_mutex_;
+  std::condition_variable_any stopped_;
+  std::list<Watched> watched_;  // under list_mutex_
+  bool failed_ = false;         // the last attempt; under file_mutex_
+  std::jthread thread_;         // ends first
+};
+
+}  // namespace keepbox

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Follows elements as they start. A tracer, because it needs no property and no line of the
+// application: a service sets it in its environment.
+#include "gst/statistics/statstracer.h"
+
+#include <gst/gsttracer.h>
+
+#include <memory>
+
+#include "gst/statistics/statsfile.h"
+
+namespace {
+
+struct StatsTracer {
+  GstTracer parent;
+  keepbox::StatsFile* file;  // nullptr if parameters are wrong
+};
+using StatsTracerClass = GstTracerClass;
+
+GType stats_tracer_get_type();
+G_DEFINE_TYPE(StatsTracer, stats_tracer, GST_TYPE_TRACER)
+
+StatsTracer* self_of(gpointer object) { return static_cast<StatsTracer*>(object); }
+
+/// Elements are in their pipeline when they start. Their last figures are written while they still
+/// have them, before a pipeline stops.
+void before_change(GObject* object, GstClockTime, GstElement* element, GstStateChange change) {
+  keepbox::StatsFile& file = *self_of(object)->file;
+  if (change == GST_STATE_CHANGE_READY_TO_PAUSED) file.watch(element);
+  if (change == GST_STATE_CHANGE_PAUSED_TO_READY && GST_IS_PIPELINE(element)) file.write();
+}
+
+void constructed(GObject* object) {
+  G_OBJECT_CLASS(stats_tracer_parent_class)->constructed(object);
+  g_autofree gchar* params = nullptr;
+  g_object_get(object, "params", &params, nullptr);
+  auto place = keepbox::StatsPlace::parse(params == nullptr ? "" : params);
+  if (!place) {
+    g_printerr("keepboxstats: %s\n", place.error().message().c_str());
+    return;
+  }
+  self_of(object)->file = new keepbox::StatsFile(*std::move(place));
+  gst_tracing_register_hook(GST_TRACER(object), "element-change-state-pre",
+                            G_CALLBACK(before_change));
+}
+
+void finalize(GObject* object) {
+  delete self_of(object)->file;
+  G_OBJECT_CLASS(stats_tracer_parent_class)->finalize(object);
+}
+
+void stats_tracer_class_init(StatsTracerClass* klass) {
+  G_OBJECT_CLASS(klass)->constructed = constructed;
+  G_OBJECT_CLASS(klass)->finalize = finalize;
+}
+
+void stats_tracer_init(StatsTracer*) {}
+
+}  // namespace
+
+namespace keepbox {
+
+bool register_stats_tracer(GstPlugin* plugin) {
+  return gst_tracer_register(plugin, "keepboxstats", stats_tracer_get_type());
+}
+
+}  // namespace keepbox

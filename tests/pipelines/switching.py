@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Runs the lines of docs/switching.md, and compares its names with those of the elements."""
+import json
+import re
+
+from readme import SWITCHING, launch, lay_out
+from tap import blocks_of, main, need, run
+
+
+def is_graph(block):
+    return 'compositor name=wall' in block
+
+
+def test_the_whole_graph(folder):
+    """Two cameras of it, which are files, and a broker that does not answer."""
+    for element in 'boxoverlay', 'boxpublish', 'tensorinfer':
+        need(element)
+    lay_out(folder)
+    line, = (block for block in blocks_of(SWITCHING, 'sh') if is_graph(block))
+    for words, other in (('{0..15}', '{0..1}'), ('autovideosink', 'fakesink'), ('leaky=downstream ', ''),
+                         ('rtsp://camera-$n/stream', f'file://{folder}/pipelines/media/street.webm'),
+                         ('! videoconvert\n', '! videoconvert ! identity eos-after=11\n'),
+                         ('address=broker', 'address=127.0.0.1:1 stop-timeout=0')):
+        assert words in line, words
+        line = line.replace(words, other)
+    run('bash', '-c', line, cwd=folder)
+    for number in range(2):
+        frames = [json.loads(text) for text in
+                  (folder / f'camera-{number}.jsonl').read_text().splitlines()]
+        assert len(frames) == 10 and frames[9]['source'] == f'camera-{number}', frames
+        boxes = frames[9]['objects']
+        assert sum('id' in box for box in boxes) > 10, boxes
+        read = [set(box) - set(boxes[0]) for box in boxes if box['roi_type'] == 'plate']
+        assert any(read), f'no text of a plate: {boxes}'
+    count, = re.findall(r'`(pipelines/crossings.py [^`]* < camera-0.jsonl)`', SWITCHING.read_text())
+    assert run('bash', '-c', count.replace('\n', ' '), cwd=folder)[0].startswith('name,in,out'), count
+
+
+def test_lines_of_switching(folder):
+    need('boxoverlay')
+    lay_out(folder)
+    lines = [block for block in blocks_of(SWITCHING, 'sh') if not is_graph(block)]
+    assert lines
+    for line in lines:
+        out, told = launch(line, folder)
+        assert '"detection"' in out and not told, f'{line}{out[-500:]}{told}'
+
+
+def test_switching_names_what_there_is(folder):
+    del folder
+    names = set()
+    for element in ('boxdecode', 'tensorinfer', 'boxoverlay', 'boxpublish', 'boxsink', 'boxtrack',
+                    'queue', 'videorate'):
+        need(element)
+        names.update(re.findall(r'^  ([a-z][a-z-]+) *:', run('gst-inspect-1.0', element)[0], re.M))
+    ours = re.findall(r'^\|.*\| (.*) \|$', SWITCHING.read_text(), re.M)
+    named = re.findall(r'([a-z-]+)=', ' '.join(sum((re.findall('`([^`]*)`', row) for row in ours), [])))
+    assert named and names.issuperset(named), set(named) - names
+
+
+if __name__ == '__main__':
+    main(globals())

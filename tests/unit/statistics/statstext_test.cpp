@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Statistics as text for Prometheus, and where they go.
+#include "gst/statistics/statstext.h"
+
+#include <gtest/gtest.h>
+
+#include "gst/statistics/statsfile.h"
+
+namespace keepbox {
+namespace {
+
+TEST(StatsText, HasTheLinesOfAMetricTogether) {
+  g_autoptr(GstStructure) one =
+      gst_structure_new("boxdecode-stats", "frames", G_TYPE_UINT64, guint64{250},
+                        "time-per-frame-us", G_TYPE_DOUBLE, 17.5, "kept", G_TYPE_UINT, 8U,
+                        "backend", G_TYPE_STRING, "simd", "detector", G_TYPE_STRING, "", nullptr);
+  g_autoptr(GstStructure) two =
+      gst_structure_new("boxdecode-stats", "frames", G_TYPE_UINT64, guint64{1} << 40, nullptr);
+  g_autoptr(GstStructure) sender =
+      gst_structure_new("boxpublish-stats", "connected", G_TYPE_BOOLEAN, TRUE, "queued",
+                        G_TYPE_UINT64, guint64{3}, nullptr);
+  const ElementStats elements[] = {{"pipeline0", "boxdecode0", "boxdecode", one},
+                                   {"pipeline0", "boxpublish0", "boxpublish", sender},
+                                   {"pipeline1", "boxdecode1", "boxdecode", two}};
+  EXPECT_EQ(prometheus_text(elements, ""),
+            R"(# HELP keepbox_boxdecode_frames_total frames in the statistics of boxdecode
+# TYPE keepbox_boxdecode_frames_total counter
+keepbox_boxdecode_frames_total{pipeline="pipeline0",element="boxdecode0"} 250
+keepbox_boxdecode_frames_total{pipeline="pipeline1",element="boxdecode1"} 1099511627776
+# HELP keepbox_boxdecode_info texts in the statistics of boxdecode
+# TYPE keepbox_boxdecode_info gauge
+keepbox_boxdecode_info{pipeline="pipeline0",element="boxdecode0",backend="simd"} 1
+# HELP keepbox_boxdecode_kept kept in the statistics of boxdecode
+# TYPE keepbox_boxdecode_kept gauge
+keepbox_boxdecode_kept{pipeline="pipeline0",element="boxdecode0"} 8
+# HELP keepbox_boxdecode_time_per_frame_us time-per-frame-us in the statistics of boxdecode
+# TYPE keepbox_boxdecode_time_per_frame_us gauge
+keepbox_boxdecode_time_per_frame_us{pipeline="pipeline0",element="boxdecode0"} 17.5
+# HELP keepbox_boxpublish_connected connected in the statistics of boxpublish
+# TYPE keepbox_boxpublish_connected gauge
+keepbox_boxpublish_connected{pipeline="pipeline0",element="boxpublish0"} 1
+# HELP keepbox_boxpublish_queued queued in the statistics of boxpublish
+# TYPE keepbox_boxpublish_queued gauge
+keepbox_boxpublish_queued{pipeline="pipeline0",element="boxpublish0"} 3
+)");
+}
+
+TEST(StatsText, EscapesLabels) {
+  g_autoptr(GstStructure) stats =
+      gst_structure_new("boxsink-stats", "why", G_TYPE_STRING, "a \"b\"\nc\\d", nullptr);
+  const ElementStats elements[] = {{"p\"", "e", "boxsink", stats}};
+  EXPECT_EQ(prometheus_text(elements, "front \\1"),
+            "# HELP keepbox_boxsink_info texts in the statistics of boxsink\n"
+            "# TYPE keepbox_boxsink_info gauge\n"
+            "keepbox_boxsink_info{source=\"front \\\\1\",pipeline=\"p\\\"\",element=\"e\","
+            "why=\"a \\\"b\\\"\\nc\\\\d\"} 1\n");
+}
+
+TEST(StatsText, HasAnElementOnce) {
+  g_autoptr(GstStructure) stats =
+      gst_structure_new("boxsink-stats", "kept", G_TYPE_UINT, 1U, nullptr);
+  const ElementStats elements[] = {{"p", "e", "boxsink", stats}, {"p", "e", "boxsink", stats}};
+  EXPECT_EQ(prometheus_text(elements, ""),
+            "# HELP keepbox_boxsink_kept kept in the statistics of boxsink\n"
+            "# TYPE keepbox_boxsink_kept gauge\n"
+            "keepbox_boxsink_kept{pipeline=\"p\",element=\"e\"} 1\n");
+  EXPECT_EQ(prometheus_text({}, "front"), "");
+}
+
+TEST(StatsPlace, IsReadFromTheParametersOfTheTracer) {
+  const auto place = StatsPlace::parse("file=/tmp/a-1.prom,interval=0.5,source=\"front door\"");
+  ASSERT_TRUE(place) << place.error().message();
+  EXPECT_EQ(place->file, "/tmp/a-1.prom");
+  EXPECT_EQ(place->source, "front door");
+  EXPECT_EQ(place->interval.count(), 0.5);
+  EXPECT_EQ(StatsPlace::parse("file=a.prom")->interval.count(), 10);
+}
+
+TEST(StatsPlace, ReportsWrongParameters) {
+  for (const char* params : {"", "interval=1", "file=", "=", "front.prom"}) {
+    const auto place = StatsPlace::parse(params);
+    ASSERT_FALSE(place) << params;
+    EXPECT_NE(place.error().message().find("expected file=NAME"), std::string::npos) << params;
+  }
+  for (const char* interval : {"0", "-1", "soon", "1e9"}) {
+    const auto place = StatsPlace::parse(std::string("file=a,interval=") + interval);
+    ASSERT_FALSE(place) << interval;
+    EXPECT_NE(place.error().message().find("0.1 to 86400"), std::string::npos) << interval;
+  }
+}
+
+}  // namespace
+}  // namespace keepbox
