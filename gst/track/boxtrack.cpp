@@ -9,6 +9,7 @@
 #include "gst/base/elements.h"
 #include "gst/base/error.h"
 #include "gst/base/picture.h"
+#include "gst/base/trackerquery.h"
 #include "gst/tensors/tensors.h"
 #include "gst/track/boxtracks.h"
 #include "gst/track/trackprops.h"
@@ -140,6 +141,11 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
   return Self::parent_as<GstBaseTransformClass>()->sink_event(base, event);
 }
 
+gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
+  if (direction == GST_PAD_SRC && answer_tracked(query)) return TRUE;
+  return Self::parent_as<GstBaseTransformClass>()->query(base, direction, query);
+}
+
 /// Returns the interval of frames in ns; 0 if it varies.
 int64_t interval_of(const GstCaps* caps) {
   gint n = 0, d = 1;
@@ -207,6 +213,7 @@ static void keepbox_box_track_class_init(KeepboxBoxTrackClass* klass) {
   transform->stop = stop;
   transform->set_caps = set_caps;
   transform->sink_event = sink_event;
+  transform->query = query;
   transform->prepare_output_buffer = writable_with_tensors;
   transform->transform_ip = transform_ip;
 }
