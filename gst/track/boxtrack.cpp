@@ -109,6 +109,14 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   return GST_FLOW_OK;
 }
 
+/// Counts the time of a gap for streams whose frames have no times.
+void follow_gap(GstBaseTransform* base, GstEvent* event) {
+  State& s = Self::of(base);
+  GstClockTime from = 0, duration = 0;
+  gst_event_parse_gap(event, &from, &duration);
+  if (GST_CLOCK_TIME_IS_VALID(duration)) s.time += static_cast<int64_t>(duration);
+}
+
 /// Ends tracks if a segment does not go on where the last one is.
 void follow_segment(State& s, GstEvent* event) {
   const GstSegment* segment = nullptr;
@@ -130,10 +138,10 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
   State& s = Self::of(base);
   switch (GST_EVENT_TYPE(event)) {
     case GST_EVENT_FLUSH_STOP:
-    case GST_EVENT_EOS:
       s.tracks.end(false);
       s.segment.format = GST_FORMAT_UNDEFINED;
       break;
+    case GST_EVENT_GAP: follow_gap(base, event); break;
     case GST_EVENT_SEGMENT: follow_segment(s, event); break;
     case GST_EVENT_STREAM_START: follow_stream(s, event); break;
     default: break;
