@@ -27,15 +27,18 @@
  */
 #include <gst/base/gstbasesink.h>
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "gst/base/element.h"
 #include "gst/base/elementname.h"
 #include "gst/base/elements.h"
 #include "gst/base/error.h"
 #include "gst/base/picture.h"
+#include "gst/base/trackerquery.h"
 #include "gst/sink/boxreader.h"
 #include "gst/sink/jsonprops.h"
 #include "gst/sink/session.h"
@@ -92,6 +95,14 @@ void report_news(KeepboxBoxSink* self, Session& session) {
   for (const Error& error : news.wrong) post_warning(GST_ELEMENT(self), error);
 }
 
+/// True if a tracker follows the boxes: one upstream, or any whose ids are on them.
+bool follows(GstElement* self, Session& session, std::span<const FrameBox> boxes) {
+  if (!std::exchange(session.looked_for_tracker, true)) session.tracked = is_tracked(self);
+  session.tracked |=
+      std::ranges::any_of(boxes, [](const FrameBox& box) { return box.tracking_id.has_value(); });
+  return session.tracked;
+}
+
 Status write_frame(KeepboxBoxSink* self, Session& session, GstBuffer* buffer) {
   State& s = *self->state;
   if (session.ended) KB_TRY(session.resume());
@@ -101,6 +112,7 @@ Status write_frame(KeepboxBoxSink* self, Session& session, GstBuffer* buffer) {
   const auto boxes = s.reader.read(buffer, s.frame);
   if (session.props.is(BoxFormat::kJsonl) && !boxes.empty())
     KB_TRY(add_tensors(info, buffer, session.props));
+  if (session.props.is(BoxFormat::kMot)) info.tracked = follows(GST_ELEMENT(self), session, boxes);
   KB_TRY(session.write(info, boxes, s.text));
   report_news(self, session);
   ++session.number;

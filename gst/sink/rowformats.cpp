@@ -56,6 +56,7 @@ std::string quoted(std::string text) {
 
 void write_mot(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& out) {
   for (const FrameBox& box : boxes) {
+    if (frame.tracked && !box.tracking_id) continue;
     const std::string id = box.tracking_id ? std::to_string(*box.tracking_id) : "-1";
     const Box at = enclosing(box);
     append_row(out, ',', frame.number, id, at.x1, at.y1, width_of(at), height_of(at), box.score,

@@ -30,6 +30,8 @@ struct Session {
   std::optional<NumberedName> names;  // for kKitti
   std::optional<ClassFiles> classes;  // for kDota
   gint64 number = 0;                  // of the next frame
+  bool looked_for_tracker = false;    // upstream, for kMot
+  bool tracked = false;               // there is one, or a box had an id
   bool ended = false;                 // by EOS, after which a seek may bring more frames
   bool failed = false;
   std::vector<Error> warnings;        // returned by take_warnings()

@@ -9,6 +9,7 @@
 #include "gst/base/elements.h"
 #include "gst/base/error.h"
 #include "gst/base/picture.h"
+#include "gst/base/trackerquery.h"
 #include "gst/tensors/tensors.h"
 #include "gst/track/boxtracks.h"
 #include "gst/track/trackprops.h"
@@ -108,6 +109,14 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   return GST_FLOW_OK;
 }
 
+/// Counts the time of a gap for streams whose frames have no times.
+void follow_gap(GstBaseTransform* base, GstEvent* event) {
+  State& s = Self::of(base);
+  GstClockTime from = 0, duration = 0;
+  gst_event_parse_gap(event, &from, &duration);
+  if (GST_CLOCK_TIME_IS_VALID(duration)) s.time += static_cast<int64_t>(duration);
+}
+
 /// Ends tracks if a segment does not go on where the last one is.
 void follow_segment(State& s, GstEvent* event) {
   const GstSegment* segment = nullptr;
@@ -129,15 +138,20 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
   State& s = Self::of(base);
   switch (GST_EVENT_TYPE(event)) {
     case GST_EVENT_FLUSH_STOP:
-    case GST_EVENT_EOS:
       s.tracks.end(false);
       s.segment.format = GST_FORMAT_UNDEFINED;
       break;
+    case GST_EVENT_GAP: follow_gap(base, event); break;
     case GST_EVENT_SEGMENT: follow_segment(s, event); break;
     case GST_EVENT_STREAM_START: follow_stream(s, event); break;
     default: break;
   }
   return Self::parent_as<GstBaseTransformClass>()->sink_event(base, event);
+}
+
+gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
+  if (direction == GST_PAD_SRC && answer_tracked(query)) return TRUE;
+  return Self::parent_as<GstBaseTransformClass>()->query(base, direction, query);
 }
 
 /// Returns the interval of frames in ns; 0 if it varies.
@@ -207,6 +221,7 @@ static void keepbox_box_track_class_init(KeepboxBoxTrackClass* klass) {
   transform->stop = stop;
   transform->set_caps = set_caps;
   transform->sink_event = sink_event;
+  transform->query = query;
   transform->prepare_output_buffer = writable_with_tensors;
   transform->transform_ip = transform_ip;
 }

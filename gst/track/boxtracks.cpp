@@ -45,12 +45,11 @@ Status check_mtds(GstAnalyticsRelationMeta* meta, gsize more) {
               "lower max-detections= of boxdecode or raise its score-threshold=");
 }
 
-void add_track(GstAnalyticsRelationMeta* meta, guint od_id, const TrackOfBox& track,
-               GstClockTime now) {
+void add_track(GstAnalyticsRelationMeta* meta, guint od_id, const TrackOfBox& track, int64_t seen) {
   GstAnalyticsTrackingMtd mtd;
   gst_analytics_relation_meta_add_tracking_mtd(meta, track.id,
                                                static_cast<GstClockTime>(track.since), &mtd);
-  gst_analytics_tracking_mtd_update_last_seen(&mtd, now);
+  gst_analytics_tracking_mtd_update_last_seen(&mtd, static_cast<GstClockTime>(seen));
   gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_RELATE_TO, od_id, mtd.id);
 }
 
@@ -117,7 +116,7 @@ Status BoxTracks::follow(GstBuffer* buffer, int64_t time, Size frame) {
   }
   counts_.analysed |= ran && models_.empty();
   counts_.last_id = ids_given_.last;
-  return attach(buffer, time, frame);
+  return attach(buffer, frame);
 }
 
 void BoxTracks::analyse(OfModel& model, int64_t time) {
@@ -133,10 +132,10 @@ void BoxTracks::analyse(OfModel& model, int64_t time) {
     if (tracks[i].id == 0) continue;
     const bool weak = i >= model.boxes.size();
     const FrameBox& box = weak ? model.weak[i - model.boxes.size()] : model.boxes[i];
-    model.last.emplace_back(box, tracks[i]);
+    model.last.emplace_back(box, tracks[i], time);
     ++counts_.tracked;
     counts_.recovered += weak;
-    if (!weak) ids_.push_back({box.od_id, tracks[i]});
+    if (!weak) ids_.push_back({box.od_id, tracks[i], time});
     else new_.push_back(model.last.back());
   }
 }
@@ -146,14 +145,17 @@ void BoxTracks::repeat(OfModel& model) {
   for (const FrameBox& held : model.held) {
     const auto found = std::ranges::find_if(
         model.last, [&](const FollowedBox& box) { return box.is_repeated_by(held); });
-    if (found != model.last.end()) ids_.push_back({held.od_id, found->track()});
+    if (found != model.last.end()) ids_.push_back({held.od_id, found->track(), found->seen()});
     left_repeated_ |= props_.predict && held.held;
   }
 }
 
-/// Expects boxes as long as the tracks would not be lost.
+/// Expects boxes as long as the tracks would not be lost. Misses of analysed frames, which end
+/// those without a time, do not occur here.
 void BoxTracks::predict(const OfModel& model, int64_t time, Size frame) {
-  if (time - model.time > std::max(settings_.params.lost_after, settings_.interval)) return;
+  const int64_t after = settings_.params.lost_after;
+  const auto longest = after > 0 ? after : static_cast<int64_t>(GST_SECOND);
+  if (time - model.time > std::max(longest, settings_.interval)) return;
   for (const FollowedBox& box : model.last) {
     const uint32_t index = box.track().index;
     FollowedBox moved =
@@ -165,19 +167,19 @@ void BoxTracks::predict(const OfModel& model, int64_t time, Size frame) {
   }
 }
 
-Status BoxTracks::attach(GstBuffer* buffer, int64_t time, Size frame) {
+Status BoxTracks::attach(GstBuffer* buffer, Size frame) {
   std::vector<FrameBox> boxes;
   for (const FollowedBox& box : new_) {
     boxes.push_back(box.box());
     if (boxes.back().angle == 0) boxes.back().box = clip(boxes.back().box, frame);
   }
   if (!boxes.empty()) KB_TRY(attach_boxes(buffer, boxes, {.frame = frame}));
-  for (size_t i = 0; i < boxes.size(); ++i) ids_.push_back({boxes[i].od_id, new_[i].track()});
+  for (size_t i = 0; i < boxes.size(); ++i)
+    ids_.push_back({boxes[i].od_id, new_[i].track(), new_[i].seen()});
   if (ids_.empty()) return {};
   GstAnalyticsRelationMeta* meta = gst_buffer_get_analytics_relation_meta(buffer);
   KB_TRY(check_mtds(meta, ids_.size()));
-  for (const auto& [od_id, track] : ids_)
-    add_track(meta, od_id, track, static_cast<GstClockTime>(time));
+  for (const auto& [od_id, track, seen] : ids_) add_track(meta, od_id, track, seen);
   return {};
 }
 

@@ -54,6 +54,7 @@ class BoxTracks {
   struct Id {  // of a box that is attached
     guint od_id;
     TrackOfBox track;
+    int64_t seen;  // running time at which the model last found its object
   };
 
   bool read(GstBuffer* buffer, Size frame);
@@ -62,7 +63,7 @@ class BoxTracks {
   void analyse(OfModel& model, int64_t time);
   void repeat(OfModel& model);
   void predict(const OfModel& model, int64_t time, Size frame);
-  Status attach(GstBuffer* buffer, int64_t time, Size frame);
+  Status attach(GstBuffer* buffer, Size frame);
 
   TrackProps props_;
   TrackSettings settings_;

@@ -24,9 +24,10 @@ PixelMap motion_of(const Box& box, const Box& from, const Box& to, bool grows) {
 
 }  // namespace
 
-FollowedBox::FollowedBox(const FrameBox& box, const TrackOfBox& track)
+FollowedBox::FollowedBox(const FrameBox& box, const TrackOfBox& track, int64_t seen)
     : box_(box),
       track_(track),
+      seen_(seen),
       points_(box.points.points.begin(), box.points.points.end()),
       edges_(box.points.edges.begin(), box.points.edges.end()),
       values_(box.values.values.begin(), box.values.values.end()) {

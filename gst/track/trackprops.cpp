@@ -78,8 +78,9 @@ const Property<TrackProps> kTrackProperties[] = {
     {"predict",
      "Attach predicted boxes to frames on which the model did not run (interval= and qos= of "
      "tensorinfer): the boxes of the last frame on which it ran, at the places where their "
-     "objects are expected, marked as predicted. Do not combine this with hold= of tensorinfer, "
-     "which repeats boxes at their old places.",
+     "objects are expected, marked as predicted, until the model runs again, but for lost-after at "
+     "most, or a second if that is 0. Do not combine this with hold= of tensorinfer, which repeats "
+     "boxes at their old places.",
      &TrackProps::predict},
     {"nominal-rate",
      "Frame rate to which the noise of the method's motion filter refers; at other rates the "

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/track/tracker.h"
-#include "tests/unit/track/crowd.h"
+#include "tests/bench/trackcrowd.h"
 
 namespace keepbox {
 namespace {
@@ -16,15 +16,11 @@ constexpr int64_t kStep = 1'000'000'000 / 30;
 
 using Frames = std::vector<std::vector<Sighting>>;
 
-/// People with the space of a busy square: 100 of them on 1920 x 1080.
 Frames crowd(int people, int frames) {
-  const float side = 144 * std::sqrt(static_cast<float>(people));
-  test::Crowd crowd(people, 1, side);
   Frames out;
-  for (int i = 0; i < frames; ++i) {
+  for (const auto& boxes : crowd_frames(people, frames)) {
     out.emplace_back();
-    for (const test::CrowdBox& box : crowd.next(0.1f, 2))
-      out.back().push_back({box.box, box.score, 0});
+    for (const test::CrowdBox& box : boxes) out.back().push_back({box.box, box.score, 0});
   }
   return out;
 }

@@ -103,7 +103,10 @@ std::string text_of(const std::optional<Number>& number) {
 
 }  // namespace
 
-void check_mot(const FrameInfo& frame, std::span<const FrameBox> boxes, const std::string& text) {
+void check_mot(const FrameInfo& frame, std::span<const FrameBox> all, const std::string& text) {
+  std::vector<FrameBox> boxes(all.begin(), all.end());
+  if (frame.tracked)
+    std::erase_if(boxes, [](const FrameBox& box) { return !box.tracking_id.has_value(); });
   const auto rows = rows_of(text, boxes.size(), 10, ',');
   for (size_t i = 0; i < boxes.size(); ++i) {
     check_cell(rows[i][0], std::to_string(frame.number));

@@ -21,6 +21,7 @@ FrameInfo any_frame(Input& input) {
   if (input.chance(10)) out.number = int64_t{input.below(UINT32_MAX)} << input.below(32);
   if (input.chance(70)) out.timestamp = uint64_t{input.below(UINT32_MAX)} << input.below(33);
   if (input.chance(10)) out.sender_time = uint64_t{input.below(UINT32_MAX)} << input.below(33);
+  out.tracked = input.chance(30);
   if (input.chance(10)) out.wall_time = "2024-02-29T12:00:00.000Z";
   return out;
 }

@@ -6,8 +6,8 @@ usage: compare.py TRACKFILE [--town FOLDER] [--peers COMMAND]... [SEQUENCE]...
 
 TRACKFILE is build/tests/track/trackfile, or './dev run build/tests/track/trackfile', FOLDER what
 town.py wrote; without it only generated crowds are followed. Prints HOTA, IDF1 and MOTA by
-TrackEval, and the part of boxes that have the same id as with other implementations of a method.
-Requires trackeval for Python. Trackers that are not installed are left out. Each COMMAND runs
+TrackEval, and the part of boxes that have the same id as with other implementations of a method:
+the exit status is 1 if it is smaller than usual. Requires trackeval for Python. Trackers that are not installed are left out. Each COMMAND runs
 peers.py elsewhere: with the Python of an environment that has other versions, or in a root with
 another GStreamer.
 """
@@ -32,12 +32,23 @@ PEERS = pathlib.Path(__file__).with_name('peers.py')
 OURS = {
     'bytetrack': ('bytetrack', True),
     'bytetrack recover-lost=true': ('bytetrack', True, 'recover-lost=true'),
+    'bytetrack per-class=true': ('bytetrack', True, 'per-class=true'),
     'oc-sort': ('oc-sort', True),
     'sort': ('sort', True, 'high-threshold=0.5'),
     'bytetrack nominal-rate=0': ('bytetrack', False),
     'bytetrack nominal-rate=0 recover-lost=true': ('bytetrack', False, 'recover-lost=true'),
     'oc-sort nominal-rate=0': ('oc-sort', False),
     'sort nominal-rate=0': ('sort', False, 'high-threshold=0.5'),
+}
+# Trackers that count frames: the row of ours with the same method, and the least part of the boxes
+# that has the same ids, in percent; 0 for methods that only share their name.
+COUNTERPARTS = {
+    'supervision ByteTrack': ('bytetrack nominal-rate=0', 96),
+    'trackers ByteTrack': ('bytetrack nominal-rate=0 recover-lost=true', 0),
+    'SORT, its own code': ('sort nominal-rate=0', 93),
+    'trackers SORT': ('sort nominal-rate=0', 0),
+    'OC-SORT, its own code': ('oc-sort nominal-rate=0', 95),
+    'trackers OC-SORT': ('oc-sort nominal-rate=0', 94),
 }
 
 
@@ -80,38 +91,56 @@ def same_ids(a, b):
     return 100 * same / max(count, 1)
 
 
-def counterpart(name):
-    """Returns the tracker of keepbox that should give the same ids as one that counts frames."""
-    for word, own in (('ByteTrack', 'bytetrack'), ('OC-SORT', 'oc-sort'), ('SORT', 'sort')):
-        if word in name:
-            return f'{own} nominal-rate=0'
-    return None
+def means(names, chosen, values):
+    """Returns the mean of a value per sequence over those of each name."""
+    return [statistics.mean(value for value, sequence in zip(values, chosen)
+                            if sequence.name == name) for name in names]
 
 
-def print_table(title, names, chosen, rows):
-    """Prints a row per tracker; rows have a number per sequence, of which those of a name are
-    averaged."""
+def print_table(title, names, rows):
+    """Prints a row per tracker, with a text per name."""
     print(f'\n| {title} | ' + ' | '.join(names) + ' |')
     print('| --- |' + ' ---: |' * len(names))
-    for tracker, numbers in rows:
-        cells = [statistics.mean(number for number, sequence in zip(numbers, chosen)
-                                 if sequence.name == name) for name in names]
-        print(f'| {tracker} | ' + ' | '.join(f'{cell:.1f}' for cell in cells) + ' |', flush=True)
+    for tracker, cells in rows:
+        print(f'| {tracker} | ' + ' | '.join(cells) + ' |', flush=True)
+
+
+def print_scores(names, chosen, results):
+    """Prints HOTA, IDF1 and MOTA in each cell, the best HOTA of a column in bold."""
+    import scores
+    found = {}
+    for tracker, runs in results.items():
+        each = [scores.score(sequence.frames, ids) for sequence, (ids, _) in zip(chosen, runs)]
+        found[tracker] = [means(names, chosen, numbers) for numbers in zip(*each)]
+    best = [max(f'{row[0][i]:.1f}' for row in found.values()) for i in range(len(names))]
+    rows = []
+    for tracker, (hotas, idf1s, motas, _) in found.items():
+        firsts = [f'{hota:.1f}' for hota in hotas]
+        rows.append((tracker, [f'{f"**{first}**" if first == top else first} {idf1:.1f} {mota:.0f}'
+                               for first, top, idf1, mota in zip(firsts, best, idf1s, motas)]))
+    print_table('HOTA, IDF1, MOTA', names, rows)
+    print_table('identity switches', names, [(tracker, [f'{cell:.1f}' for cell in row[3]])
+                                             for tracker, row in found.items()])
 
 
 def print_tables(chosen, results):
-    import scores
+    """Returns texts about too few boxes with the same ids."""
     names = list(dict.fromkeys(sequence.name for sequence in chosen))
-    found = {name: [scores.score(sequence.frames, ids) for sequence, (ids, _) in zip(chosen, runs)]
-             for name, runs in results.items()}
-    for i, title in enumerate(('HOTA', 'IDF1', 'MOTA', 'identity switches')):
-        print_table(title, names, chosen,
-                    [(name, [row[i] for row in rows]) for name, rows in found.items()])
-    print_table('us per frame', names, chosen,
-                [(name, [us for _, us in runs]) for name, runs in results.items()])
-    print_table('boxes with the same ids, %', names, chosen, [
-        (f'{name}, `{own}`', [same_ids(a, b) for (a, _), (b, _) in zip(results[own], runs)])
-        for name, runs in results.items() if (own := counterpart(name)) and name not in OURS])
+    print_scores(names, chosen, results)
+    print_table('us per frame', names, [
+        (tracker, [f'{us:.1f}' for us in means(names, chosen, [us for _, us in runs])])
+        for tracker, runs in results.items()])
+    rows, wrong = [], []
+    for tracker, (own, least) in COUNTERPARTS.items():
+        if tracker not in results:
+            continue
+        parts = means(names, chosen, [same_ids(a, b) for (a, _), (b, _) in
+                                      zip(results[own], results[tracker])])
+        rows.append((f'{tracker}, `{own}`', [f'{part:.1f}' for part in parts]))
+        wrong += [f'{name}: expected at least {least} % of the ids of {tracker}, found {part:.1f} %'
+                  for name, part in zip(names, parts) if part < least]
+    print_table('boxes with the same ids, %', names, rows)
+    return wrong
 
 
 def main():
@@ -123,10 +152,12 @@ def main():
     parser.add_argument('sequences', nargs='*')
     args = parser.parse_intermixed_args()
     groups = [sequences.of_crowds(), sequences.of_town(args.town) if args.town else []]
+    wrong = []
     for group in groups:
         chosen = [each for each in group if not args.sequences or each.name in args.sequences]
         if chosen:
-            print_tables(chosen, all_of(args, chosen))
+            wrong += print_tables(chosen, all_of(args, chosen))
+    sys.exit('\n'.join(wrong) or 0)
 
 
 main()

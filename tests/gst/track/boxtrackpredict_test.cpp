@@ -7,8 +7,17 @@
 namespace keepbox::test {
 namespace {
 
-TEST(Boxtrack, PredictsBoxes) {
-  Track h("predict=true");
+class BoxtrackMethods : public testing::TestWithParam<const char*> {
+ protected:
+  std::string props(const std::string& more) const {
+    return std::string("method=") + GetParam() + " " + more;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Boxtrack, BoxtrackMethods,
+                         testing::Values("bytetrack", "sort", "oc-sort"));
+
+TEST_P(BoxtrackMethods, PredictBoxes) {
+  Track h(props("predict=true"));
   h.walk(0, 20);
   for (guint i = 20; i < 23; ++i) {
     const auto found = boxes(h.skip(i));
@@ -25,6 +34,13 @@ TEST(Boxtrack, PredictsBoxes) {
   EXPECT_FALSE(seen[0].predicted);
 }
 
+TEST_P(BoxtrackMethods, PredictForASecond) {
+  Track h(props("predict=true"));
+  h.walk(0, 20);
+  EXPECT_EQ(boxes(h.skip(44)).size(), 1u);
+  EXPECT_TRUE(boxes(h.skip(45)).empty());
+}
+
 TEST(Boxtrack, PredictsOnFramesThatNoDecoderSaw) {
   Track h("predict=true");
   h.walk(0, 20);
@@ -36,6 +52,27 @@ TEST(Boxtrack, StopsPredictingWhenTracksWouldBeLost) {
   h.walk(0, 20);
   EXPECT_EQ(boxes(h.skip(24)).size(), 1u);
   EXPECT_TRUE(boxes(h.skip(25)).empty());
+}
+
+TEST(Boxtrack, WritesWhenTheModelLastFoundAnObject) {
+  Track h("predict=true");
+  h.walk(0, 20);
+  const auto last_seen = [](const Buffer& frame) {
+    auto* meta = gst_buffer_get_analytics_relation_meta(frame.get());
+    auto tracks =
+        related<GstAnalyticsTrackingMtd>(meta, 0, gst_analytics_tracking_mtd_get_mtd_type());
+    guint64 id = 0;
+    GstClockTime first = 0, last = 0;
+    gboolean lost = FALSE;
+    EXPECT_EQ(tracks.size(), 1u);
+    gst_analytics_tracking_mtd_get_info(&tracks.at(0), &id, &first, &last, &lost);
+    return last;
+  };
+  EXPECT_EQ(last_seen(h.skip(22)), 19 * kStep) << "predicted";
+  EXPECT_EQ(last_seen(h.walk(23, 24)), 23 * kStep);
+  FrameBox held = at(kSpeed * 23);
+  held.held = true;
+  EXPECT_EQ(last_seen(h.see(25, {held})), 23 * kStep) << "held";
 }
 
 TEST(Boxtrack, PredictsNothingOutsideOfTheFrame) {

@@ -25,22 +25,38 @@ TEST(Boxtrack, CountsTimeNotFrames) {
   }
 }
 
-TEST(Boxtrack, CountsGapEventsAsTime) {
-  Track h;
-  h.walk(0, 10);
-  gst_harness_push_event(h.get(), gst_event_new_gap(10 * kStep, 5 * GST_SECOND));
-  h.see(135, {at(36)});
-  EXPECT_EQ(h.id_of(h.see(136, {at(36)})), 2u);
+/// Runs a frame with a box, but without a time.
+Buffer see_untimed(Track& h, float x) {
+  Buffer in = empty_frame();
+  FrameBox list[] = {at(x)};
+  attach_boxes(in.get(), list, {});
+  return h.run(in.release());
 }
 
 TEST(Boxtrack, TakesFramesWithoutTimes) {
   Track h;
-  for (guint i = 0; i < 30; ++i) {
-    Buffer in = empty_frame();
-    FrameBox list[] = {at(kSpeed * static_cast<float>(i))};
-    attach_boxes(in.get(), list, {});
-    EXPECT_EQ(h.id_of(h.run(in.release())), 1u);
+  for (guint i = 0; i < 30; ++i)
+    EXPECT_EQ(h.id_of(see_untimed(h, kSpeed * static_cast<float>(i))), 1u);
+}
+
+TEST(Boxtrack, CountsGapEventsAsTime) {
+  // Next to frames without times, whose time is the sum of what came before.
+  for (const GstClockTime gap : {GST_SECOND / 2, 5 * GST_SECOND}) {
+    Track h;
+    for (guint i = 0; i < 10; ++i) see_untimed(h, 10);
+    gst_harness_push_event(h.get(), gst_event_new_gap(10 * kStep, gap));
+    see_untimed(h, 10);
+    EXPECT_EQ(h.id_of(see_untimed(h, 10)), gap < GST_SECOND ? 1u : 2u) << gap;
   }
+}
+
+TEST(Boxtrack, CountsGapEventsOnce) {
+  // The times of frames have the gap in them.
+  Track h;
+  for (guint i = 0; i < 10; ++i) h.see(i, {at(10)});
+  gst_harness_push_event(h.get(), gst_event_new_gap(10 * kStep, 20 * kStep));
+  h.see(30, {at(10)});
+  EXPECT_EQ(h.id_of(h.see(31, {at(10)})), 1u);
 }
 
 TEST(Boxtrack, FollowsAVideoBackwards) {
@@ -98,6 +114,19 @@ TEST(Boxtrack, EndsTracksWithWhatEndsThem) {
       << "another segment";
   EXPECT_EQ(id_after([&](Track& h) { h.set("method", 1); }), 2u) << "another method";
   EXPECT_EQ(id_after([&](Track& h) { h.set("match-iou", 0.3); }), 1u) << "a parameter";
+  const auto again = [&](Track& h) {
+    g_autofree gchar* id = gst_pad_get_stream_id(h.get()->srcpad);
+    push(h, gst_event_new_stream_start(id));
+    h.set_caps(kTrackCaps);
+    same(h);
+  };
+  EXPECT_EQ(id_after(again), 2u) << "the same stream from its start";
+  EXPECT_EQ(id_after([&](Track& h) {
+              push(h, gst_event_new_eos());
+              again(h);
+            }),
+            2u)
+      << "EOS, and the same stream again";
   EXPECT_EQ(id_after([&](Track& h) {
               push(h, gst_event_new_stream_start("another"));
               h.set_caps(kTrackCaps);

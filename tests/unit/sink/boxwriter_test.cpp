@@ -185,6 +185,17 @@ TEST(Mot, HasTenColumns) {
   EXPECT_EQ(text_of(BoxFormat::kMot, {}), "");
 }
 
+TEST(Mot, HasNoBoxWithoutAnIdBehindATracker) {
+  FrameBox tracked = person();
+  tracked.tracking_id = 12;
+  BoxWriter writer(BoxFormat::kMot, {});
+  FrameInfo frame = kFrame;
+  frame.tracked = true;
+  const std::vector some{foreign("dog"), tracked, foreign("cat")}, none{foreign("dog")};
+  EXPECT_EQ(text_of(writer, some, frame), "7,12,64.5,48,255.75,192,0.890163,-1,-1,-1\n");
+  EXPECT_EQ(text_of(writer, none, frame), "");
+}
+
 TEST(Kitti, HasSixteenColumns) {
   EXPECT_EQ(text_of(BoxFormat::kKitti, {person(), foreign("traffic light\t3")}),
             "person -1 -1 -10 64.5 48 320.25 240 -1 -1 -1 -1000 -1000 -1000 -10 0.890163\n"
