@@ -45,7 +45,8 @@ Result<size_t> Shape::count() const {
   size_t total = 1;
   for (size_t dim : dims()) {
     if (dim != 0 && total > static_cast<size_t>(std::numeric_limits<int64_t>::max()) / 8 / dim)
-      return fail(ErrorKind::kTruncated, "dimensions whose product fits in memory", to_string());
+      return reject(ErrorKind::kTruncated,
+                    "A tensor of " + to_string() + " does not fit in memory");
     total *= dim;
   }
   return total;

@@ -161,8 +161,8 @@ Result<AlignTemplate> parse_template(std::string_view text) {
     out.points.push_back(point);
   }
   if (std::ranges::count_if(out.points, &AlignTemplate::Point::counts) < 2)
-    return fail(ErrorKind::kInvalid, "a size and at least two keypoints in a template", "fewer",
-                "write one keypoint per line, such as \"38.3 51.7\"");
+    return reject(ErrorKind::kInvalid, "The template has no size, or fewer than two keypoints",
+                  "write one keypoint per line, such as \"38.3 51.7\"");
   return out;
 }
 

@@ -21,7 +21,9 @@ Status check_size(const char* whose, Size size) {
 Status check_frame(const FrameForm& frame, uint32_t par_n, uint32_t par_d) {
   KB_TRY(check_size("frame", frame.size));
   if (par_n == 0 || par_d == 0)
-    return fail(ErrorKind::kInvalid, "a pixel aspect ratio", std::format("{}/{}", par_n, par_d));
+    return reject(ErrorKind::kInvalid,
+                  std::format("The frame has no possible pixel aspect ratio: {}/{}", par_n, par_d),
+                  "fix the caps upstream");
   if (frame.planes == 0 || frame.planes > FramePlanes::kMost)
     return fail(ErrorKind::kInvalid, "1 to 4 planes", std::to_string(frame.planes));
   for (const FrameComponent& each : frame.components)

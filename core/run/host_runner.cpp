@@ -30,7 +30,7 @@ uint32_t emit(const Plan& plan, uint32_t image, std::span<const Candidate> order
 
 Status check(const Stop& stop) {
   if (!stop.asked()) return {};
-  return fail(ErrorKind::kInterrupted, "an uninterrupted frame", "a stop request");
+  return reject(ErrorKind::kInterrupted, "The frame was interrupted by a stop");
 }
 
 }  // namespace

@@ -85,9 +85,10 @@ Result<Classifier::Head> Classifier::settle(const TensorView& tensor,
     KB_ASSIGN(out.characters,
               Characters::create(given_ ? characters_ : out.labels.names(), classes));
   } else if (out.labels.size() != 0 && out.labels.size() != classes) {
-    warning_ = Error{ErrorKind::kMismatch,
-                     std::format("{} class names for {}", classes, tensor.to_string()),
-                     std::to_string(out.labels.size()), "set label-file= to the model's classes"};
+    warning_ = problem(ErrorKind::kMismatch,
+                       std::format("There are {} class names for the {} classes of {}",
+                                   out.labels.size(), classes, tensor.to_string()),
+                       "set label-file= to the model's classes");
   }
   out.activation = activation_of(tensor, shape[0] * (text ? shape[1] : 1), classes);
   const std::string named = attribute_of(id, text, alone);

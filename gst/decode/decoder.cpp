@@ -3,6 +3,7 @@
 // CPU.
 #include "gst/decode/decoder.h"
 
+#include <format>
 #include <string>
 #include <utility>
 
@@ -177,13 +178,13 @@ Status Decoder::decode_objects(GstBuffer* buffer, FrameTensors& tensors) {
 void Decoder::limit_parts(GstBuffer* buffer) {
   const size_t found = boxes_.boxes().size();
   if (!boxes_.keep_best(room_on(buffer), stream_.props.class_meta)) return;
-  stream_.warn_once({ErrorKind::kInvalid,
-                     "at most " + std::to_string(kMaxMtds) +
-                         " boxes on a frame with the parts of all objects, or half as many with "
-                         "masks or class-meta=true",
-                     std::to_string(found) + " parts, of which the best " +
-                         std::to_string(boxes_.boxes().size()) + " are kept",
-                     "lower max-detections=, which counts per object, or raise score-threshold="});
+  stream_.warn_once(
+      problem(ErrorKind::kInvalid,
+              std::format("Only the best {} of {} parts are kept: a frame can have {} boxes "
+                          "with the parts of all objects, or half as many with masks or "
+                          "class-meta=true",
+                          boxes_.boxes().size(), found, kMaxMtds),
+              "lower max-detections=, which counts per object, or raise score-threshold="));
 }
 
 Size Decoder::frame() const {

@@ -25,9 +25,9 @@ Status check_any(GstBuffer* buffer, const FrameTensors& tensors) {
   FrameTensors all;
   KB_TRY(all.look(buffer));
   if (all.listed().empty()) return {};
-  return fail(ErrorKind::kMismatch, "tensors that no decoder upstream has decoded",
-              "only decoded ones: " + to_string(all.listed()),
-              "put an inference element between the two decoders, or remove one of them");
+  return reject(ErrorKind::kMismatch,
+                "All tensors on this frame were decoded upstream: " + to_string(all.listed()),
+                "put an inference element between the two decoders, or remove one of them");
 }
 
 std::string text_of(Size size) {
@@ -35,9 +35,10 @@ std::string text_of(Size size) {
 }
 
 std::unexpected<Error> lost_way(Size seen, Size now) {
-  return fail(ErrorKind::kMismatch, "frames of " + text_of(seen) + " pixels, as the model saw them",
-              text_of(now) + " pixels after an element that dropped the transform metadata",
-              "put boxdecode directly after the inference element");
+  return reject(ErrorKind::kMismatch,
+                "The frame is of " + text_of(now) + " pixels and was of " + text_of(seen) +
+                    " for the model: an element in between dropped the transform metadata",
+                "put boxdecode directly after the inference element");
 }
 
 }  // namespace
@@ -104,9 +105,8 @@ Status TensorIntake::follow_picture(GstBuffer* buffer, FrameTensors& tensors) co
       }
     }
     if (source->lost_geometry)
-      return fail(ErrorKind::kMismatch, "tensors for the picture as it is now",
-                  "a picture that was flipped or rotated after inference",
-                  "put boxdecode before the element that flips it, or before framerestore");
+      return reject(ErrorKind::kMismatch, "The picture was flipped or rotated after inference",
+                    "put boxdecode before the element that flips it, or before framerestore");
   }
   return {};
 }

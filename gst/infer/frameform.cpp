@@ -78,8 +78,8 @@ Result<FrameForm> frame_form_of(const GstVideoInfo& info) {
 Status MappedFrame::map(GstBuffer* buffer, const GstVideoInfo& info, GstMapFlags flags) {
   mapped_ = gst_video_frame_map(&frame_, &info, buffer, flags);
   if (mapped_) return {};
-  return fail(ErrorKind::kTruncated, "a readable frame", "a frame that cannot be mapped",
-              "see the log of the upstream element");
+  return reject(ErrorKind::kTruncated, "The frame cannot be mapped for reading",
+                "see the log of the upstream element");
 }
 
 FramePlanes planes_of(const GstVideoFrame& frame) {

@@ -155,8 +155,8 @@ Result<PublishSettings> publish_settings(const PublishProps& props, const char* 
   KB_ASSIGN(out.writer, json_options(props));
   KB_ASSIGN(out.broker, broker_settings(props, out.source));
   if (out.what == Kinds{} || out.boxes.empty() || out.counts.empty() || out.tracks.empty())
-    return fail(ErrorKind::kInvalid, "something to publish, and a topic for it",
-                "an empty property", "set what= to boxes, counts or tracks, and topics");
+    return reject(ErrorKind::kInvalid, "There is nothing to publish, or no topic for it",
+                  "set what= to boxes, counts or tracks, and topics");
   return out;
 }
 

@@ -13,7 +13,7 @@ namespace keepbox {
 namespace {
 
 std::unexpected<Error> too_few(size_t images) {
-  return file_error("at most " + std::to_string(images) + " frames", "more",
+  return file_error("There are more frames than the " + std::to_string(images) + " of image-ids=",
                     "add a line per frame to the file of image-ids=");
 }
 

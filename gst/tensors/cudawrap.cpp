@@ -15,13 +15,13 @@ namespace {
 Status require_driver() {
   KB_TRY(require_cuda("use system memory"));
   if (cuda_driver().complete()) return {};
-  return fail(ErrorKind::kNoResource, "a driver of CUDA 11.4 or newer", "an older one",
-              "install a newer driver");
+  return reject(ErrorKind::kNoResource, "The CUDA driver is older than CUDA 11.4",
+                "install a newer driver");
 }
 
-std::unexpected<Error> refused(std::string expected, CUresult result, std::string hint) {
-  return fail(ErrorKind::kNoResource, std::move(expected), cuda_error_name(result),
-              std::move(hint));
+std::unexpected<Error> refused(const std::string& subject, CUresult result, std::string hint) {
+  return reject(ErrorKind::kNoResource,
+                "CUDA failed at " + subject + ": " + cuda_error_name(result), std::move(hint));
 }
 
 struct Place {
@@ -45,12 +45,13 @@ Result<CUcontext> working_context(const DeviceData& lent, int device) {
     cuda_driver().stream_context(static_cast<CUstream>(lent.ready_on), &context);
   else cuda_driver().current_context(&context);
   if (context != nullptr && is_on(context, device)) return context;
-  return fail(ErrorKind::kInvalid, "memory of a CUDA context, or a context of its device",
-              context == nullptr
-                  ? "neither"
-                  : "memory of device " + std::to_string(device) + " and a context of another",
-              "add the tensor on the thread that runs the model, or set KEEPBOX_READY_STREAM and "
-              "the model's stream");
+  return reject(
+      ErrorKind::kInvalid,
+      "The memory has no CUDA context, and " +
+          (context == nullptr ? "there is no current one"
+                              : "the current one is not of its device " + std::to_string(device)),
+      "add the tensor on the thread that runs the model, or set KEEPBOX_READY_STREAM and "
+      "the model's stream");
 }
 
 Result<Place> place_of(const DeviceData& lent) {
@@ -63,10 +64,12 @@ Result<Place> place_of(const DeviceData& lent) {
   const CUresult known = ask(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, &type);
   ask(CU_POINTER_ATTRIBUTE_IS_MANAGED, &managed);
   if (known != CUDA_SUCCESS || (type == CU_MEMORYTYPE_HOST && managed == 0))
-    return fail(ErrorKind::kInvalid, "data in CUDA memory",
-                known == CUDA_SUCCESS ? "pinned host memory"
-                                      : "a pointer of no device (" + cuda_error_name(known) + ")",
-                "set memory to KEEPBOX_MEMORY_SYSTEM for host data");
+    return reject(
+        ErrorKind::kInvalid,
+        "The data is not in CUDA memory, but " +
+            (known == CUDA_SUCCESS ? "in pinned host memory"
+                                   : "at a pointer of no device (" + cuda_error_name(known) + ")"),
+        "set memory to KEEPBOX_MEMORY_SYSTEM for host data");
   if (const CUresult result = ask(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, &place.device);
       result != CUDA_SUCCESS)
     return refused("the device of the data", result, "see nvidia-smi");
@@ -91,8 +94,8 @@ Result<CudaContext> shared_context(const Place& place) {
   if (context) return context;
   context = CudaContext::taken(gst_cuda().context_new_wrapped(place.context, place.device));
   if (!context)
-    return fail(ErrorKind::kNoResource, "a CUDA context that GStreamer can share",
-                "one that it rejects", "see GST_DEBUG=cudacontext:6");
+    return reject(ErrorKind::kNoResource, "GStreamer rejects the CUDA context",
+                  "see GST_DEBUG=cudacontext:6");
   g_weak_ref_set(&entry->second, context.get());
   return context;
 }
@@ -154,8 +157,9 @@ Result<GstMemory*> wrap_device_data(const DeviceData& lent, GDestroyNotify notif
                                     gpointer user_data) {
   KB_TRY(require_driver());
   if (lent.bytes > kMaxCudaBytes)
-    return fail(ErrorKind::kInvalid, "at most 2 GiB of CUDA memory",
-                std::to_string(lent.bytes) + " bytes", "split the tensor");
+    return reject(ErrorKind::kInvalid,
+                  "A tensor of " + std::to_string(lent.bytes) + " bytes exceeds 2 GiB",
+                  "split the tensor");
   const Result<Place> place = place_of(lent);
   if (!place) return std::unexpected(place.error());
   const Result<CudaContext> context = shared_context(*place);

@@ -9,7 +9,7 @@ namespace keepbox {
 namespace {
 
 std::unexpected<Error> interrupted() {
-  return fail(ErrorKind::kInterrupted, "a place in a batch", "a flush or a stop");
+  return reject(ErrorKind::kInterrupted, "The batch was interrupted by a flush or a stop");
 }
 
 }  // namespace

@@ -25,8 +25,8 @@ CUstream stream_of(GstBuffer* frame) {
 Result<const Backend*> device_backend() {
   for (const Backend& backend : backends())
     if (backend.memory == MemorySpace::kCuda && backend.input_maker != nullptr) return &backend;
-  return fail(ErrorKind::kNoResource, "keepbox built with CUDA", "a build without CUDA",
-              "set provider=cpu, or build with ./dev build --cuda");
+  return reject(ErrorKind::kNoResource, "This build of keepbox has no CUDA",
+                "set provider=cpu, or build with ./dev build --cuda");
 }
 
 /// Returns the bytes of a plane up to its last sample. With an odd width, rows of Y U Y V are

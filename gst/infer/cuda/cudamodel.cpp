@@ -119,9 +119,9 @@ Status CudaModel::join(const ModelFacts& facts, unsigned frames, unsigned pictur
   KB_TRY(scope.status());
   if (!prepared_) KB_TRY(prepare(facts));
   else if (!same_memory(facts.input, facts_.input))
-    return fail(ErrorKind::kInvalid, "the same input from all elements that share a model",
-                "another size or type",
-                "set max-in-flight= to a different value, so that the model is not shared");
+    return reject(ErrorKind::kInvalid,
+                  "Elements that share a model have inputs of different sizes or types",
+                  "set max-in-flight= to a different value, so that the model is not shared");
   ++users_;
   frames_ += frames * pictures;
   group_ = std::max(group_, pictures);

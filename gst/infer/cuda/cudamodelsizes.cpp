@@ -80,8 +80,8 @@ void CudaModel::grow() {
 /// false if it is not worth it.
 Result<bool> CudaModel::grow_to(unsigned batch) {
   if (facts_.input.bytes() % kInputAlignment != 0)
-    return fail(ErrorKind::kUnsupported, "a picture of a multiple of 16 bytes",
-                std::to_string(facts_.input.bytes()));
+    return reject(ErrorKind::kUnsupported, "The input has " + std::to_string(facts_.input.bytes()) +
+                                               " bytes, which is not a multiple of 16");
   if (!checked_) KB_TRY(claims_.batch == 1 ? check_opened() : check_tables(spec_, claims_, facts_));
   checked_ = true;
   auto session = open_session(sizes_.front().session->graph(), batch);
@@ -133,8 +133,8 @@ Result<bool> CudaModel::adopt(Size& size, std::vector<DeviceMemory>& inputs) {
 /// Finds out whether batches of a fixed size of 1 can be opened.
 Status CudaModel::check_opened() {
   if (!spec_.batch.open)
-    return fail(ErrorKind::kUnsupported, "a model with a dynamic batch", "a batch of 1",
-                "set open-batch=true, or export it with a dynamic batch");
+    return reject(ErrorKind::kUnsupported, "The model has a batch of 1",
+                  "set open-batch=true, or export it with a dynamic batch");
   const auto model = opened_model(spec_, facts_);
   if (!model) return std::unexpected(model.error());
   opened_ = true;

@@ -93,8 +93,7 @@ Status CudaRuns::capture_all() {
 
 Status CudaRuns::make_outputs(std::span<const OnnxOutput> like) {
   for (const OnnxOutput& each : like) {
-    if (each.bytes == 0)
-      return fail(ErrorKind::kUnsupported, "outputs of fixed size", "an empty output");
+    if (each.bytes == 0) return reject(ErrorKind::kUnsupported, "The model has an empty output");
     auto memory = allocate(session_.context(), each.bytes);
     if (!memory) return std::unexpected(memory.error());
     const auto sizes = each.shape.dims();

@@ -81,8 +81,8 @@ Result<std::shared_ptr<CudaTensor>> CudaTensor::joined(std::shared_ptr<void> own
     if (bytes == 0) continue;
     GstMapInfo map;
     if (!gst_buffer_map(each.get(), &map, kReadCuda))
-      return fail(ErrorKind::kNoResource, "tensors of tiles on one GPU", "others",
-                  "set batch-size=1 or provider=cpu");
+      return reject(ErrorKind::kNoResource, "The tensors of the tiles are on several GPUs",
+                    "set batch-size=1 or provider=cpu");
     GstMemory* const memory = gst_buffer_peek_memory(each.get(), 0);
     const auto ready = static_cast<CUevent>(gst_mini_object_get_qdata(
         GST_MINI_OBJECT_CAST(memory), g_quark_from_static_string(kReadyEvent)));
@@ -117,8 +117,9 @@ Result<OwnedBuffer> CudaTensor::wrapped(const std::shared_ptr<CudaTensor>& tenso
   OwnedBuffer out(gst_buffer_new());
   if (bytes == 0) return out;
   if (bytes > kMaxCudaBytes)
-    return fail(ErrorKind::kUnsupported, "tensors of up to 2 GiB", std::to_string(bytes) + " bytes",
-                "export the model with smaller outputs");
+    return reject(ErrorKind::kUnsupported,
+                  "An output has " + std::to_string(bytes) + " bytes, more than 2 GiB",
+                  "export the model with smaller outputs");
   // Consumers that ignore the event have the stream. NEED_SYNC would wait for later runs.
   GstMemory* memory = wrap_cuda(
       tensor->session_.context(), reinterpret_cast<gpointer>(tensor->data_ + offset), bytes,

@@ -42,9 +42,10 @@ Result<std::vector<InferredTensor>> joined_on_host(std::vector<std::vector<Infer
     OwnedBuffer data(gst_buffer_new_allocate(nullptr, bytes, nullptr));
     GstMapInfo all;
     if (data == nullptr || !gst_buffer_map(data.get(), &all, GST_MAP_WRITE))
-      return fail(ErrorKind::kNoResource,
-                  std::to_string(bytes) + " bytes for the tensors of a frame's pictures", "less",
-                  "set fewer tiles, or lower max-objects=");
+      return reject(ErrorKind::kNoResource,
+                    "Not enough memory for " + std::to_string(bytes) +
+                        " bytes of tensors of the frame's pictures",
+                    "set fewer tiles, or lower max-objects=");
     gsize at = 0;
     for (const auto& part : parts)
       at += gst_buffer_extract(part[i].data.get(), 0, all.data + at, bytes - at);

@@ -64,8 +64,9 @@ Status InputMemory::allocate(size_t bytes) {
   data_.reset(
       static_cast<std::byte*>(::operator new(bytes, std::align_val_t{kAlignment}, std::nothrow)));
   if (data_ == nullptr)
-    return fail(ErrorKind::kNoResource, std::to_string(bytes) + " bytes of memory", "less",
-                "lower input-width=, input-height= or batch-size=, or use a smaller model");
+    return reject(ErrorKind::kNoResource,
+                  "Not enough memory for " + std::to_string(bytes) + " bytes",
+                  "lower input-width=, input-height= or batch-size=, or use a smaller model");
   std::fill_n(data_.get(), bytes, std::byte{});
   bytes_ = bytes;
   return {};
@@ -167,8 +168,9 @@ Status HostModel::prepare(const ModelFacts& facts) {
   const std::lock_guard guard(lock_);
   if (prepared_) {
     if (!batches_ || same_memory(facts.input, form_)) return {};
-    return fail(ErrorKind::kInvalid, "the same input from all elements that share a model",
-                "another size or type", "set batch-size=1");
+    return reject(ErrorKind::kInvalid,
+                  "Elements that share a model have inputs of different sizes or types",
+                  "set batch-size=1");
   }
   form_ = facts.input;
   const unsigned wanted = session_->spec().batch.size;
@@ -186,8 +188,8 @@ Status HostModel::prepare(const ModelFacts& facts) {
 Status HostModel::open_batch(const ModelFacts& facts) {
   const SessionSpec& spec = session_->spec();
   if (!spec.batch.open)
-    return fail(ErrorKind::kUnsupported, "a model with a dynamic batch", "a batch of 1",
-                "set open-batch=true, or export it with a dynamic batch");
+    return reject(ErrorKind::kUnsupported, "The model has a batch of 1",
+                  "set open-batch=true, or export it with a dynamic batch");
   const auto model = opened_model(spec, facts);
   if (!model) return std::unexpected(model.error());
   auto opened = OnnxSession::open(spec, nullptr, &*model);
@@ -198,8 +200,8 @@ Status HostModel::open_batch(const ModelFacts& facts) {
 
 Status HostModel::make_batches(const ModelFacts& facts, unsigned capacity) {
   if (facts.input.bytes() % kInputAlignment != 0)
-    return fail(ErrorKind::kUnsupported, "a picture of a multiple of 16 bytes",
-                std::to_string(facts.input.bytes()));
+    return reject(ErrorKind::kUnsupported, "The input has " + std::to_string(facts.input.bytes()) +
+                                               " bytes, which is not a multiple of 16");
   KB_TRY(check_parts(*session_, facts, claims_.batch > 1 ? capacity : 2));
   engine_ = std::make_unique<Engine>(*this);
   KB_TRY(engine_->create(facts, capacity));

@@ -36,7 +36,7 @@ class OnnxRuntime {
 
   /// Turns a Status into an error with its message on one line; nullptr is success. Takes
   /// ownership.
-  Status check(OrtStatus* status, std::string expected, std::string hint) const;
+  Status check(OrtStatus* status, const std::string& what, std::string hint) const;
 
   /// Ends runs with these options, and makes later ones fail while `on`. From any thread.
   void terminate(OrtRunOptions* options, bool on) const;

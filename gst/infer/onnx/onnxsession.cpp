@@ -55,10 +55,10 @@ OnnxOwned<T> owned(T* object, void (*release)(T*)) {
 
 Status check_model_file(const std::string& file) {
   if (file.empty())
-    return fail(ErrorKind::kInvalid, "a model to run", "none", "set model-file= to an ONNX file");
+    return reject(ErrorKind::kInvalid, "model-file= is not set", "set it to an ONNX file");
   if (g_file_test(file.c_str(), G_FILE_TEST_IS_REGULAR)) return {};
   const bool other = g_file_test(file.c_str(), G_FILE_TEST_EXISTS);
-  return file_error("an ONNX file " + file, other ? "no regular file" : "none",
+  return file_error(file + (other ? " is not a regular file" : " does not exist"),
                     "set model-file= to an ONNX file");
 }
 
@@ -80,8 +80,8 @@ Result<std::unique_ptr<OnnxSession>> OnnxSession::open(const SessionSpec& spec, 
   return out;
 }
 
-Status OnnxSession::check(OrtStatus* status, std::string expected) const {
-  return runtime_->check(status, std::move(expected) + " " + spec_.file,
+Status OnnxSession::check(OrtStatus* status, const std::string& subject) const {
+  return runtime_->check(status, "ONNX Runtime failed at " + subject + " " + spec_.file,
                          "see GST_DEBUG=tensorinfer:6");
 }
 
@@ -117,7 +117,7 @@ Status OnnxSession::create(OrtSessionOptions* options, const std::string* model)
   const auto code = status != nullptr ? api.GetErrorCode(status) : ORT_OK;
   const bool no_model = code == ORT_INVALID_PROTOBUF || code == ORT_NO_MODEL;
   return runtime_->check(
-      status, "a model that " + runtime_->name() + " can run in " + spec_.file,
+      status, runtime_->name() + " cannot run " + spec_.file,
       no_model ? "the file is truncated or not ONNX; set model-file= to an ONNX file"
                : "set model-file= to another model, or export it again: external weights must be "
                  "next to it, and a newer opset requires a newer ONNX Runtime");

@@ -88,7 +88,7 @@ class OnnxSession {
                                       const OrtRunOptions* options) const;
 
   /// Converts an error of the runtime about this model.
-  Status check(OrtStatus* status, std::string expected) const;
+  Status check(OrtStatus* status, const std::string& subject) const;
 
  private:
   OnnxSession(const OnnxRuntime& runtime, SessionSpec spec);

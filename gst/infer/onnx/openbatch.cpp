@@ -23,9 +23,9 @@ constexpr unsigned kPictures = 3;
 /// Difference relative to an output's largest value. Results of another picture differ by far more.
 constexpr double kRounding = 1e-5;
 
-std::unexpected<Error> no_batch(std::string found) {
-  return fail(ErrorKind::kUnsupported, "a model that can run batches", std::move(found),
-              "export it with a dynamic batch");
+std::unexpected<Error> no_batch(const std::string& found) {
+  return reject(ErrorKind::kUnsupported, "The model cannot run batches: " + found,
+                "export it with a dynamic batch");
 }
 
 /// Opens the first dimension if it is 1. Returns true if it was.
