@@ -84,9 +84,8 @@ Result<std::shared_ptr<const DetectorSpec>> DecodeFiles::family(const DecodeProp
 
 Status DecodeFiles::check(const DecodeProps& props) {
   KB_TRY(load(props));
-  const auto out =
-      resolve(props, labels_path_.empty() ? Labels::to_come() : *labels_, Picture(), nullptr);
-  if (!out) return std::unexpected(out.error());
+  KB_ASSIGN(const auto out, resolve(props, labels_path_.empty() ? Labels::to_come() : *labels_,
+                                    Picture(), nullptr));
   return {};
 }
 

@@ -43,6 +43,18 @@ std::unexpected<Error> lost_way(Size seen, Size now) {
 
 }  // namespace
 
+Status explained(Status status, const FrameTensors& tensors) {
+  const bool mismatch = !status && !tensors.listed().empty() &&
+                        (status.error().kind == ErrorKind::kMismatch ||
+                         status.error().kind == ErrorKind::kUnsupported);
+  const SharedTensorSource source = mismatch ? tensors.source(0) : nullptr;
+  if (source == nullptr || !source->objects) return status;
+  Error error = status.error();
+  error.hint += std::string(error.hint.empty() ? "" : ", or ") +
+                "use classdecode for classes and text of objects";
+  return std::unexpected(std::move(error));
+}
+
 Status TensorIntake::check() const {
   if (!quantization_) return std::unexpected(quantization_.error());
   return {};

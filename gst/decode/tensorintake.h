@@ -57,4 +57,7 @@ class TensorIntake {
   bool skipped_ = false;
 };
 
+/// Adds to an error about tensors of objects that another element decodes classes.
+Status explained(Status status, const FrameTensors& tensors);
+
 }  // namespace keepbox
