@@ -252,14 +252,11 @@ Result<std::set<std::string>> external_locations(const PlainFile& model) {
 Result<std::vector<std::string>> external_files(const std::string& model) {
   std::vector<std::string> files;
   if (model.ends_with(".ort")) return files;
-  const auto file = open_plain(model, kNoModel);
-  if (!file) return std::unexpected(file.error());
-  const auto locations = external_locations(*file);
-  if (!locations) return std::unexpected(locations.error());
-  for (const std::string& location : *locations) {
-    auto path = weights_file(model, location);
-    if (!path) return std::unexpected(path.error());
-    files.push_back(std::move(*path));
+  KB_ASSIGN(const auto file, open_plain(model, kNoModel));
+  KB_ASSIGN(const auto locations, external_locations(file));
+  for (const std::string& location : locations) {
+    KB_ASSIGN(auto path, weights_file(model, location));
+    files.push_back(std::move(path));
   }
   return files;
 }

@@ -13,7 +13,6 @@
 #include "gst/base/error.h"
 #include "gst/infer/facts/modelinput.h"
 #include "gst/infer/onnx/providers.h"
-#include "gst/infer/onnx/quietly.h"
 
 namespace keepbox {
 namespace {
@@ -70,11 +69,10 @@ OnnxSession::OnnxSession(const OnnxRuntime& runtime, SessionSpec spec)
 
 Result<std::unique_ptr<OnnxSession>> OnnxSession::open(const SessionSpec& spec, void* stream,
                                                        const std::string* model) {
-  const auto runtime = OnnxRuntime::load(spec.runtime_library);
-  if (!runtime) return std::unexpected(runtime.error());
+  KB_ASSIGN(const auto runtime, OnnxRuntime::load(spec.runtime_library));
   KB_TRY(check_model_file(spec.file));
   if (const auto files = external_files(spec.file); !files) return std::unexpected(files.error());
-  std::unique_ptr<OnnxSession> out(new OnnxSession(**runtime, spec));
+  std::unique_ptr<OnnxSession> out(new OnnxSession(*runtime, spec));
   KB_TRY(out->load(stream, model));
   KB_TRY(out->describe());
   return out;
@@ -107,7 +105,6 @@ Status OnnxSession::create(OrtSessionOptions* options, const std::string* model)
             options, kOrtSessionOptionsModelExternalInitializersFileFolderPath, folder.c_str()),
         "a folder of weights for"));
   }
-  const WithoutSchemaErrors silence;
   OrtSession* session = nullptr;
   OrtStatus* status =
       model == nullptr ? api.CreateSession(runtime_->env(), spec_.file.c_str(), options, &session)
@@ -166,10 +163,9 @@ Status OnnxSession::describe() {
   KB_TRY(check(api.SessionGetOutputCount(session_.get(), &outputs), "outputs of"));
   for (size_t i = 0; i < inputs + outputs; ++i) {
     const bool input = i < inputs;
-    auto one = port(input, input ? i : i - inputs);
-    if (!one) return std::unexpected(one.error());
-    if (input) claims_.inputs.push_back(std::move(*one));
-    else add_output(std::move(*one));
+    KB_ASSIGN(auto one, port(input, input ? i : i - inputs));
+    if (input) claims_.inputs.push_back(std::move(one));
+    else add_output(std::move(one));
   }
   if (claims_.outputs.empty())
     return fail(ErrorKind::kUnsupported, kNumbers + (" in an output of " + spec_.file),
@@ -278,9 +274,8 @@ Result<std::vector<OnnxOutput>> OnnxSession::run(std::span<const OrtValue* const
   KB_TRY(check(status, "a run of"));
   std::vector<OnnxOutput> out;
   for (size_t i = 0; i < owners.size(); ++i) {
-    auto one = output(std::move(owners[i]), claims_.outputs[i]);
-    if (!one) return std::unexpected(one.error());
-    out.push_back(std::move(*one));
+    KB_ASSIGN(auto one, output(std::move(owners[i]), claims_.outputs[i]));
+    out.push_back(std::move(one));
   }
   return out;
 }
