@@ -115,9 +115,8 @@ std::optional<Batched> batched(const Shape& shape, size_t rank) {
 }
 
 Status check_bounds(const TensorView& view) {
-  auto count = view.shape.count();
-  if (!count) return std::unexpected(count.error());
-  const size_t needed = *count * size_of(view.type);
+  KB_ASSIGN(auto count, view.shape.count());
+  const size_t needed = count * size_of(view.type);
   if (view.bytes >= needed && (view.data != nullptr || needed == 0)) return {};
   return fail(ErrorKind::kTruncated,
               std::to_string(needed) + " bytes for tensor " + view.to_string(),

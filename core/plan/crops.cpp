@@ -15,7 +15,7 @@ namespace {
 /// Rectangle of the input that a picture is fitted into, and the part of the picture that it shows,
 /// in pixels of the picture.
 struct Fitted {
-  InputPlan::Place place;
+  InputPlan::Rect place;
   double x, y, width, height;
 };
 
@@ -30,7 +30,7 @@ Size kept_aspect(double width, double height, Size input) {
 
 /// @param aspect of a pixel.
 Fitted fitted(double width, double height, double aspect, Size input, ResizeMode mode) {
-  const InputPlan::Place all{0, 0, input.width, input.height};
+  const InputPlan::Rect all{0, 0, input.width, input.height};
   switch (mode) {
     case ResizeMode::kStretch: return {all, 0, 0, width, height};
     case ResizeMode::kCrop: {

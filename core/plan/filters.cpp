@@ -70,17 +70,17 @@ void put(std::vector<SizeLimits>& limits, const BoxSizes& sizes, float SizeLimit
 }  // namespace
 
 Status check_filters(const FilterSettings& settings) {
-  KB_TRY(check_sizes(settings.least, "min-size"));
-  KB_TRY(check_sizes(settings.most, "max-size"));
+  KB_TRY(check_sizes(settings.min, "min-size"));
+  KB_TRY(check_sizes(settings.max, "max-size"));
   KB_TRY(check_regions(settings.wanted, "regions"));
   return check_regions(settings.excluded, "exclude-regions");
 }
 
 void settle_filters(Plan& plan, const FilterSettings& settings, bool parts) {
-  const bool sized = settings.least != BoxSizes{} || settings.most != BoxSizes{};
+  const bool sized = settings.min != BoxSizes{} || settings.max != BoxSizes{};
   plan.size_limits.assign(sized ? plan.rules.class_ids : 0, {});
-  put(plan.size_limits, settings.least, &SizeLimits::min_width, &SizeLimits::min_height, 0);
-  put(plan.size_limits, settings.most, &SizeLimits::max_width, &SizeLimits::max_height, kAny);
+  put(plan.size_limits, settings.min, &SizeLimits::min_width, &SizeLimits::min_height, 0);
+  put(plan.size_limits, settings.max, &SizeLimits::max_width, &SizeLimits::max_height, kAny);
   plan.regions = settings.wanted;
   std::ranges::copy(settings.excluded, std::back_inserter(plan.regions));
   plan.rules.regions = {.wanted = static_cast<uint8_t>(settings.wanted.size()),

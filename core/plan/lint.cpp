@@ -71,8 +71,8 @@ void check_classes(Errors& out, const Plan& plan, const Settings& settings) {
   check(settings.include_classes, "include-classes");
   check(settings.exclude_classes, "exclude-classes");
   check(settings.class_thresholds | std::views::keys, "class-thresholds");
-  check(settings.filters.least.of_class | std::views::keys, "min-size");
-  check(settings.filters.most.of_class | std::views::keys, "max-size");
+  check(settings.filters.min.of_class | std::views::keys, "min-size");
+  check(settings.filters.max.of_class | std::views::keys, "max-size");
 }
 
 void check_suppression(Errors& out, const Plan& plan, const Settings& settings) {

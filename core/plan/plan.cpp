@@ -228,31 +228,29 @@ bool Plan::holds_for(std::span<const TensorView> tensors) const {
 Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> tensors) {
   KB_TRY(check_settings(settings));
   const Request request = request_of(settings);
-  auto recognition = recognise(tensors, request);
-  if (!recognition) return std::unexpected(recognition.error());
-  Plan plan{.spec = recognition->layout.spec,
+  KB_ASSIGN(auto recognition, recognise(tensors, request));
+  Plan plan{.spec = recognition.layout.spec,
             .family = settings.family,
-            .layout = recognition->layout,
-            .basis = recognition->basis,
-            .remark = std::move(recognition->remark)};
-  if (recognition->doubt) plan.warnings.push_back(*std::move(recognition->doubt));
+            .layout = recognition.layout,
+            .basis = recognition.basis,
+            .remark = std::move(recognition.remark)};
+  if (recognition.doubt) plan.warnings.push_back(*std::move(recognition.doubt));
   if (auto unread = undecoded_payload(plan.layout, settings, tensors))
     plan.warnings.push_back(*std::move(unread));
   KB_TRY(choose_contract(plan, settings));
   KB_TRY(check_tensors(plan.layout, tensors));
 
-  const auto model = settle_model(settings, plan.layout);
-  if (!model) return std::unexpected(model.error());
-  settle_units(plan, settings, recognition->box_coding_open, tensors, *model);
+  KB_ASSIGN(const auto model, settle_model(settings, plan.layout));
+  settle_units(plan, settings, recognition.box_coding_open, tensors, model);
   KB_TRY(confirm(plan, tensors, request));
   settle_rules(plan);
-  KB_TRY(settle_anchors(plan, settings, *model, settings.letterbox.has_value()));
+  KB_TRY(settle_anchors(plan, settings, model, settings.letterbox.has_value()));
   settle_classes(plan, settings);
   KB_TRY(settle_labels(plan, settings));
   settle_limits(plan, settings);
-  const Picture frame = settle_frame(settings, *model);
+  const Picture frame = settle_frame(settings, model);
   plan.letterbox = settings.letterbox ? scaled_to(*settings.letterbox, frame.size)
-                                      : make_letterbox(frame, {.size = *model}, settings.resize);
+                                      : make_letterbox(frame, {.size = model}, settings.resize);
   KB_TRY(settle_tiles(plan, settings, frame.size));
   std::ranges::move(lint_settings(plan, settings), std::back_inserter(plan.warnings));
   settle_payload(plan, settings, tensors);

@@ -101,7 +101,7 @@ Result<std::vector<PixelArea>> tile_areas(const Picture& frame, const TileGrid& 
 
 FramePlanes planes_at(const FramePlanes& frame, const FrameForm& form, uint32_t x, uint32_t y) {
   FramePlanes out = frame;
-  std::array<bool, FramePlanes::kMost> done{};
+  std::array<bool, FramePlanes::kMax> done{};
   for (const FrameComponent& each : form.components) {
     if (std::exchange(done[each.plane], true)) continue;
     out.data[each.plane] += ptrdiff_t{y / each.sub_y} * frame.stride[each.plane] +

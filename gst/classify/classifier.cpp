@@ -110,8 +110,8 @@ Result<const Classifier::Head*> Classifier::head_of(const TensorView& tensor,
     return head.form == form && same_element(head.source, source);
   });
   if (found != heads_.end()) return &*found;
-  constexpr size_t kMost = 64;  // producers and tensors that are remembered
-  if (heads_.empty() || heads_.size() == kMost) {
+  constexpr size_t kMax = 64;  // producers and tensors that are remembered
+  if (heads_.empty() || heads_.size() == kMax) {
     heads_.clear();
     remark_.clear();
   }

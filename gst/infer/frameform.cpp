@@ -84,7 +84,7 @@ Status MappedFrame::map(GstBuffer* buffer, const GstVideoInfo& info, GstMapFlags
 
 FramePlanes planes_of(const GstVideoFrame& frame) {
   FramePlanes planes;
-  const auto count = std::min<size_t>(GST_VIDEO_FRAME_N_PLANES(&frame), FramePlanes::kMost);
+  const auto count = std::min<size_t>(GST_VIDEO_FRAME_N_PLANES(&frame), FramePlanes::kMax);
   for (size_t i = 0; i < count; ++i) {
     planes.data[i] = static_cast<const uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&frame, i));
     planes.stride[i] = GST_VIDEO_FRAME_PLANE_STRIDE(&frame, i);

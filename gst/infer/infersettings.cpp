@@ -125,12 +125,10 @@ Result<std::optional<ObjectRules>> object_rules(const InferProps& props) {
 Result<InputSettings> input_settings(const InferProps& props) {
   InputSettings out{.size = {props.input_width, props.input_height},
                     .order = static_cast<ChannelOrder>(props.channel_order)};
-  const auto mean = three_numbers(props.input_mean, "input-mean");
-  if (!mean) return std::unexpected(mean.error());
-  const auto deviation = three_numbers(props.input_std, "input-std");
-  if (!deviation) return std::unexpected(deviation.error());
-  out.mean = *mean;
-  out.deviation = *deviation;
+  KB_ASSIGN(const auto mean, three_numbers(props.input_mean, "input-mean"));
+  KB_ASSIGN(const auto deviation, three_numbers(props.input_std, "input-std"));
+  out.mean = mean;
+  out.deviation = deviation;
   out.objects = static_cast<Regions>(props.regions) != Regions::kFrame;
   out.rectangle = props.resize_mode == kResizeToRectangle;
   if (out.rectangle) out.resize = ResizeMode::kLetterboxCenter;

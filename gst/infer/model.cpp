@@ -195,9 +195,8 @@ Result<std::vector<InferredTensor>> Model::infer_on_cpu(GstBuffer* frame,
     KB_TRY(leave_device(why));
   }
   KB_TRY(prepare());
-  auto pending = inferencer_->begin(frame, 0, crops_of(objects));
-  if (!pending) return std::unexpected(pending.error());
-  return (*pending)->finish();
+  KB_ASSIGN(auto pending, inferencer_->begin(frame, 0, crops_of(objects)));
+  return pending->finish();
 }
 
 /// Warns once if a decoder upstream seems to be missing.

@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kConnectWithin = 10s;  // per address
 constexpr unsigned kInFlight = 20;    // messages without an answer
-constexpr int kMostPackets = 100;     // that are read at once
+constexpr int kMaxPackets = 100;      // that are read at once
 constexpr const char* kOnline = "online";
 constexpr const char* kOffline = "offline";
 
@@ -132,7 +132,7 @@ Status MqttBroker::work(int wake, int timeout_ms) {
                                pollfd{.fd = wake, .events = POLLIN, .revents = 0}};
   poll(wanted.data(), wanted.size(), timeout_ms);
   int code = MOSQ_ERR_SUCCESS;
-  if ((wanted[0].revents & ~POLLOUT) != 0) code = mosquitto_loop_read(client_, kMostPackets);
+  if ((wanted[0].revents & ~POLLOUT) != 0) code = mosquitto_loop_read(client_, kMaxPackets);
   if (code == MOSQ_ERR_SUCCESS && mosquitto_want_write(client_))
     code = mosquitto_loop_write(client_, 1);
   if (code == MOSQ_ERR_SUCCESS) code = mosquitto_loop_misc(client_);

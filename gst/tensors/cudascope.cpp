@@ -186,9 +186,8 @@ std::string cuda_error_name(int result) {
 }
 
 Result<CudaUploader> CudaUploader::create(CudaContext context) {
-  const auto stream = gst_stream(context);
-  if (!stream) return std::unexpected(stream.error());
-  return CudaUploader(std::move(context), *stream);
+  KB_ASSIGN(const auto stream, gst_stream(context));
+  return CudaUploader(std::move(context), stream);
 }
 
 Result<GstBuffer*> CudaUploader::upload(GstBuffer* data) const {

@@ -24,10 +24,10 @@ std::unexpected<Error> refused(const std::string& subject, CUresult result, std:
                 "CUDA failed at " + subject + ": " + cuda_error_name(result), std::move(hint));
 }
 
-struct Place {
+struct ContextKey {
   CUcontext context = nullptr;
   int device = 0;
-  friend auto operator<=>(const Place&, const Place&) = default;
+  friend auto operator<=>(const ContextKey&, const ContextKey&) = default;
 };
 
 bool is_on(CUcontext context, int device) {
@@ -54,10 +54,10 @@ Result<CUcontext> working_context(const DeviceData& lent, int device) {
       "the model's stream");
 }
 
-Result<Place> place_of(const DeviceData& lent) {
+Result<ContextKey> key_of(const DeviceData& lent) {
   const auto address = reinterpret_cast<CUdeviceptr>(lent.data);
   unsigned type = 0, managed = 0;
-  Place place;
+  ContextKey place;
   const auto ask = [&](CUpointer_attribute what, void* answer) {
     return cuda_driver().pointer_attribute(answer, what, address);
   };
@@ -75,18 +75,17 @@ Result<Place> place_of(const DeviceData& lent) {
     return refused("the device of the data", result, "see nvidia-smi");
   if (ask(CU_POINTER_ATTRIBUTE_CONTEXT, &place.context) == CUDA_SUCCESS && place.context != nullptr)
     return place;
-  auto context = working_context(lent, place.device);
-  if (!context) return std::unexpected(context.error());
-  place.context = *context;
+  KB_ASSIGN(auto context, working_context(lent, place.device));
+  place.context = context;
   return place;
 }
 
 /// Shares one GstCudaContext per place while it is in use, because elements compare contexts by
 /// address. Not longer, because applications destroy theirs, and libgstcuda visits all existing
 /// ones.
-Result<CudaContext> shared_context(const Place& place) {
+Result<CudaContext> shared_context(const ContextKey& place) {
   static std::mutex lock;
-  static auto& known = *new std::map<Place, GWeakRef>;  // GObjects may outlive static objects
+  static auto& known = *new std::map<ContextKey, GWeakRef>;  // GObjects may outlive static objects
   const std::lock_guard guard(lock);
   const auto [entry, added] = known.try_emplace(place);
   if (added) g_weak_ref_init(&entry->second, nullptr);
@@ -148,9 +147,8 @@ Result<CUcontext> retained(int device) {
 
 Result<CudaContext> primary_context(int device) {
   KB_TRY(require_driver());
-  const auto context = retained(device);
-  if (!context) return std::unexpected(context.error());
-  return shared_context({*context, device});
+  KB_ASSIGN(const auto context, retained(device));
+  return shared_context({context, device});
 }
 
 Result<GstMemory*> wrap_device_data(const DeviceData& lent, GDestroyNotify notify,
@@ -160,20 +158,17 @@ Result<GstMemory*> wrap_device_data(const DeviceData& lent, GDestroyNotify notif
     return reject(ErrorKind::kInvalid,
                   "A tensor of " + std::to_string(lent.bytes) + " bytes exceeds 2 GiB",
                   "split the tensor");
-  const Result<Place> place = place_of(lent);
-  if (!place) return std::unexpected(place.error());
-  const Result<CudaContext> context = shared_context(*place);
-  if (!context) return std::unexpected(context.error());
-  const CudaScope scope(*context);
+  KB_ASSIGN(const auto place, key_of(lent));
+  KB_ASSIGN(const auto context, shared_context(place));
+  const CudaScope scope(context);
   KB_TRY(scope.status());
   CUevent ready = static_cast<CUevent>(lent.ready_on);
   const bool own = lent.ready == DeviceData::Ready::kBehindStream;
   if (own) {
-    const Result<CUevent> event = record(static_cast<CUstream>(lent.ready_on));
-    if (!event) return std::unexpected(event.error());
-    ready = *event;
+    KB_ASSIGN(const auto event, record(static_cast<CUstream>(lent.ready_on)));
+    ready = event;
   }
-  GstMemory* memory = wrap_cuda(*context, lent.data, lent.bytes, nullptr, give_back,
+  GstMemory* memory = wrap_cuda(context, lent.data, lent.bytes, nullptr, give_back,
                                 new Loan{notify, user_data, own ? ready : nullptr});
   GST_MINI_OBJECT_FLAG_SET(memory, GST_MEMORY_FLAG_READONLY);
   if (lent.ready != DeviceData::Ready::kNow)

@@ -87,9 +87,9 @@ Status FrameTensors::look(GstBuffer* buffer, Which which) {
     if (!is_readable(*tensor) || note.has(tensor->data)) continue;
     const bool any = which != Which::kOfFrames && which != Which::kOfObjects;
     if (!any && is_of_objects(*tensor) != (which == Which::kOfObjects)) continue;
-    if (listed_count_ == kMost)
+    if (listed_count_ == kMax)
       return reject(ErrorKind::kUnsupported,
-                    "The frame has more than " + std::to_string(kMost) + " tensors",
+                    "The frame has more than " + std::to_string(kMax) + " tensors",
                     "select the needed ones with tensor-ids at the inference element");
     sources_[listed_count_] = nullptr;
     images_[listed_count_] = 1;
@@ -172,7 +172,7 @@ bool FrameTensors::select_image(size_t image) {
 }
 
 Status FrameTensors::map_all(MemorySpace preferred) {
-  std::array<uint32_t, kMost> all;
+  std::array<uint32_t, kMax> all;
   std::iota(all.begin(), all.end(), 0u);
   return map(std::span(all).first(listed_count_), preferred);
 }

@@ -95,9 +95,8 @@ Status CudaFeed::feed(GstBuffer* frame, size_t slot, size_t first, std::span<con
   const CudaContext of_frame = CudaContext::of(frame);
   const CudaContext& context = of_frame ? of_frame : home_;
   if (!side_ || side_->context != context) {
-    auto side = make_side(context);
-    if (!side) return std::unexpected(side.error());
-    side_ = std::move(*side);
+    KB_ASSIGN(auto side, make_side(context));
+    side_ = std::move(side);
   }
   const CudaScope scope(context);
   KB_TRY(scope.status());
@@ -140,9 +139,8 @@ Result<FramePlanes> CudaFeed::upload(const GstVideoFrame& frame, size_t slot) {
   for (guint i = 0; i < GST_VIDEO_FRAME_N_PLANES(&frame); ++i) total += aligned(bytes_of(frame, i));
   DeviceMemory& memory = side_->uploaded[slot];
   if (memory.bytes() < total) {
-    auto made = allocate(side_->context, total);
-    if (!made) return std::unexpected(made.error());
-    memory = std::move(*made);
+    KB_ASSIGN(auto made, allocate(side_->context, total));
+    memory = std::move(made);
   }
   size_t at = 0;
   for (guint i = 0; i < GST_VIDEO_FRAME_N_PLANES(&frame); ++i) {

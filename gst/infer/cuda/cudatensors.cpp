@@ -27,13 +27,11 @@ Result<CudaPieces::Piece> CudaPieces::take(size_t bytes) {
       return piece;
     }
   }
-  auto ready = make_event(context_, EventUse::kOrder);
-  if (!ready) return std::unexpected(ready.error());
-  Piece piece{.ready = std::move(*ready)};
+  KB_ASSIGN(auto ready, make_event(context_, EventUse::kOrder));
+  Piece piece{.ready = std::move(ready)};
   if (bytes == 0) return piece;
-  auto memory = allocate(context_, bytes);
-  if (!memory) return std::unexpected(memory.error());
-  piece.memory = std::move(*memory);
+  KB_ASSIGN(auto memory, allocate(context_, bytes));
+  piece.memory = std::move(memory);
   return piece;
 }
 
@@ -49,9 +47,8 @@ Result<std::shared_ptr<CudaTensor>> CudaTensor::create(std::shared_ptr<void> own
                                                        CudaOutput output) {
   std::shared_ptr<CudaTensor> out(new CudaTensor(std::move(owner), pieces, session));
   const bool copied = output.value == nullptr;
-  auto piece = pieces.take(copied ? output.bytes : 0);
-  if (!piece) return std::unexpected(piece.error());
-  out->piece_ = std::move(*piece);
+  KB_ASSIGN(auto piece, pieces.take(copied ? output.bytes : 0));
+  out->piece_ = std::move(piece);
   out->value_ = std::move(output.value);
   out->data_ = copied ? out->piece_.memory.get() : output.data;
   out->type_ = output.type;

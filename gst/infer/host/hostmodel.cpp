@@ -81,20 +81,18 @@ Result<HostInputs> HostInputs::create(const OnnxSession& session, const ModelFac
   KB_TRY(out.bind(session, facts.image_input, pictures, facts.input.type,
                   bound_dims(ports[facts.image_input], facts.input, batch)));
   for (const SizeInput& extra : facts.size_inputs) {
-    auto made = make_extra(ports[extra.index], extra.kind, facts.input.size, batch);
-    if (!made) return std::unexpected(made.error());
-    KB_TRY(out.bind(session, extra.index, {made->values.data(), made->bytes},
-                    *ports[extra.index].type, made->dims));
-    out.extras_.push_back(std::move(made->values));
+    KB_ASSIGN(auto made, make_extra(ports[extra.index], extra.kind, facts.input.size, batch));
+    KB_TRY(out.bind(session, extra.index, {made.values.data(), made.bytes},
+                    *ports[extra.index].type, made.dims));
+    out.extras_.push_back(std::move(made.values));
   }
   return out;
 }
 
 Status HostInputs::bind(const OnnxSession& session, size_t index, std::span<std::byte> data,
                         DataType type, std::span<const int64_t> dims) {
-  auto value = session.tensor(data.data(), data.size(), type, dims);
-  if (!value) return std::unexpected(value.error());
-  values_[index] = std::move(*value);
+  KB_ASSIGN(auto value, session.tensor(data.data(), data.size(), type, dims));
+  values_[index] = std::move(value);
   return {};
 }
 
@@ -112,9 +110,8 @@ class HostModel::Engine : public BatchEngine {
 
   Status create(const ModelFacts& facts, unsigned capacity) {
     facts_ = facts;
-    auto options = model_.session().run_options();
-    if (!options) return std::unexpected(options.error());
-    options_ = std::move(*options);
+    KB_ASSIGN(auto options, model_.session().run_options());
+    options_ = std::move(options);
     slots_.resize(kSlots);
     for (InputMemory& slot : slots_) KB_TRY(slot.allocate(capacity * facts.input.bytes()));
     return {};
@@ -133,13 +130,11 @@ class HostModel::Engine : public BatchEngine {
   Result<std::shared_ptr<const BatchResult>> run(size_t slot, unsigned batch) {
     const OnnxSession& session = model_.session();
     const std::span<std::byte> pictures(slots_[slot].data(), batch * facts_.input.bytes());
-    auto inputs = HostInputs::create(session, facts_, pictures, batch);
-    if (!inputs) return std::unexpected(inputs.error());
+    KB_ASSIGN(auto inputs, HostInputs::create(session, facts_, pictures, batch));
     const auto begun = Batches::Clock::now();
-    auto outputs = session.run(inputs->values(), options_.get());
-    if (!outputs) return std::unexpected(outputs.error());
+    KB_ASSIGN(auto outputs, session.run(inputs.values(), options_.get()));
     const std::chrono::duration<double, std::micro> took = Batches::Clock::now() - begun;
-    return std::make_shared<HostResult>(model_.shared_from_this(), std::move(*outputs), batch,
+    return std::make_shared<HostResult>(model_.shared_from_this(), std::move(outputs), batch,
                                         took.count());
   }
 
@@ -159,9 +154,8 @@ HostModel::HostModel(std::unique_ptr<OnnxSession> session)
     : session_(std::move(session)), claims_(session_->claims()) {}
 
 Result<std::shared_ptr<HostModel>> HostModel::open(const SessionSpec& spec) {
-  auto session = OnnxSession::open(spec);
-  if (!session) return std::unexpected(session.error());
-  return std::shared_ptr<HostModel>(new HostModel(std::move(*session)));
+  KB_ASSIGN(auto session, OnnxSession::open(spec));
+  return std::shared_ptr<HostModel>(new HostModel(std::move(session)));
 }
 
 Status HostModel::prepare(const ModelFacts& facts) {
@@ -190,11 +184,9 @@ Status HostModel::open_batch(const ModelFacts& facts) {
   if (!spec.batch.open)
     return reject(ErrorKind::kUnsupported, "The model has a batch of 1",
                   "set open-batch=true, or export it with a dynamic batch");
-  const auto model = opened_model(spec, facts);
-  if (!model) return std::unexpected(model.error());
-  auto opened = OnnxSession::open(spec, nullptr, &*model);
-  if (!opened) return std::unexpected(opened.error());
-  session_ = std::move(*opened);
+  KB_ASSIGN(const auto model, opened_model(spec, facts));
+  KB_ASSIGN(auto opened, OnnxSession::open(spec, nullptr, &model));
+  session_ = std::move(opened);
   return {};
 }
 
@@ -217,7 +209,7 @@ std::shared_ptr<Batches> HostModel::batches() {
   return batches_ ? std::shared_ptr<Batches>(shared_from_this(), batches_.get()) : nullptr;
 }
 
-std::byte* HostModel::input(const Batches::Place& place) const {
+std::byte* HostModel::input(const Batches::Slot& place) const {
   return engine_->input(place.slot, place.index);
 }
 

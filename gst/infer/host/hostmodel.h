@@ -67,7 +67,7 @@ class HostModel : public std::enable_shared_from_this<HostModel> {
   /// Returns nullptr if pictures run one by one.
   std::shared_ptr<Batches> batches();
   /// Returns the memory of a place's input.
-  std::byte* input(const Batches::Place& place) const;
+  std::byte* input(const Batches::Slot& place) const;
 
  private:
   class Engine;

@@ -6,7 +6,7 @@ namespace keepbox::cuda {
 namespace {
 
 /// Maximum second dimension of a grid.
-constexpr uint32_t kMostImages = 65535;
+constexpr uint32_t kMaxImages = 65535;
 
 /// Maximum number of candidates for methods that compare all pairs: more would block the device
 /// noticeably for its other users.
@@ -23,10 +23,10 @@ constexpr uint64_t kMaxJudged = (uint64_t{1} << 22) - 1;
 
 Status supports(const Plan& plan) {
   const uint32_t images = plan.layout.images;
-  if (images == 0 || images > kMostImages)
+  if (images == 0 || images > kMaxImages)
     return reject(ErrorKind::kUnsupported,
                   "backend=cuda cannot decode " + std::to_string(images) +
-                      " images at once: the maximum is " + std::to_string(kMostImages),
+                      " images at once: the maximum is " + std::to_string(kMaxImages),
                   "set backend=auto");
   int devices = 0;
   const cudaError_t error = cudaGetDeviceCount(&devices);

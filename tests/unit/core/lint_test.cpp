@@ -126,7 +126,7 @@ TEST(Lint, WarnsAboutNmsSettingsWithoutNms) {
 TEST(Lint, WarnsAboutImpossibleSizesAndRegions) {
   for (const auto* tensor : {&kPlanes, &kRows}) {
     expect_one(warnings(*tensor, with([](Settings& s) {
-                 s.filters = {.least = {{9, 9}, {}}, .most = {{}, {{2, {20, 8}}}}};
+                 s.filters = {.min = {{9, 9}, {}}, .max = {{}, {{2, {20, 8}}}}};
                })),
                "class 2");
     expect_one(warnings(*tensor, with([](Settings& s) {
@@ -137,17 +137,17 @@ TEST(Lint, WarnsAboutImpossibleSizesAndRegions) {
         warnings(*tensor, with([](Settings& s) { s.filters.excluded = {{{0, 1, 1, 2}, 1}}; })),
         "Region 1 of exclude-regions is outside");
     EXPECT_EQ(warnings(*tensor, with([](Settings& s) {
-                s.filters = {.least = {{9, 9}, {}},
-                             .most = {{9, 0}, {{1, {1, 1}}}},
+                s.filters = {.min = {{9, 9}, {}},
+                             .max = {{9, 0}, {{1, {1, 1}}}},
                              .wanted = {{{600, 0, 700, 9}}},
                              .excluded = {{{0, 0, 1, 1}, 1}}};
                 s.exclude_classes = {1};
               })),
               "");
   }
-  expect_one(warnings(kPlanes, with([](Settings& s) { s.filters.least.of_class = {{9, {1, 1}}}; })),
+  expect_one(warnings(kPlanes, with([](Settings& s) { s.filters.min.of_class = {{9, {1, 1}}}; })),
              "min-size names class 9");
-  expect_one(warnings(kPlanes, with([](Settings& s) { s.filters.most.of_class = {{99, {5, 5}}}; })),
+  expect_one(warnings(kPlanes, with([](Settings& s) { s.filters.max.of_class = {{99, {5, 5}}}; })),
              "max-size names class 99");
 }
 
