@@ -32,7 +32,7 @@ class TensorIntake {
   bool skipped() const { return skipped_; }
 
   /// Marks the tensors of a source for decoders downstream; without a source, those whose ids the
-  /// family knows; if it was recognised by shape alone, all.
+  /// family reads; if it was recognised by shape alone, all.
   /// @param plan by which they were decoded.
   void mark_decoded(GstBuffer* buffer, const FrameTensors& tensors, const Plan& plan,
                     const SharedTensorSource& source) const;

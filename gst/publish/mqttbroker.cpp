@@ -47,7 +47,7 @@ Status check_file(const std::string& path, const char* property) {
 
 MqttBroker::MqttBroker(const MqttSettings& settings) : settings_(settings) {
   init_library();
-  // Only a session that the broker keeps can tell a message that is sent again.
+  // A broker recognises a message that is sent again only in a session that it keeps.
   const bool clean = settings.client_id.empty() || settings.qos < 2;
   client_ = mosquitto_new(or_null(settings.client_id), clean, this);
 }
@@ -168,7 +168,7 @@ void MqttBroker::publish_availability(const char* state) {
 
 void MqttBroker::close(int timeout_ms) {
   if (ready_) {
-    // The will is for other ends: a client that disconnects has to say so itself.
+    // The will is for lost connections: a client that disconnects has to publish its own end.
     publish_availability(kOffline);
     const auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
     bool disconnecting = false;

@@ -57,7 +57,7 @@ class HostModel : public std::enable_shared_from_this<HostModel> {
   const OnnxSession& session() const { return *session_; }
   const ModelClaims& claims() const { return claims_; }
 
-  /// Makes batches if the spec or the model wants them. The first caller makes them, later callers
+  /// Makes batches if the spec or the model requires them. The first caller makes them, later callers
   /// share them; kInvalid if their input differs. If the model cannot run several pictures, they
   /// run one by one.
   Status prepare(const ModelFacts& facts);
