@@ -59,7 +59,7 @@ def main():
         sys.exit(__doc__)
     wanted, length = sys.argv[1], length_of((sys.argv[2:] or ['60'])[0])
     classes = set()
-    print('begin,frames,mean,most,tracked', flush=True)
+    print('begin,frames,mean,max,tracked', flush=True)
     for begin, counts, tracked in minutes(sys.stdin, wanted, length, classes):
         print(f'{seconds(begin)},{len(counts)},{sum(counts) / len(counts):.2f},{max(counts)},'
               f'{len(tracked) or ""}', flush=True)

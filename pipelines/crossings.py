@@ -223,7 +223,7 @@ def main():
     counter.forget(float('inf'))
     counter.check()
     if not options.events:
-        print('name,in,out,visits,mean,most')
+        print('name,in,out,visits,mean,max')
         for part in parts:
             print(part.row())
 

@@ -3,12 +3,20 @@
 #include "core/base/result.h"
 
 namespace keepbox {
+namespace {
+
+/// Returns the text with a capital letter at its beginning and a full stop.
+std::string sentence(std::string text) {
+  if (text.front() >= 'a' && text.front() <= 'z') text.front() += 'A' - 'a';
+  return text + '.';
+}
+
+}  // namespace
 
 std::string Error::message() const {
-  std::string text = place.empty() ? "" : place + ": ";
-  text += "expected " + expected + ", found " + found;
-  if (!hint.empty()) text += ": " + hint;
-  return text;
+  const std::string text = place.empty() ? "" : place + ": ";
+  if (!what.empty()) return text + what + (hint.empty() ? "" : ". " + sentence(hint));
+  return text + "expected " + expected + ", found " + found + (hint.empty() ? "" : ": " + hint);
 }
 
 }  // namespace keepbox

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Errors as values: what was expected, what was found, and what to do.
+// Errors as values: what is wrong, and what to do.
 #pragma once
 
 #include <cstdint>
@@ -19,25 +19,39 @@ enum class ErrorKind : uint8_t {
   kInterrupted,  // cancelled by another thread
 };
 
-/// Describes a failure, in short phrases that form one sentence.
+/// Describes a failure: by a statement in the user's words, or for tensors, shapes and the contents
+/// of files by what was expected and what was found.
 struct Error {
   ErrorKind kind = ErrorKind::kInvalid;
   std::string expected;  // "a tensor of 1x84xN"
   std::string found;     // "1x12 float32"
-  std::string hint;      // "set detector= to the model's family"; may be empty
+  std::string hint;      // what to do: "set detector= to the model's family"; may be empty
   std::string place{};   // "box.detector:7: coding", for errors in a text; may be empty
+  std::string what{};    // the statement: "iou-threshold=0.3 has no effect: NMS is off"
 
-  /// Returns "PLACE: expected A, found B: HINT".
+  /// Returns "PLACE: WHAT. HINT." with the hint as a sentence, or
+  /// "PLACE: expected A, found B: HINT".
   std::string message() const;
 };
+
+/// Makes an error from a statement and a hint.
+inline Error problem(ErrorKind kind, std::string what, std::string hint = {}) {
+  return {kind, {}, {}, std::move(hint), {}, std::move(what)};
+}
 
 template <class T>
 using Result = std::expected<T, Error>;
 using Status = std::expected<void, Error>;
 
+/// Fails with a comparison.
 inline std::unexpected<Error> fail(ErrorKind kind, std::string expected, std::string found,
                                    std::string hint = {}) {
   return std::unexpected(Error{kind, std::move(expected), std::move(found), std::move(hint)});
+}
+
+/// Fails with a statement.
+inline std::unexpected<Error> reject(ErrorKind kind, std::string what, std::string hint = {}) {
+  return std::unexpected(problem(kind, std::move(what), std::move(hint)));
 }
 
 }  // namespace keepbox

@@ -27,8 +27,8 @@ class ScratchBuffer {
     count_ = 0;
     blob_.reset(new (std::nothrow) T[count]);
     if (blob_ == nullptr)
-      return fail(ErrorKind::kNoResource, std::to_string(count * sizeof(T)) + " bytes of memory",
-                  "none", hint);
+      return reject(ErrorKind::kNoResource,
+                    "Not enough memory for " + std::to_string(count * sizeof(T)) + " bytes", hint);
     count_ = count;
     return {};
   }

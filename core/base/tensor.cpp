@@ -45,7 +45,8 @@ Result<size_t> Shape::count() const {
   size_t total = 1;
   for (size_t dim : dims()) {
     if (dim != 0 && total > static_cast<size_t>(std::numeric_limits<int64_t>::max()) / 8 / dim)
-      return fail(ErrorKind::kTruncated, "dimensions whose product fits in memory", to_string());
+      return reject(ErrorKind::kTruncated,
+                    "A tensor of " + to_string() + " does not fit in memory");
     total *= dim;
   }
   return total;
@@ -114,9 +115,8 @@ std::optional<Batched> batched(const Shape& shape, size_t rank) {
 }
 
 Status check_bounds(const TensorView& view) {
-  auto count = view.shape.count();
-  if (!count) return std::unexpected(count.error());
-  const size_t needed = *count * size_of(view.type);
+  KB_ASSIGN(auto count, view.shape.count());
+  const size_t needed = count * size_of(view.type);
   if (view.bytes >= needed && (view.data != nullptr || needed == 0)) return {};
   return fail(ErrorKind::kTruncated,
               std::to_string(needed) + " bytes for tensor " + view.to_string(),

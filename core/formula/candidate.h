@@ -10,8 +10,8 @@
 namespace keepbox {
 
 /// True if a cell's score of a class is a maximum among its neighbours.
-template <AnchorReader Source>
-KB_HD_NOINLINE bool is_peak(const Source& from, uint32_t anchor, Verdict verdict) {
+template <AnchorReader Values>
+KB_HD_NOINLINE bool is_peak(const Values& from, uint32_t anchor, Verdict verdict) {
   const BoxRules& boxes = from.rules.boxes;
   const Level* levels = from.tables.boxes.levels;
   const Cell cell = cell_of(boxes, levels, anchor);
@@ -44,8 +44,8 @@ struct RawBox {
 };
 
 /// Returns the distance of a side in strides: the softmax mean of its bins.
-template <AnchorReader Source>
-KB_HD_NOINLINE float mean_bin(const Source& from, uint32_t anchor, uint32_t side) {
+template <AnchorReader Values>
+KB_HD_NOINLINE float mean_bin(const Values& from, uint32_t anchor, uint32_t side) {
   const uint32_t bins = from.rules.boxes.bins, first = side * bins;
   float largest = -std::numeric_limits<float>::infinity(), sum = 0, weighted = 0;
   for (uint32_t i = 0; i < bins; ++i) {
@@ -61,9 +61,9 @@ KB_HD_NOINLINE float mean_bin(const Source& from, uint32_t anchor, uint32_t side
 }
 
 /// Returns the raw values of a box from one or two tensors.
-template <AnchorReader Source>
-KB_HD RawBox raw_box(const Source& from, uint32_t anchor) {
-  const uint32_t at = place_of(from, anchor);
+template <AnchorReader Values>
+KB_HD RawBox raw_box(const Values& from, uint32_t anchor) {
+  const uint32_t at = anchor_of(from, anchor);
   if (from.rules.boxes.bins > 1)
     return {{mean_bin(from, at, 0), mean_bin(from, at, 1), mean_bin(from, at, 2),
              mean_bin(from, at, 3)}};
@@ -76,8 +76,8 @@ KB_HD RawBox raw_box(const Source& from, uint32_t anchor) {
 
 /// Applies the class threshold, decodes the box and applies the class filter. @param raw returns
 /// the raw values, called only if needed. @param out written for kCandidate.
-template <AnchorReader Source, class Raw>
-KB_HD Outcome take(const Source& from, uint32_t anchor, Verdict verdict, Raw raw, Candidate& out) {
+template <AnchorReader Values, class Raw>
+KB_HD Outcome take(const Values& from, uint32_t anchor, Verdict verdict, Raw raw, Candidate& out) {
   const Rules& rules = from.rules;
   const bool classed = verdict.class_id < rules.class_ids;
   const float threshold = !rules.uniform && classed ? from.tables.class_threshold[verdict.class_id]
@@ -88,7 +88,7 @@ KB_HD Outcome take(const Source& from, uint32_t anchor, Verdict verdict, Raw raw
   const Box box = decode_box(rules.boxes, from.tables.boxes, anchor, numbers.v[0], numbers.v[1],
                              numbers.v[2], numbers.v[3]);
   const float angle =
-      from.has(FieldId::kAngle) ? from.get(FieldId::kAngle, place_of(from, anchor)) : 0.0f;
+      from.has(FieldId::kAngle) ? from.get(FieldId::kAngle, anchor_of(from, anchor)) : 0.0f;
   if (!classed || !is_finite(verdict.score) || !finite(box) || !is_finite(angle))
     return Outcome::kNotFinite;
   if (!rules.uniform && from.tables.class_wanted[verdict.class_id] == 0) return Outcome::kUnwanted;

@@ -11,7 +11,7 @@
 namespace keepbox {
 namespace {
 
-FittedPlace stretched(const Picture& model) {
+FittedRect stretched(const Picture& model) {
   return {.width = static_cast<double>(model.size.width),
           .height = static_cast<double>(model.size.height)};
 }
@@ -26,10 +26,10 @@ Aspect aspect_of(const Picture& frame, const Picture& model) {
           double{1} * frame.size.height * frame.par_d * model.par_n};
 }
 
-FittedPlace fitted(const Picture& frame, const Picture& model) {
+FittedRect fitted(const Picture& frame, const Picture& model) {
   const double mw = model.size.width, mh = model.size.height;
   const auto [across, down] = aspect_of(frame, model);
-  FittedPlace place{.width = mw, .height = mh};
+  FittedRect place{.width = mw, .height = mh};
   if (mw * down <= mh * across) place.height = mw * down / across;
   else place.width = mh * across / down;
   return place;
@@ -52,12 +52,12 @@ std::optional<Ratio> product(Ratio a, Ratio b) {
   reduce(a.n, b.d);
   reduce(b.n, a.d);
   const Ratio out{a.n * b.n, a.d * b.d};
-  constexpr uint64_t kMost = std::numeric_limits<int32_t>::max();
-  return out.n <= kMost && out.d <= kMost ? std::optional(out) : std::nullopt;
+  constexpr uint64_t kMax = std::numeric_limits<int32_t>::max();
+  return out.n <= kMax && out.d <= kMax ? std::optional(out) : std::nullopt;
 }
 
 /// Rounds down to whole pixels. Does not keep aspect ratios that the scaler cannot compute.
-FittedPlace scaled(const Picture& frame, const Picture& model) {
+FittedRect scaled(const Picture& frame, const Picture& model) {
   const auto display = product({frame.size.width, frame.size.height}, {frame.par_n, frame.par_d});
   const auto ratio = display ? product(*display, {model.par_d, model.par_n}) : std::nullopt;
   if (!ratio) return stretched(model);
@@ -75,12 +75,12 @@ FittedPlace scaled(const Picture& frame, const Picture& model) {
           .height = static_cast<double>(std::max<uint64_t>(height, 1))};
 }
 
-FittedPlace place_of(const Picture& frame, const Picture& model, ResizeMode mode) {
+FittedRect rect_of(const Picture& frame, const Picture& model, ResizeMode mode) {
   switch (mode) {
     case ResizeMode::kLetterboxTopLeft: return fitted(frame, model);
     case ResizeMode::kLetterboxScaler: return scaled(frame, model);
     case ResizeMode::kLetterboxCenter: {
-      FittedPlace place = fitted(frame, model);
+      FittedRect place = fitted(frame, model);
       place.x = (model.size.width - place.width) / 2;
       place.y = (model.size.height - place.height) / 2;
       return place;
@@ -98,10 +98,10 @@ const char* to_string(ResizeMode mode) {
   return kNames[static_cast<size_t>(mode)];
 }
 
-FittedPlace filled(const Picture& frame, const Picture& model) {
+FittedRect filled(const Picture& frame, const Picture& model) {
   const double mw = model.size.width, mh = model.size.height;
   const auto [across, down] = aspect_of(frame, model);
-  FittedPlace place{.width = mw, .height = mh};
+  FittedRect place{.width = mw, .height = mh};
   if (mw * down >= mh * across) place.height = std::max(std::floor(mw * down / across), mh);
   else place.width = std::max(std::floor(mh * across / down), mw);
   place.x = 0 - std::rint((place.width - mw) / 2);  // never -0
@@ -110,7 +110,7 @@ FittedPlace filled(const Picture& frame, const Picture& model) {
 }
 
 Letterbox make_letterbox(Picture frame, Picture model, ResizeMode mode) {
-  const FittedPlace place = place_of(frame, model, mode);
+  const FittedRect place = rect_of(frame, model, mode);
   return {.frame = frame.size,
           .model = model.size,
           .scale_x = static_cast<float>(frame.size.width / place.width),

@@ -32,13 +32,13 @@ struct Picture {
 };
 
 /// Rectangle of the whole picture in model pixels; larger than the model input if it is cropped.
-struct FittedPlace {
+struct FittedRect {
   double x = 0, y = 0, width = 0, height = 0;
 };
 
 /// Returns the rectangle that ResizeMode::kCrop cuts the model input from. As torchvision's Resize
 /// and CenterCrop do, it rounds sides down, and the position to the nearest pixel, ties to even.
-FittedPlace filled(const Picture& frame, const Picture& model);
+FittedRect filled(const Picture& frame, const Picture& model);
 
 /// Affine map between frame and model input, per axis: frame = (model - pad) * scale.
 struct Letterbox {

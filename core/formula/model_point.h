@@ -8,8 +8,8 @@
 namespace keepbox {
 
 /// Decodes a keypoint to model pixels.
-template <AnchorReader Source>
-KB_HD Keypoint model_point(const Source& from, const PointRules& rules, uint32_t anchor,
+template <AnchorReader Values>
+KB_HD Keypoint model_point(const Values& from, const PointRules& rules, uint32_t anchor,
                            uint32_t number) {
   const uint32_t first = number * rules.numbers;
   const float a = from.get(FieldId::kPayload, anchor, first);

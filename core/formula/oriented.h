@@ -37,11 +37,10 @@ struct Oriented {
   }
 
   KB_HD static Shape moved(const Box& box, float angle, float by) {
-    constexpr float kMost = 1e9f;
-    return {up_to((box.x1 + box.x2) * 0.5f + by, kMost),
-            up_to((box.y1 + box.y2) * 0.5f + by, kMost),
-            up_to(larger(box.x2 - box.x1, 0.0f) * 0.5f, kMost),
-            up_to(larger(box.y2 - box.y1, 0.0f) * 0.5f, kMost), sin_cos_f32(angle)};
+    constexpr float kMax = 1e9f;
+    return {up_to((box.x1 + box.x2) * 0.5f + by, kMax), up_to((box.y1 + box.y2) * 0.5f + by, kMax),
+            up_to(larger(box.x2 - box.x1, 0.0f) * 0.5f, kMax),
+            up_to(larger(box.y2 - box.y1, 0.0f) * 0.5f, kMax), sin_cos_f32(angle)};
   }
 
   KB_HD static float area(const Shape& s, const NmsContract&) {
@@ -179,7 +178,7 @@ struct OrientedGaussian : Oriented {
   /// Returns ProbIoU, computed by the angle between the boxes to avoid cancellation for nearly
   /// equal values, such as the covariances of thin boxes.
   KB_HD_NOINLINE static float alike(const Shape& a, const Shape& b) {
-    constexpr float kSmall = 1e-7f, kMost = 100;
+    constexpr float kSmall = 1e-7f, kMax = 100;
     const Variances v = variances(a), w = variances(b);
     const float cosine = a.turn.cos * b.turn.cos + a.turn.sin * b.turn.sin;
     const float sine = a.turn.cos * b.turn.sin - a.turn.sin * b.turn.cos;
@@ -190,7 +189,7 @@ struct OrientedGaussian : Oriented {
     const float roots = ((a.half_w * a.half_h) * (b.half_w * b.half_h)) * (4.0f / 9.0f);
     const float unlike = log_f32(both / (roots + kSmall) + kSmall) * 0.5f;
     const float far = apart + unlike;
-    const float distance = far < kSmall ? kSmall : far > kMost ? kMost : far;
+    const float distance = far < kSmall ? kSmall : far > kMax ? kMax : far;
     return 1.0f - square_root((1.0f - exp_f32(-distance)) + kSmall);
   }
 

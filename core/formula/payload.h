@@ -24,6 +24,7 @@ struct PayloadKind {
 
 inline constexpr PayloadKind kKeypointPayload{"keypoints", Moves::kAsPoints};
 inline constexpr PayloadKind kMaskPayload{"mask-coefficients", Moves::kAsMask};
+inline constexpr PayloadKind kEmbeddingPayload{"embedding", Moves::kFixed};
 
 /// Number of values of a keypoint: x, y and score.
 inline constexpr uint32_t kPointValues = sizeof(Keypoint) / sizeof(float);

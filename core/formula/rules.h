@@ -28,7 +28,9 @@ enum class FieldId : uint8_t {
   kPayload,     // keypoints or mask coefficients
   kPrototypes,  // one per mask coefficient, with pixels in place of anchors
 };
-inline constexpr size_t kParts = 12, kPartsDecoded = 10, kPartsOfMost = 6;
+inline constexpr size_t kParts = static_cast<size_t>(FieldId::kPrototypes) + 1;
+inline constexpr size_t kPartsDecoded = static_cast<size_t>(FieldId::kAngle) + 1;
+inline constexpr size_t kPartsOfMost = static_cast<size_t>(FieldId::kCount) + 1;
 
 /// Values, thresholds and conventions of a plan. Anchors and limits are per image.
 struct Rules {

@@ -32,8 +32,8 @@ struct Verdict {
 /// Returns the best of the classes first, first + step, ... after the background: the first of
 /// equal scores; NaN is never best. The score is activated only if the rule multiplies before the
 /// choice.
-template <AnchorReader Source>
-KB_HD_NOINLINE Verdict best_class(const Source& from, uint32_t anchor, float objectness,
+template <AnchorReader Values>
+KB_HD_NOINLINE Verdict best_class(const Values& from, uint32_t anchor, float objectness,
                                   uint32_t first = 0, uint32_t step = 1) {
   const Rules& rules = from.rules;
   const bool product = rules.scores.rule == ScoreRule::kProduct;
@@ -47,8 +47,8 @@ KB_HD_NOINLINE Verdict best_class(const Source& from, uint32_t anchor, float obj
 }
 
 /// Returns the largest logit of all classes, background included, or `best` if that is larger.
-template <AnchorReader Source>
-KB_HD float largest_logit(const Source& from, uint32_t anchor, float best, uint32_t first = 0,
+template <AnchorReader Values>
+KB_HD float largest_logit(const Values& from, uint32_t anchor, float best, uint32_t first = 0,
                           uint32_t step = 1) {
   for (uint32_t c = first; c < from.rules.classes; c += step) {
     const float logit = from.get(FieldId::kScores, anchor, c);
@@ -59,8 +59,8 @@ KB_HD float largest_logit(const Source& from, uint32_t anchor, float best, uint3
 
 /// Returns the softmax of a logit over all classes, background included, summed in class order. It
 /// is at most e^(logit - largest) because the sum is at least 1.
-template <AnchorReader Source>
-KB_HD_NOINLINE float softmax(const Source& from, uint32_t anchor, float logit, float largest) {
+template <AnchorReader Values>
+KB_HD_NOINLINE float softmax(const Values& from, uint32_t anchor, float logit, float largest) {
   float sum = 0;
   for (uint32_t c = 0; c < from.rules.classes; ++c)
     sum = sum + exp_f32(from.get(FieldId::kScores, anchor, c) - largest);
@@ -81,8 +81,8 @@ KB_HD inline float combined(const ScoreRules& rules, float objectness, float sco
 
 /// Finalises the best class: activation, then objectness.
 /// @param largest logit of all classes; only for softmax.
-template <AnchorReader Source>
-KB_HD Verdict finished(const Source& from, uint32_t anchor, Verdict best, float objectness,
+template <AnchorReader Values>
+KB_HD Verdict finished(const Values& from, uint32_t anchor, Verdict best, float objectness,
                        float largest) {
   const ScoreRules& rules = from.rules.scores;
   if (best.class_id == kMaxClasses || rules.rule == ScoreRule::kProduct) return best;
@@ -94,49 +94,49 @@ KB_HD Verdict finished(const Source& from, uint32_t anchor, Verdict best, float 
 }
 
 /// Returns the activated objectness, or 1 if the family has none.
-template <AnchorReader Source>
-KB_HD float objectness_of(const Source& from, uint32_t anchor) {
+template <AnchorReader Values>
+KB_HD float objectness_of(const Values& from, uint32_t anchor) {
   if (!from.has(FieldId::kObjectness)) return 1.0f;
   return activate(from.rules.scores, from.get(FieldId::kObjectness, anchor));
 }
 
 /// True if the objectness alone passes, as YOLOv5's code requires. Always true for the geometric
 /// mean, which may be above the objectness.
-template <AnchorReader Source>
-KB_HD bool is_object(const Source& from, float objectness) {
+template <AnchorReader Values>
+KB_HD bool is_object(const Values& from, float objectness) {
   return !from.has(FieldId::kObjectness) || from.rules.scores.rule == ScoreRule::kGeometricMean ||
          passes(objectness, from.rules.lowest_threshold, from.rules.contract);
 }
 
 /// Returns index `which` of a row, or `none` if it is not an integer in [0, none).
-template <AnchorReader Source>
-KB_HD uint32_t index_of(const Source& from, uint32_t row, uint32_t which, uint32_t none) {
+template <AnchorReader Values>
+KB_HD uint32_t index_of(const Values& from, uint32_t row, uint32_t which, uint32_t none) {
   const float number = from.get(FieldId::kIndices, row, which);
   return number >= 0.0f && number < static_cast<float>(none) ? static_cast<uint32_t>(number) : none;
 }
 
 /// Returns the anchor that a row refers to: the row itself unless rows have indices.
-template <AnchorReader Source>
-KB_HD uint32_t place_of(const Source& from, uint32_t row) {
+template <AnchorReader Values>
+KB_HD uint32_t anchor_of(const Values& from, uint32_t row) {
   return from.has(FieldId::kIndices) ? index_of(from, row, 2, from.rules.indexed) : row;
 }
 
 /// Returns score and class of a row of indices; none for rows of another image, and for rows with
 /// an invalid anchor or class or the background.
-template <AnchorReader Source>
-KB_HD_NOINLINE Verdict indexed_verdict(const Source& from, uint32_t row) {
+template <AnchorReader Values>
+KB_HD_NOINLINE Verdict indexed_verdict(const Values& from, uint32_t row) {
   const Rules& rules = from.rules;
   const uint32_t image = index_of(from, row, 0, kMaxAnchors);
   const uint32_t class_id = index_of(from, row, 1, rules.end_class);
-  const uint32_t anchor = place_of(from, row);
+  const uint32_t anchor = anchor_of(from, row);
   const bool classed = class_id >= rules.first_class && class_id < rules.end_class;
   if (image != from.image || !classed || anchor == rules.indexed) return {};
   return {from.get(FieldId::kScores, anchor, class_id), class_id};
 }
 
 /// Returns score and class of an anchor that has one score.
-template <AnchorReader Source>
-KB_HD Verdict ready_verdict(const Source& from, uint32_t anchor) {
+template <AnchorReader Values>
+KB_HD Verdict ready_verdict(const Values& from, uint32_t anchor) {
   if (from.has(FieldId::kIndices)) return indexed_verdict(from, anchor);
   if (from.has(FieldId::kImage) &&
       from.get(FieldId::kImage, anchor) != static_cast<float>(from.image))
@@ -146,14 +146,14 @@ KB_HD Verdict ready_verdict(const Source& from, uint32_t anchor) {
   return verdict;
 }
 
-template <AnchorReader Source>
-KB_HD bool is_ready(const Source& from) {
+template <AnchorReader Values>
+KB_HD bool is_ready(const Values& from) {
   return !from.has(FieldId::kScores) || from.has(FieldId::kIndices);
 }
 
 /// Returns the best class of an anchor.
-template <AnchorReader Source>
-KB_HD Verdict judge(const Source& from, uint32_t anchor) {
+template <AnchorReader Values>
+KB_HD Verdict judge(const Values& from, uint32_t anchor) {
   if (is_ready(from)) return ready_verdict(from, anchor);
   const float objectness = objectness_of(from, anchor);
   if (!is_object(from, objectness)) return {};
@@ -170,8 +170,8 @@ struct Shared {
   float largest = 0, sum = 1;  // softmax: largest logit, and sum of e^(logit - largest)
 };
 
-template <AnchorReader Source>
-KB_HD_NOINLINE Shared shared_of(const Source& from, uint32_t anchor, float objectness) {
+template <AnchorReader Values>
+KB_HD_NOINLINE Shared shared_of(const Values& from, uint32_t anchor, float objectness) {
   Shared out{objectness};
   if (from.rules.scores.activation != Activation::kSoftmax) return out;
   out.largest = largest_logit(from, anchor, -std::numeric_limits<float>::infinity());
@@ -182,8 +182,8 @@ KB_HD_NOINLINE Shared shared_of(const Source& from, uint32_t anchor, float objec
 }
 
 /// Returns the score of one class of an anchor.
-template <AnchorReader Source>
-KB_HD Verdict label(const Source& from, uint32_t anchor, const Shared& shared, uint32_t class_id) {
+template <AnchorReader Values>
+KB_HD Verdict label(const Values& from, uint32_t anchor, const Shared& shared, uint32_t class_id) {
   const ScoreRules& rules = from.rules.scores;
   const float raw = from.get(FieldId::kScores, anchor, class_id);
   const float score = rules.activation == Activation::kSoftmax
@@ -206,8 +206,8 @@ KB_HD inline bool best_decides(const Rules& rules) {
 }
 
 /// Calls visit(Verdict) for an anchor's best class, or for every class if each may make a box.
-template <AnchorReader Source, class Visit>
-KB_HD void judge_each(const Source& from, uint32_t anchor, Visit visit) {
+template <AnchorReader Values, class Visit>
+KB_HD void judge_each(const Values& from, uint32_t anchor, Visit visit) {
   if (!from.rules.multi_label || is_ready(from)) return visit(judge(from, anchor));
   const float objectness = objectness_of(from, anchor);
   if (!is_object(from, objectness)) return;
@@ -218,8 +218,8 @@ KB_HD void judge_each(const Source& from, uint32_t anchor, Visit visit) {
 
 /// Returns the number of valid anchors: all, the count given by the model, or the rows before the
 /// first with a negative image.
-template <AnchorReader Source>
-KB_HD uint32_t anchors_of(const Source& from) {
+template <AnchorReader Values>
+KB_HD uint32_t anchors_of(const Values& from) {
   if (from.has(FieldId::kCount))
     return filled_rows(from.get(FieldId::kCount, 0), from.rules.anchors);
   uint32_t rows = from.rules.anchors;

@@ -34,7 +34,7 @@ enum class Units : uint8_t { kAuto, kPixels, kNormalized };
 enum class Background : uint8_t { kNone, kFirst, kLast };
 
 /// Values after the class scores of an anchor.
-enum class Payload : uint8_t { kNone, kAngle, kKeypoints, kMaskCoefficients };
+enum class Payload : uint8_t { kNone, kAngle, kKeypoints, kMaskCoefficients, kEmbedding };
 
 /// Keypoints of a family.
 struct PointRule {

@@ -101,8 +101,9 @@ std::vector<AnchorSize> sizes_of(const DetectorSpec& spec, uint32_t level) {
 }
 
 Status fail_sizes(const DetectorSpec& spec) {
-  return fail(ErrorKind::kInvalid, "an anchor size for every anchor per cell of each level",
-              "fewer in " + std::string(spec.name), "complete the family's anchors");
+  return reject(ErrorKind::kInvalid,
+                std::string(spec.name) + " has fewer anchor sizes than anchors per cell",
+                "complete the family's anchors");
 }
 
 struct Step {

@@ -77,9 +77,10 @@ Status settle_labels(Plan& plan, const Settings& settings) {
   plan.rules.multi_label = has_scores && real_classes(plan.layout) > 1 &&
                            settings.multi_label.value_or(spec.multi_label);
   if (candidates_of(plan) > kMaxCandidates) {
-    Error error{ErrorKind::kUnsupported,
-                "at most " + std::to_string(kMaxCandidates) + " candidates with multi-label",
-                labels_text(plan), "set multi-label=false, or include-classes= to fewer classes"};
+    Error error = problem(ErrorKind::kUnsupported,
+                          "multi-label=true is not possible with " + labels_text(plan) +
+                              ": the maximum is " + std::to_string(kMaxCandidates) + " candidates",
+                          "set multi-label=false, or include-classes= to fewer classes");
     if (settings.multi_label) return std::unexpected(std::move(error));
     plan.warnings.push_back(std::move(error));
     plan.rules.multi_label = false;

@@ -15,7 +15,7 @@ namespace {
 /// Rectangle of the input that a picture is fitted into, and the part of the picture that it shows,
 /// in pixels of the picture.
 struct Fitted {
-  InputPlan::Place place;
+  InputPlan::Rect place;
   double x, y, width, height;
 };
 
@@ -30,7 +30,7 @@ Size kept_aspect(double width, double height, Size input) {
 
 /// @param aspect of a pixel.
 Fitted fitted(double width, double height, double aspect, Size input, ResizeMode mode) {
-  const InputPlan::Place all{0, 0, input.width, input.height};
+  const InputPlan::Rect all{0, 0, input.width, input.height};
   switch (mode) {
     case ResizeMode::kStretch: return {all, 0, 0, width, height};
     case ResizeMode::kCrop: {
@@ -161,8 +161,8 @@ Result<AlignTemplate> parse_template(std::string_view text) {
     out.points.push_back(point);
   }
   if (std::ranges::count_if(out.points, &AlignTemplate::Point::counts) < 2)
-    return fail(ErrorKind::kInvalid, "a size and at least two keypoints in a template", "fewer",
-                "write one keypoint per line, such as \"38.3 51.7\"");
+    return reject(ErrorKind::kInvalid, "The template has no size, or fewer than two keypoints",
+                  "write one keypoint per line, such as \"38.3 51.7\"");
   return out;
 }
 

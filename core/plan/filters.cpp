@@ -16,8 +16,9 @@ namespace {
 
 constexpr float kAny = std::numeric_limits<float>::infinity();
 
-Status bad(std::string expected, std::string found, const std::string& property) {
-  return fail(ErrorKind::kInvalid, std::move(expected), std::move(found), "set " + property + "=");
+std::unexpected<Error> bad(const std::string& property, const std::string& problem,
+                           const std::string& rule) {
+  return reject(ErrorKind::kInvalid, property + " " + problem, "set " + property + "= to " + rule);
 }
 
 std::string text(BoxSize size) { return std::format("{}x{}", size.width, size.height); }
@@ -27,28 +28,30 @@ Status check_sizes(const BoxSizes& sizes, const std::string& property) {
     return size.width >= 0 && size.height >= 0 && std::isfinite(size.width) &&
            std::isfinite(size.height);
   };
-  const std::string expected = "a " + property + " in pixels, 0 or more";
-  if (!possible(sizes.all)) return bad(expected, text(sizes.all), property);
+  const auto impossible = [&](BoxSize size) {
+    return bad(property, "is not possible: " + text(size), "pixels, 0 or more");
+  };
+  if (!possible(sizes.all)) return impossible(sizes.all);
   for (const auto& [id, size] : sizes.of_class) {
-    if (!possible(size)) return bad(expected, text(size), property);
+    if (!possible(size)) return impossible(size);
     if (id >= kMaxClasses)
-      return bad("a " + property + " for classes below " + std::to_string(kMaxClasses),
-                 std::to_string(id), property);
+      return bad(property, "names class " + std::to_string(id),
+                 "sizes of classes below " + std::to_string(kMaxClasses));
   }
   return {};
 }
 
 Status check_regions(const std::vector<Region>& regions, const std::string& property) {
   if (regions.size() > kMaxRegions)
-    return bad("at most " + std::to_string(kMaxRegions) + " " + property,
-               std::to_string(regions.size()), property);
+    return bad(property, "has " + std::to_string(regions.size()) + " regions",
+               "at most " + std::to_string(kMaxRegions));
   const auto possible = [](const Region& each) {
     const Box& b = each.box;
     return std::isfinite(b.x1) && std::isfinite(b.y1) && std::isfinite(b.x2) &&
            std::isfinite(b.y2) && b.x1 < b.x2 && b.y1 < b.y2;
   };
   if (!std::ranges::all_of(regions, possible))
-    return bad(property + " with an area", "an empty one", property);
+    return bad(property, "has a region without an area", "regions with width and height");
   return {};
 }
 
@@ -67,17 +70,17 @@ void put(std::vector<SizeLimits>& limits, const BoxSizes& sizes, float SizeLimit
 }  // namespace
 
 Status check_filters(const FilterSettings& settings) {
-  KB_TRY(check_sizes(settings.least, "min-size"));
-  KB_TRY(check_sizes(settings.most, "max-size"));
+  KB_TRY(check_sizes(settings.min, "min-size"));
+  KB_TRY(check_sizes(settings.max, "max-size"));
   KB_TRY(check_regions(settings.wanted, "regions"));
   return check_regions(settings.excluded, "exclude-regions");
 }
 
 void settle_filters(Plan& plan, const FilterSettings& settings, bool parts) {
-  const bool sized = settings.least != BoxSizes{} || settings.most != BoxSizes{};
+  const bool sized = settings.min != BoxSizes{} || settings.max != BoxSizes{};
   plan.size_limits.assign(sized ? plan.rules.class_ids : 0, {});
-  put(plan.size_limits, settings.least, &SizeLimits::min_width, &SizeLimits::min_height, 0);
-  put(plan.size_limits, settings.most, &SizeLimits::max_width, &SizeLimits::max_height, kAny);
+  put(plan.size_limits, settings.min, &SizeLimits::min_width, &SizeLimits::min_height, 0);
+  put(plan.size_limits, settings.max, &SizeLimits::max_width, &SizeLimits::max_height, kAny);
   plan.regions = settings.wanted;
   std::ranges::copy(settings.excluded, std::back_inserter(plan.regions));
   plan.rules.regions = {.wanted = static_cast<uint8_t>(settings.wanted.size()),

@@ -25,7 +25,7 @@ struct BoxSizes {
 };
 
 struct FilterSettings {
-  BoxSizes least, most;
+  BoxSizes min, max;
   std::vector<Region> wanted;  // a box has to belong to one of them; empty: anywhere
   std::vector<Region> excluded;
   RegionRule rule = RegionRule::kCenter;

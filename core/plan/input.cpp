@@ -21,8 +21,10 @@ Status check_size(const char* whose, Size size) {
 Status check_frame(const FrameForm& frame, uint32_t par_n, uint32_t par_d) {
   KB_TRY(check_size("frame", frame.size));
   if (par_n == 0 || par_d == 0)
-    return fail(ErrorKind::kInvalid, "a pixel aspect ratio", std::format("{}/{}", par_n, par_d));
-  if (frame.planes == 0 || frame.planes > FramePlanes::kMost)
+    return reject(ErrorKind::kInvalid,
+                  std::format("The frame has no possible pixel aspect ratio: {}/{}", par_n, par_d),
+                  "fix the caps upstream");
+  if (frame.planes == 0 || frame.planes > FramePlanes::kMax)
     return fail(ErrorKind::kInvalid, "1 to 4 planes", std::to_string(frame.planes));
   for (const FrameComponent& each : frame.components)
     if (each.plane >= frame.planes || each.step == 0 || each.sub_x == 0 || each.sub_y == 0 ||
@@ -49,11 +51,11 @@ Status check_input(const InputForm& input) {
   return {};
 }
 
-using Place = InputPlan::Place;
+using Rect = InputPlan::Rect;
 
 /// Returns the size of a picture with its aspect ratio kept. Python rounds ties to even, like
 /// rint().
-Place fit(Size frame, double aspect, Size input, bool rounded) {
+Rect fit(Size frame, double aspect, Size input, bool rounded) {
   const double width = frame.width * aspect, height = frame.height;
   const double ratio = std::min(input.height / height, input.width / width);
   const auto side = [&](double from, uint32_t most) {
@@ -64,7 +66,7 @@ Place fit(Size frame, double aspect, Size input, bool rounded) {
   return {0, 0, side(width, input.width), side(height, input.height)};
 }
 
-Place scaler_place(const Picture& frame, Size input) {
+Rect scaler_rect(const Picture& frame, Size input) {
   const Letterbox map = make_letterbox(frame, {.size = input}, ResizeMode::kLetterboxScaler);
   const auto whole = [](float side) { return static_cast<uint32_t>(std::lround(side)); };
   return {whole(map.pad_x), whole(map.pad_y), whole(float(frame.size.width) / map.scale_x),
@@ -73,9 +75,9 @@ Place scaler_place(const Picture& frame, Size input) {
 
 double aspect_of(const Picture& frame) { return double(frame.par_n) / frame.par_d; }
 
-Place centred_place(const Picture& frame, const InputForm& input) {
+Rect centred_rect(const Picture& frame, const InputForm& input) {
   const Size within = input.fitted == Size{} ? input.size : input.fitted;
-  Place place = fit(frame.size, aspect_of(frame), within, true);
+  Rect place = fit(frame.size, aspect_of(frame), within, true);
   // The padding may have been cut for a picture of another shape.
   if (place.width > input.size.width || place.height > input.size.height)
     place = fit(frame.size, aspect_of(frame), input.size, true);
@@ -87,17 +89,17 @@ Place centred_place(const Picture& frame, const InputForm& input) {
   return place;
 }
 
-Place place_of(const Picture& frame, const InputForm& input, ResizeMode mode) {
+Rect rect_of(const Picture& frame, const InputForm& input, ResizeMode mode) {
   switch (mode) {
     case ResizeMode::kLetterboxTopLeft: return fit(frame.size, aspect_of(frame), input.size, false);
-    case ResizeMode::kLetterboxScaler: return scaler_place(frame, input.size);
-    case ResizeMode::kLetterboxCenter: return centred_place(frame, input);
+    case ResizeMode::kLetterboxScaler: return scaler_rect(frame, input.size);
+    case ResizeMode::kLetterboxCenter: return centred_rect(frame, input);
     default: return {0, 0, input.size.width, input.size.height};
   }
 }
 
 /// Returns the rectangle of the whole picture, of which `place` is shown.
-FittedPlace whole_picture(const Picture& frame, Size input, ResizeMode mode, const Place& place) {
+FittedRect whole_picture(const Picture& frame, Size input, ResizeMode mode, const Rect& place) {
   if (mode == ResizeMode::kCrop) return filled(frame, {.size = input});
   return {double(place.x), double(place.y), double(place.width), double(place.height)};
 }
@@ -144,7 +146,7 @@ PixelRules rules_of(const FrameForm& frame, const InputForm& input) {
 }  // namespace
 
 InputForm rectangle_of(const Picture& frame, const InputForm& most, uint32_t stride) {
-  const Place place = fit(frame.size, aspect_of(frame), most.size, true);
+  const Rect place = fit(frame.size, aspect_of(frame), most.size, true);
   const auto side = [&](uint32_t whole, uint32_t part) { return part + (whole - part) % stride; };
   InputForm out = most;
   out.fitted = most.size;
@@ -158,8 +160,8 @@ Result<InputPlan> plan_input(const FrameForm& frame, uint32_t par_n, uint32_t pa
   KB_TRY(check_input(input));
   InputPlan plan{.frame = frame, .input = input};
   const Picture picture{.size = frame.size, .par_n = par_n, .par_d = par_d};
-  const Place place = plan.place = place_of(picture, input, mode);
-  const FittedPlace whole = whole_picture(picture, input.size, mode, place);
+  const Rect place = plan.place = rect_of(picture, input, mode);
+  const FittedRect whole = whole_picture(picture, input.size, mode, place);
   plan.letterbox = {.frame = frame.size,
                     .model = input.size,
                     .scale_x = float(frame.size.width) / float(whole.width),

@@ -44,9 +44,9 @@ struct FrameForm {
 
 /// Pointers to the planes of a frame.
 struct FramePlanes {
-  static constexpr size_t kMost = 4;
-  std::array<const uint8_t*, kMost> data{};
-  std::array<int32_t, kMost> stride{};  // bytes between rows
+  static constexpr size_t kMax = 4;
+  std::array<const uint8_t*, kMax> data{};
+  std::array<int32_t, kMax> stride{};  // bytes between rows
 };
 
 /// Describes the model input.
@@ -70,7 +70,7 @@ struct InputPlan {
   FrameForm frame;
   InputForm input;
   /// Rectangle in the input that shows the picture or a part of it, in pixels.
-  struct Place {
+  struct Rect {
     uint32_t x, y, width, height;
   } place{};
   Letterbox letterbox;  // for the whole picture

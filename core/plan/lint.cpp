@@ -16,8 +16,8 @@ constexpr float kBestScore = 1;  // of a probability
 
 using Errors = std::vector<Error>;
 
-void warn(Errors& out, std::string expected, std::string found, std::string hint) {
-  out.push_back({ErrorKind::kInvalid, std::move(expected), std::move(found), std::move(hint)});
+void warn(Errors& out, std::string what, std::string hint) {
+  out.push_back(problem(ErrorKind::kInvalid, std::move(what), std::move(hint)));
 }
 
 /// Returns the classes of the model that pass the filter; for ready rows all possible classes.
@@ -33,8 +33,8 @@ void check_thresholds(Errors& out, const Plan& plan) {
   auto wanted = wanted_classes(plan);
   const std::string name(plan.spec->name);
   if (std::ranges::empty(wanted)) {
-    warn(out, "a class to detect", "none left by include-classes and exclude-classes",
-         "set include-classes= or exclude-classes= to keep one");
+    warn(out, "include-classes and exclude-classes leave no class to detect",
+         "set them to keep at least one class");
     return;
   }
   if (!plan.spec->probabilities) return;
@@ -43,13 +43,17 @@ void check_thresholds(Errors& out, const Plan& plan) {
     return passes(kBestScore, plan.class_threshold[id], plan.rules.contract);
   };
   if (std::ranges::none_of(wanted, passable))
-    warn(out, "a score-threshold below 1, the maximum score of " + name, text(*wanted.begin()),
-         "set score-threshold= or class-thresholds=");
+    warn(out,
+         "score-threshold=" + text(*wanted.begin()) + " drops every box: scores of " + name +
+             " are at most 1",
+         "set score-threshold= or class-thresholds= below 1");
   const auto below =
       std::ranges::find_if(wanted, [&](uint32_t id) { return plan.class_threshold[id] < 0; });
   if (below != wanted.end())
-    warn(out, "a score-threshold of at least 0 because scores of " + name + " are never negative",
-         text(*below), "set score-threshold= or class-thresholds=");
+    warn(out,
+         "score-threshold=" + text(*below) + " lets every anchor pass: scores of " + name +
+             " are never negative",
+         "set score-threshold= or class-thresholds= to 0 or more");
 }
 
 void check_classes(Errors& out, const Plan& plan, const Settings& settings) {
@@ -60,16 +64,15 @@ void check_classes(Errors& out, const Plan& plan, const Settings& settings) {
     });
     if (odd != ids.end())
       warn(out,
-           std::string(property) + " among the model's classes, " +
-               std::to_string(plan.rules.first_class) + " to " +
-               std::to_string(plan.rules.end_class - 1),
-           std::to_string(*odd), std::string("set ") + property + "=");
+           std::format("{} names class {}, but the model's classes are {} to {}", property, *odd,
+                       plan.rules.first_class, plan.rules.end_class - 1),
+           std::format("set {}= to classes of the model", property));
   };
   check(settings.include_classes, "include-classes");
   check(settings.exclude_classes, "exclude-classes");
   check(settings.class_thresholds | std::views::keys, "class-thresholds");
-  check(settings.filters.least.of_class | std::views::keys, "min-size");
-  check(settings.filters.most.of_class | std::views::keys, "max-size");
+  check(settings.filters.min.of_class | std::views::keys, "min-size");
+  check(settings.filters.max.of_class | std::views::keys, "max-size");
 }
 
 void check_suppression(Errors& out, const Plan& plan, const Settings& settings) {
@@ -78,18 +81,22 @@ void check_suppression(Errors& out, const Plan& plan, const Settings& settings) 
   if (plan.rules.method == NmsMethod::kNone) {
     if (settings.iou_threshold != defaults.iou_threshold)
       warn(out,
-           "no iou-threshold because " +
-               (settings.method == NmsMethod::kAuto ? name + " needs no NMS" : "NMS is off"),
-           std::format("{}", settings.iou_threshold), "set nms-method=greedy to apply it");
+           std::format("iou-threshold={} has no effect: {}", settings.iou_threshold,
+                       settings.method == NmsMethod::kAuto ? name + " needs no NMS" : "NMS is off"),
+           "set nms-method=greedy to apply it");
   } else if (!traits_of(plan.rules.method).by_threshold) {
     if (settings.iou_threshold != defaults.iou_threshold)
-      warn(out, "no iou-threshold because this nms-method lowers scores by every overlap",
-           std::format("{}", settings.iou_threshold), "set soft-nms-sigma= or nms-method=");
+      warn(out,
+           std::format("iou-threshold={} has no effect: this nms-method lowers scores by every "
+                       "overlap",
+                       settings.iou_threshold),
+           "set soft-nms-sigma=, or another nms-method=");
   } else if (plan.rules.contract.iou_inclusive && settings.iou_threshold == 0) {
     warn(out,
-         "an iou-threshold above 0 with nms-contract=" + std::string(plan.rules.contract.name) +
-             ", because at 0 boxes that do not touch suppress each other",
-         "0", "set iou-threshold=");
+         std::format("With iou-threshold=0 and nms-contract={}, boxes that do not touch suppress "
+                     "each other",
+                     plan.rules.contract.name),
+         "set iou-threshold= above 0");
   }
 }
 
@@ -99,9 +106,9 @@ void check_sizes(Errors& out, const Plan& plan) {
     const SizeLimits& of = plan.size_limits[id];
     const auto text = [](float width, float height) { return std::format("{}x{}", width, height); };
     if (of.min_width <= of.max_width && of.min_height <= of.max_height) continue;
-    warn(out, "a max-size of at least min-size for class " + std::to_string(id),
-         "max-size " + text(of.max_width, of.max_height) + " and min-size " +
-             text(of.min_width, of.min_height),
+    warn(out,
+         std::format("No box of class {} passes: max-size {} is below min-size {}", id,
+                     text(of.max_width, of.max_height), text(of.min_width, of.min_height)),
          "set max-size= or min-size=");
     return;
   }
@@ -117,10 +124,9 @@ void check_regions(Errors& out, const Plan& plan, const Settings& settings) {
     const auto odd = std::ranges::find_if(regions, outside);
     if (odd != regions.end())
       warn(out,
-           property + " that overlap the frame of " + std::to_string(frame.width) + "x" +
-               std::to_string(frame.height),
-           "region " + std::to_string(odd - regions.begin() + 1) + " outside of it",
-           "set " + property + "=");
+           std::format("Region {} of {} is outside of the frame of {}x{}",
+                       odd - regions.begin() + 1, property, frame.width, frame.height),
+           "set " + property + "= to regions of the frame");
   };
   check(settings.filters.wanted, "regions");
   check(settings.filters.excluded, "exclude-regions");
@@ -152,10 +158,10 @@ std::optional<Error> undecoded_payload(const Layout& layout, const Settings& set
     if (named && std::ranges::none_of(layout.segments, has)) unread.push_back(tensors[i]);
   }
   if (unread.empty()) return std::nullopt;
-  return Error{
-      ErrorKind::kUnsupported, "tensors that " + std::string(layout.spec->name) + " decodes",
-      to_string(unread),
-      "only the boxes are decoded; set tensor-ids= to the tensors to decode, to silence this"};
+  return problem(ErrorKind::kUnsupported,
+                 std::string(layout.spec->name) + " does not read " + to_string(unread) +
+                     ": only the boxes are decoded",
+                 "set tensor-ids= to the tensors to decode, to silence this");
 }
 
 }  // namespace keepbox

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <format>
 #include <string>
 
 #include "core/formula/oriented.h"
@@ -83,11 +84,11 @@ void settle_reach(Rules& rules) {
 std::optional<Error> ceiling_reached(const Plan& plan, uint32_t candidates, uint32_t compared) {
   const uint32_t most = plan.rules.pre_nms_top_k;
   if (!plan.has_ceiling || candidates <= most || compared < most) return std::nullopt;
-  return Error{
-      ErrorKind::kUnsupported,
-      "at most " + std::to_string(most) + " candidates for this nms-method, which compares pairs",
-      std::to_string(candidates) + ", of which the best are used",
-      "set a higher score-threshold=, or pre-nms-top-k= to use more"};
+  return problem(ErrorKind::kUnsupported,
+                 std::format("Only the best {} of {} candidates are used, because this nms-method "
+                             "compares pairs",
+                             most, candidates),
+                 "raise score-threshold=, or set pre-nms-top-k= to use more");
 }
 
 }  // namespace keepbox

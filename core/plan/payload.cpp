@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Settles the keypoints per box and the prototypes of masks.
+// Settles the values per box and the prototypes of masks.
 #include "core/plan/payload.h"
 
 #include <algorithm>
@@ -79,6 +79,12 @@ void settle_masks(Plan& plan, const Settings& settings, std::span<const TensorVi
   plan.payload = {.kind = kMaskPayload, .count = rules.coefficients, .masks = rules};
 }
 
+void settle_embedding(Plan& plan) {
+  plan.payload = {.kind = kEmbeddingPayload,
+                  .count = plan.layout.payload_count,
+                  .mean = traits_of(plan.rules.method).merges_payload};
+}
+
 }  // namespace
 
 void settle_payload(Plan& plan, const Settings& settings, std::span<const TensorView> tensors) {
@@ -87,6 +93,7 @@ void settle_payload(Plan& plan, const Settings& settings, std::span<const Tensor
   if (payload == Payload::kKeypoints && there && settings.points) settle_points(plan, tensors);
   if (payload == Payload::kMaskCoefficients && there && settings.masks)
     settle_masks(plan, settings, tensors);
+  if (payload == Payload::kEmbedding && there) settle_embedding(plan);
   if (plan.payload.any()) return;
   for (Segment& segment : plan.layout.segments) segment[FieldId::kPayload] = {};
 }

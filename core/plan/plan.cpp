@@ -30,26 +30,27 @@ float normal(float threshold) {
 }
 
 Status check_settings(const Settings& s) {
-  const auto bad = [](std::string what, float found, std::string name) {
-    return fail(ErrorKind::kInvalid, std::move(what), std::format("{}", found),
-                "set " + name + '=');
+  const auto bad = [](std::string_view name, float value, std::string_view rule) {
+    return reject(ErrorKind::kInvalid, std::format("{}={} is not possible", name, value),
+                  std::format("set {}= to {}", name, rule));
   };
   if (!std::isfinite(s.score_threshold))
-    return bad("a finite score-threshold", s.score_threshold, "score-threshold");
+    return bad("score-threshold", s.score_threshold, "a finite number");
   if (s.track_threshold && !std::isfinite(*s.track_threshold))
-    return bad("a finite track-score-threshold", *s.track_threshold, "track-score-threshold");
+    return bad("track-score-threshold", *s.track_threshold, "a finite number");
   if (!(s.iou_threshold >= 0 && s.iou_threshold <= 1))
-    return bad("an iou-threshold in 0..1", s.iou_threshold, "iou-threshold");
+    return bad("iou-threshold", s.iou_threshold, "a number from 0 to 1");
   if (!(s.soft_sigma >= std::numeric_limits<float>::min() && std::isfinite(s.soft_sigma)))
-    return bad("a soft-nms-sigma above 0", s.soft_sigma, "soft-nms-sigma");
+    return bad("soft-nms-sigma", s.soft_sigma, "a number above 0");
   for (const auto& [id, threshold] : s.class_thresholds)
     if (!std::isfinite(threshold) || id >= kMaxClasses)
-      return bad("finite class-thresholds for classes below " + std::to_string(kMaxClasses),
-                 threshold, "class-thresholds");
+      return bad("class-thresholds", threshold,
+                 std::format("finite numbers for classes below {}", kMaxClasses));
   if ((s.frame.size.width == 0) != (s.frame.size.height == 0))
-    return fail(ErrorKind::kInvalid, "a frame with width and height, or without a size",
-                std::format("{}x{} pixels", s.frame.size.width, s.frame.size.height),
-                "fix the caps upstream");
+    return reject(ErrorKind::kInvalid,
+                  std::format("A frame of {}x{} pixels is not possible", s.frame.size.width,
+                              s.frame.size.height),
+                  "fix the caps upstream");
   return check_filters(s.filters);
 }
 
@@ -105,9 +106,10 @@ Result<Size> settle_model(const Settings& settings, const Layout& layout) {
   if (const Size square = square_input(layout.anchors, *layout.spec); !is_empty(square))
     return square;
   if (known) return given;
-  return fail(ErrorKind::kInvalid, "the size of the frame or of the model input",
-              "neither, and tensors that do not imply it",
-              "fix the caps upstream, or set model-width= and model-height=");
+  return reject(ErrorKind::kInvalid,
+                "Neither the size of the frame nor that of the model input is known, and the "
+                "tensors do not imply it",
+                "fix the caps upstream, or set model-width= and model-height=");
 }
 
 /// Returns the picture that boxes refer to: without a size, the picture that the model received.
@@ -168,7 +170,7 @@ Status choose_contract(Plan& plan, const Settings& settings) {
                                                  : "exact";
   const NmsContract* contract = find_contract(name);
   if (contract == nullptr)
-    return fail(ErrorKind::kInvalid, "a known nms-contract", '"' + settings.contract + '"');
+    return reject(ErrorKind::kInvalid, "nms-contract=" + settings.contract + " is unknown");
   plan.rules.oriented = plan.layout[FieldId::kAngle].present();
   plan.rules.contract = settle_contract(*contract, settings, plan.rules.oriented);
   plan.rules.soft_sigma = settings.soft_sigma;
@@ -180,10 +182,12 @@ Status choose_contract(Plan& plan, const Settings& settings) {
 Status settle_tiles(Plan& plan, const Settings& settings, Size frame) {
   if (settings.tiles.empty()) return {};
   if (settings.tiles.size() != plan.layout.images)
-    return fail(ErrorKind::kMismatch, counted(settings.tiles.size(), "image") + ", one per tile",
-                counted(plan.layout.images, "image"),
-                "export the model with outputs per picture, or leave tiles= and tile-size= of "
-                "tensorinfer unset");
+    return reject(
+        ErrorKind::kMismatch,
+        std::format("The frame has {}, but the tensors are of {}",
+                    counted(settings.tiles.size(), "tile"), counted(plan.layout.images, "image")),
+        "export the model with outputs per picture, or leave tiles= and tile-size= of "
+        "tensorinfer unset");
   for (const Tile& each : settings.tiles) plan.tiles.push_back(scaled_to(each, frame));
   plan.tile_rules = settings.tile_rules;
   const bool per_class = plan.rules.contract.per_class_limit;
@@ -224,31 +228,29 @@ bool Plan::holds_for(std::span<const TensorView> tensors) const {
 Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> tensors) {
   KB_TRY(check_settings(settings));
   const Request request = request_of(settings);
-  auto recognition = recognise(tensors, request);
-  if (!recognition) return std::unexpected(recognition.error());
-  Plan plan{.spec = recognition->layout.spec,
+  KB_ASSIGN(auto recognition, recognise(tensors, request));
+  Plan plan{.spec = recognition.layout.spec,
             .family = settings.family,
-            .layout = recognition->layout,
-            .basis = recognition->basis,
-            .remark = std::move(recognition->remark)};
-  if (recognition->doubt) plan.warnings.push_back(*std::move(recognition->doubt));
+            .layout = recognition.layout,
+            .basis = recognition.basis,
+            .remark = std::move(recognition.remark)};
+  if (recognition.doubt) plan.warnings.push_back(*std::move(recognition.doubt));
   if (auto unread = undecoded_payload(plan.layout, settings, tensors))
     plan.warnings.push_back(*std::move(unread));
   KB_TRY(choose_contract(plan, settings));
   KB_TRY(check_tensors(plan.layout, tensors));
 
-  const auto model = settle_model(settings, plan.layout);
-  if (!model) return std::unexpected(model.error());
-  settle_units(plan, settings, recognition->box_coding_open, tensors, *model);
+  KB_ASSIGN(const auto model, settle_model(settings, plan.layout));
+  settle_units(plan, settings, recognition.box_coding_open, tensors, model);
   KB_TRY(confirm(plan, tensors, request));
   settle_rules(plan);
-  KB_TRY(settle_anchors(plan, settings, *model, settings.letterbox.has_value()));
+  KB_TRY(settle_anchors(plan, settings, model, settings.letterbox.has_value()));
   settle_classes(plan, settings);
   KB_TRY(settle_labels(plan, settings));
   settle_limits(plan, settings);
-  const Picture frame = settle_frame(settings, *model);
+  const Picture frame = settle_frame(settings, model);
   plan.letterbox = settings.letterbox ? scaled_to(*settings.letterbox, frame.size)
-                                      : make_letterbox(frame, {.size = *model}, settings.resize);
+                                      : make_letterbox(frame, {.size = model}, settings.resize);
   KB_TRY(settle_tiles(plan, settings, frame.size));
   std::ranges::move(lint_settings(plan, settings), std::back_inserter(plan.warnings));
   settle_payload(plan, settings, tensors);
@@ -266,8 +268,8 @@ Status retune(Plan& plan, const Settings& settings) {
   Plan wanted{.spec = plan.spec, .layout = plan.layout, .rules = plan.rules};
   settle_classes(wanted, settings);
   if (candidates_of(wanted) > plan.rules.candidates)
-    return fail(ErrorKind::kInvalid, "no more candidates than planned", labels_text(wanted),
-                "create a new plan");
+    return reject(ErrorKind::kInvalid, "Too many candidates for this plan: " + labels_text(wanted),
+                  "create a new plan");
   plan.rules.iou_threshold = normal(iou_threshold_of(plan, settings));
   plan.tile_rules = settings.tile_rules;
   settle_reach(plan.rules);

@@ -49,16 +49,16 @@ TileRow of_size(uint32_t length, uint32_t side, double overlap, uint32_t chroma)
 
 size_t whole_frames(const TileGrid& grid) { return grid.whole ? 1 : 0; }
 
-std::unexpected<Error> too_many(std::string found) {
-  return fail(ErrorKind::kInvalid, std::format("at most {} tiles", kMaxTiles), std::move(found),
-              "set a larger tile-size=, fewer tiles=, or less tile-overlap=");
+std::unexpected<Error> too_many(std::string_view which) {
+  return reject(ErrorKind::kInvalid, std::format("{} more than {} tiles", which, kMaxTiles),
+                "set a larger tile-size=, fewer tiles=, or less tile-overlap=");
 }
 
 }  // namespace
 
 Status check_grid(const TileGrid& grid) {
   if (size_t{grid.columns} * grid.rows + whole_frames(grid) <= kMaxTiles) return {};
-  return too_many(std::format("{}x{}", grid.columns, grid.rows));
+  return too_many(std::format("tiles={}x{} makes", grid.columns, grid.rows));
 }
 
 Tile moved(const Tile& from, Size to, double scale_x, double scale_y, double dx, double dy) {
@@ -88,7 +88,7 @@ Result<std::vector<PixelArea>> tile_areas(const Picture& frame, const TileGrid& 
   const TileRow x = axis(frame.size.width, grid.columns, chroma.width),
                 y = axis(frame.size.height, grid.rows, chroma.height);
   if (x.at.size() * y.at.size() + whole_frames(grid) > kMaxTiles)
-    return too_many(std::format("more for frames of {}x{}", frame.size.width, frame.size.height));
+    return too_many(std::format("A frame of {}x{} has", frame.size.width, frame.size.height));
   const auto whole_samples = [](uint32_t at, uint32_t sample) { return at - at % sample; };
   std::vector<PixelArea> out;
   for (const uint32_t top : y.at)
@@ -101,7 +101,7 @@ Result<std::vector<PixelArea>> tile_areas(const Picture& frame, const TileGrid& 
 
 FramePlanes planes_at(const FramePlanes& frame, const FrameForm& form, uint32_t x, uint32_t y) {
   FramePlanes out = frame;
-  std::array<bool, FramePlanes::kMost> done{};
+  std::array<bool, FramePlanes::kMax> done{};
   for (const FrameComponent& each : form.components) {
     if (std::exchange(done[each.plane], true)) continue;
     out.data[each.plane] += ptrdiff_t{y / each.sub_y} * frame.stride[each.plane] +

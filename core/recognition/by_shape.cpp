@@ -129,9 +129,10 @@ std::string sized_text(const Fit& fit) {
 Proposal first_of_twins(std::vector<Fit> found, std::span<const TensorView> tensors) {
   std::string names;
   for (const Fit& fit : found) names += (names.empty() ? "" : ", ") + sized_text(fit);
-  Error doubt{ErrorKind::kAmbiguous, "tensors that fit one family",
-              to_string(tensors) + ", which fit " + names + "; using the first",
-              "set detector=, or model-width= and model-height= to the size of the model's input"};
+  Error doubt = problem(
+      ErrorKind::kAmbiguous,
+      "The tensors " + to_string(tensors) + " fit several families; the first is used: " + names,
+      "set detector=, or model-width= and model-height= to the size of the model's input");
   std::string reason = why(found[0]);
   return {std::move(found[0].layout), std::move(reason), std::move(doubt)};
 }

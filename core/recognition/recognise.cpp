@@ -159,9 +159,9 @@ Result<Recognition> by_itself(std::span<const TensorView> tensors, const Request
 
 Result<Recognition> recognise_all(std::span<const TensorView> tensors, const Request& request) {
   if (tensors.empty())
-    return fail(ErrorKind::kMismatch, "tensors on the frame (GstTensorMeta)", "none",
-                "put an inference element or tensorreplay upstream, with no element in between "
-                "that drops buffer metadata");
+    return reject(ErrorKind::kMismatch, "The frame has no tensors (GstTensorMeta)",
+                  "put an inference element or tensorreplay upstream, with no element in between "
+                  "that drops buffer metadata");
   if (request.family == nullptr && request.detector == "auto") return by_itself(tensors, request);
   const DetectorSpec* spec =
       request.family != nullptr ? request.family : find_detector(request.detector);

@@ -139,10 +139,10 @@ namespace {
 
 /// Returns all values of a tensor; empty if they are not in host memory.
 std::vector<float> numbers_of(const TensorView& tensor) {
-  constexpr size_t kMost = 1 << 16;
+  constexpr size_t kMax = 1 << 16;
   const size_t count = tensor.shape.count().value_or(0);
   const bool readable = tensor.space == MemorySpace::kSystem && tensor.data != nullptr;
-  if (!readable || count == 0 || count > kMost || !check_bounds(tensor)) return {};
+  if (!readable || count == 0 || count > kMax || !check_bounds(tensor)) return {};
   std::vector<float> out(count);
   for (size_t i = 0; i < count; ++i) out[i] = load(tensor, i);
   return out;

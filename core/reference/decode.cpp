@@ -2,7 +2,7 @@
 // Decodes anchors to candidates, one after the other.
 #include <algorithm>
 
-#include "core/reference/source.h"
+#include "core/reference/values.h"
 #include "core/run/collect.h"
 
 namespace keepbox::reference {
@@ -11,7 +11,7 @@ uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t 
                 AnchorRange anchors, std::span<Candidate> out, Funnel& funnel) {
   uint32_t count = 0;
   for (const Segment& segment : plan.layout.segments) {
-    const Source from(plan, segment, tensors, image);
+    const Values from(plan, segment, tensors, image);
     const uint32_t first = std::max(anchors.first, segment.first);
     const uint32_t end = std::min({anchors.end, segment.first + segment.count, anchors_of(from)});
     if (end <= first) continue;

@@ -4,7 +4,7 @@
 
 #include "core/formula/mask.h"
 #include "core/formula/model_point.h"
-#include "core/reference/source.h"
+#include "core/reference/values.h"
 #include "core/run/masks.h"
 
 namespace keepbox::reference {
@@ -51,7 +51,7 @@ void make_mask(const Plan& plan, std::span<const TensorView> tensors, uint32_t i
 
 void payload(const Plan& plan, std::span<const TensorView> tensors, uint32_t image, uint32_t anchor,
              std::span<float> out) {
-  const Source from(plan, segment_of(plan.layout, anchor), tensors, image);
+  const Values from(plan, segment_of(plan.layout, anchor), tensors, image);
   if (plan.payload.kind.moves != Moves::kAsPoints) {
     for (uint32_t i = 0; i < out.size(); ++i) out[i] = from.get(FieldId::kPayload, anchor, i);
     return;

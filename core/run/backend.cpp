@@ -21,10 +21,10 @@ std::string_view memory_name(MemorySpace memory) {
 
 Status usable(const Backend& backend, const Plan& plan, MemorySpace memory) {
   if (backend.memory != memory)
-    return fail(ErrorKind::kUnsupported,
-                "tensors in " + std::string(memory_name(backend.memory)) + " for backend " +
-                    std::string(backend.name),
-                "tensors in " + std::string(memory_name(memory)), "set backend=auto");
+    return reject(ErrorKind::kUnsupported,
+                  "backend=" + std::string(backend.name) + " cannot read tensors in " +
+                      std::string(memory_name(memory)),
+                  "set backend=auto");
   return backend.supports(plan);
 }
 
@@ -60,7 +60,8 @@ Result<Selection> select_backend(std::string_view name, const Plan& plan, Memory
   if (wanted != "auto") {
     const Backend* backend = find_backend(wanted);
     if (backend == nullptr)
-      return fail(ErrorKind::kInvalid, "a backend (" + names() + ")", std::string(wanted));
+      return reject(ErrorKind::kInvalid, "backend=" + std::string(wanted) + " is unknown",
+                    "set backend= to one of " + names());
     KB_TRY(usable_by_name(*backend, plan, memory));
     return chosen(*backend, name == "auto" ? "set by KEEPBOX_BACKEND" : "set by backend=");
   }

@@ -11,11 +11,11 @@
 
 namespace keepbox {
 
-/// @tparam Source outlives the collector.
-template <AnchorReader Source>
+/// @tparam Values outlives the collector.
+template <AnchorReader Values>
 class Collector {
  public:
-  Collector(const Source& from, std::span<Candidate> out, Funnel& funnel)
+  Collector(const Values& from, std::span<Candidate> out, Funnel& funnel)
       : from_(from), out_(out), funnel_(funnel) {}
 
   /// Adds the anchor as a candidate if its verdict passes; updates the funnel.
@@ -50,7 +50,7 @@ class Collector {
     return means_;
   }
 
-  const Source& from_;
+  const Values& from_;
   std::span<Candidate> out_;
   Funnel& funnel_;
   uint32_t count_ = 0;

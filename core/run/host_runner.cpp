@@ -30,7 +30,7 @@ uint32_t emit(const Plan& plan, uint32_t image, std::span<const Candidate> order
 
 Status check(const Stop& stop) {
   if (!stop.asked()) return {};
-  return fail(ErrorKind::kInterrupted, "an uninterrupted frame", "a stop request");
+  return reject(ErrorKind::kInterrupted, "The frame was interrupted by a stop");
 }
 
 }  // namespace
@@ -48,13 +48,11 @@ HostRunner::HostRunner(const HostKernels& kernels, const Plan& plan, Workspace w
 
 Result<std::unique_ptr<Runner>> HostRunner::create(const HostKernels& kernels, const Plan& plan,
                                                    ThreadPool* threads) {
-  auto workspace = Workspace::create(plan);
-  if (!workspace) return std::unexpected(workspace.error());
-  std::unique_ptr<HostRunner> out(new HostRunner(kernels, plan, std::move(*workspace), threads));
+  KB_ASSIGN(auto workspace, Workspace::create(plan));
+  std::unique_ptr<HostRunner> out(new HostRunner(kernels, plan, std::move(workspace), threads));
   for (uint32_t image = 0; plan.payload.any() && image < plan.layout.images; ++image) {
-    auto payload = HostPayload::create(plan);
-    if (!payload) return std::unexpected(payload.error());
-    out->payloads_.push_back(std::move(*payload));
+    KB_ASSIGN(auto payload, HostPayload::create(plan));
+    out->payloads_.push_back(std::move(payload));
   }
   return out;
 }

@@ -15,9 +15,8 @@ Processor::Processor(Plan plan, Selection backend, std::unique_ptr<Runner> runne
 
 Result<Processor> Processor::create(Plan plan, Selection backend, MemorySpace memory,
                                     ThreadPool* threads) {
-  auto runner = backend.backend->runner(plan, memory, threads);
-  if (!runner) return std::unexpected(runner.error());
-  Processor out(std::move(plan), std::move(backend), std::move(*runner));
+  KB_ASSIGN(auto runner, backend.backend->runner(plan, memory, threads));
+  Processor out(std::move(plan), std::move(backend), std::move(runner));
   if (out.plan_.tiles.empty()) return out;
   KB_ASSIGN(out.merger_, TileMerger::create(out.plan_));
   return out;

@@ -129,7 +129,7 @@ Status TileMerger::suppress(const Plan& plan, const Runner& runner, const Stop& 
   std::ranges::fill(groups_, Group{});
   uint32_t kept = 0;
   for (const Entry& each : entries_) {
-    if (stop.asked()) return fail(ErrorKind::kInterrupted, "an uninterrupted frame", "a stop");
+    if (stop.asked()) return reject(ErrorKind::kInterrupted, "The frame was interrupted by a stop");
     if (has_twin(plan, runner, each)) {
       ++funnel_.merged_away;
       continue;

@@ -49,8 +49,9 @@ Result<Workspace> Workspace::create(const Plan& plan) {
   workspace.blob_.reset(static_cast<std::byte*>(
       ::operator new(workspace.bytes_ + 1, std::align_val_t{Carver::kAlignment}, std::nothrow)));
   if (workspace.blob_ == nullptr)
-    return fail(ErrorKind::kNoResource, std::to_string(workspace.bytes_) + " bytes of memory",
-                "none", "lower max-detections");
+    return reject(ErrorKind::kNoResource,
+                  "Not enough memory for " + std::to_string(workspace.bytes_) + " bytes",
+                  "lower max-detections=");
   Carver carver(workspace.blob_.get());
   workspace.scratch_ = carve(carver, plan);
   return workspace;

@@ -86,8 +86,8 @@ void Tracker::choose(std::span<const Sighting> boxes) {
 /// Adds a pair that may be matched, unless its weight is below 0. Scores that are no probabilities
 /// may be anything.
 void Tracker::add_pair(const Overlap& overlap, float weight) {
-  constexpr float kMost = 16;
-  if (weight >= 0.0f) pairs_.push_back({overlap.row, overlap.col, std::min(weight, kMost)});
+  constexpr float kMax = 16;
+  if (weight >= 0.0f) pairs_.push_back({overlap.row, overlap.col, std::min(weight, kMax)});
 }
 
 /// Matches collected tracks and boxes by the weights of the pairs. @param min_iou matches with less

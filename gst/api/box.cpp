@@ -33,7 +33,7 @@ KeepboxBox** keepbox_buffer_get_boxes(GstBuffer* buffer, guint* n_boxes) {
   auto** out = static_cast<KeepboxBox**>(g_malloc(*n_boxes * sizeof(KeepboxBox*) + boxes.bytes()));
   auto* place = reinterpret_cast<guint8*>(out + *n_boxes);
   KeepboxBox** next = out;
-  for (const Source& source : boxes.sources()) {
+  for (const CopiedBox& source : boxes.sources()) {
     *next++ = place_box(place, source);
     place += source.bytes();
   }

@@ -205,7 +205,7 @@ gboolean keepbox_buffers_add_tensor(GstBuffer** buffers, gsize n_buffers,
 
 /**
  * keepbox_cuda_available:
- * @error: return location for an error that tells what is missing
+ * @error: return location for an error that names what is missing
  *
  * Checks if tensors in CUDA memory can be added: this requires a build with CUDA, GStreamer's CUDA
  * library and a driver.

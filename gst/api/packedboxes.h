@@ -46,7 +46,7 @@ static_assert(alignof(BoxTensor) <= alignof(KeepboxBox));
 static_assert(sizeof(Keypoint) == 3 * sizeof(gfloat) && sizeof(Edge) == 2 * sizeof(guint8));
 
 /// A box to copy, with its mask mapped.
-struct Source {
+struct CopiedBox {
   FrameBox box;
   const guint8* mask = nullptr;
   gsize stride = 0;
@@ -72,13 +72,13 @@ struct Source {
   }
 };
 
-inline Source source_of(const FrameBox& box, const MaskView& mask) {
+inline CopiedBox source_of(const FrameBox& box, const MaskView& mask) {
   if (!mask) return {.box = box};
   return {box, mask.row(0), mask.height() > 1 ? static_cast<gsize>(mask.row(1) - mask.row(0)) : 0,
           mask.width(), mask.height()};
 }
 
-inline Source source_of(const KeepboxBox& box) {
+inline CopiedBox source_of(const KeepboxBox& box) {
   return {box.box, box.mask, box.mask_width, box.mask_width, box.mask_height, box.tensors};
 }
 
@@ -91,7 +91,7 @@ std::span<const T> copied(std::span<const T> from, guint8*& next) {
 }
 
 /// @param place memory of source.bytes().
-inline KeepboxBox* place_box(guint8* place, const Source& source) {
+inline KeepboxBox* place_box(guint8* place, const CopiedBox& source) {
   auto* out = std::construct_at(reinterpret_cast<KeepboxBox*>(place),
                                 KeepboxBox{source.box, nullptr, source.width, source.height});
   guint8* next = place + sizeof(KeepboxBox);
@@ -115,7 +115,7 @@ inline KeepboxBox* place_box(guint8* place, const Source& source) {
   return out;
 }
 
-inline KeepboxBox* new_box(const Source& source) {
+inline KeepboxBox* new_box(const CopiedBox& source) {
   return place_box(static_cast<guint8*>(g_malloc(source.bytes())), source);
 }
 
@@ -129,11 +129,11 @@ class Boxes {
       sources_.push_back(source_of(box, masks_.emplace_back(box.mask.pixels)));
     read_tensors(buffer);
   }
-  const std::vector<Source>& sources() const { return sources_; }
+  const std::vector<CopiedBox>& sources() const { return sources_; }
   guint count() const { return static_cast<guint>(sources_.size()); }
   gsize bytes() const {
     gsize out = 0;
-    for (const Source& source : sources_) out += source.bytes();
+    for (const CopiedBox& source : sources_) out += source.bytes();
     return out;
   }
 
@@ -142,7 +142,7 @@ class Boxes {
   void read_tensors(GstBuffer* buffer) {
     const auto found = read_object_tensors(buffer);
     if (!found) return;
-    for (Source& source : sources_) {
+    for (CopiedBox& source : sources_) {
       std::vector<BoxTensor> own;
       for (const ObjectTensor& each :
            std::ranges::equal_range(*found, source.box.od_id, {}, &ObjectTensor::od_id))
@@ -165,7 +165,7 @@ class Boxes {
   std::deque<std::vector<BoxTensor>> tensors_;
   PointStore points_;
   std::deque<MaskView> masks_;
-  std::vector<Source> sources_;
+  std::vector<CopiedBox> sources_;
 };
 
 }  // namespace keepbox

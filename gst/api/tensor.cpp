@@ -91,7 +91,7 @@ Result<TensorView> check_form(const KeepboxTensorInfo& info, const Lent& lent) {
                   .type = *type,
                   .shape = Shape(std::span(info.dims).first(info.n_dims))};
   const Result<size_t> count = view.shape.count();
-  if (!count) return bad(count.error().expected, count.error().found, "set n_dims and dims");
+  if (!count) return reject(ErrorKind::kInvalid, count.error().what, "set n_dims and dims");
   const size_t bytes = *count * size_of(*type);
   if (lent.size != bytes)
     return bad(std::to_string(bytes) + " bytes for " + view.to_string(),

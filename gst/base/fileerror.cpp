@@ -6,13 +6,12 @@
 
 namespace keepbox {
 
-std::unexpected<Error> file_error(std::string expected, std::string found, std::string hint) {
-  return fail(ErrorKind::kNoResource, std::move(expected), std::move(found), std::move(hint));
+std::unexpected<Error> file_error(std::string what, std::string hint) {
+  return reject(ErrorKind::kNoResource, std::move(what), std::move(hint));
 }
 
-std::unexpected<Error> unreadable(std::string expected, const GError& error, std::string hint) {
-  return file_error(std::move(expected), "an error (" + std::string(error.message) + ")",
-                    std::move(hint));
+std::unexpected<Error> unreadable(const std::string& path, const GError& error, std::string hint) {
+  return file_error("Cannot read " + path + ": " + error.message, std::move(hint));
 }
 
 }  // namespace keepbox

@@ -11,9 +11,9 @@
 namespace keepbox {
 
 /// Returns a kNoResource error.
-std::unexpected<Error> file_error(std::string expected, std::string found, std::string hint);
+std::unexpected<Error> file_error(std::string what, std::string hint = {});
 
 /// Returns a kNoResource error for a file that GLib could not read.
-std::unexpected<Error> unreadable(std::string expected, const GError& error, std::string hint);
+std::unexpected<Error> unreadable(const std::string& path, const GError& error, std::string hint);
 
 }  // namespace keepbox

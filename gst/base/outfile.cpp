@@ -48,7 +48,7 @@ bool is_same(const struct stat& a, const struct stat& b) {
 }
 
 std::unexpected<Error> unwritable(const std::string& name, int reason) {
-  return file_error("a writable " + name, g_strerror(reason),
+  return file_error("Cannot write " + name + ": " + g_strerror(reason),
                     "set location= to a file in a writable folder");
 }
 
@@ -73,14 +73,14 @@ void OutFile::Closer::operator()(FILE* file) const {
   if (file != stdout) std::fclose(file);
 }
 
-Status OutFile::failed(const std::string& expected) const {
-  const std::string reason = g_strerror(errno);
-  if (part_.empty()) return file_error(expected, reason, "nothing more is written");
-  return file_error(expected, reason, "the incomplete output stays in " + part_);
+Status OutFile::failed(const std::string& what) const {
+  const std::string reason = what + ": " + g_strerror(errno);
+  if (part_.empty()) return file_error(reason, "nothing more is written");
+  return file_error(reason, "the incomplete output stays in " + part_);
 }
 
 Result<OutFile> OutFile::open(const std::string& path, const Interrupt* interrupt) {
-  if (path.empty()) return file_error("the path of a file", "none", "set location= to a file");
+  if (path.empty()) return file_error("location= is not set", "set it to a file");
   OutFile out;
   out.path_ = path;
   out.interrupt_ = interrupt;
@@ -106,9 +106,9 @@ Status OutFile::open_directly() {
   Descriptor file(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   struct stat status;
   if (!file && errno == ENXIO && stat(path_.c_str(), &status) == 0 && S_ISFIFO(status.st_mode))
-    return file_error("a reader of the FIFO " + path_, "none", "start the reader first");
+    return file_error("The FIFO " + path_ + " has no reader", "start the reader first");
   if (file) file_.reset(fdopen(file.number(), "a"));
-  if (!file_) return file_error("a writable " + path_, g_strerror(errno), kOtherPath);
+  if (!file_) return file_error("Cannot write " + path_ + ": " + g_strerror(errno), kOtherPath);
   shared_ = SharedOutput::of(file.release());
   return {};
 }
@@ -129,9 +129,9 @@ Result<std::optional<Descriptor>> OutFile::lock(const std::string& name, int fla
   }
   if (file) reason = errno;
   if (reason == EWOULDBLOCK)
-    return file_error("no other writer of " + path_, "one", "set a different location= for each");
+    return file_error("Another writer uses " + path_, "set a different location= for each");
   if (reason == ENOENT && (flags & O_CREAT) != 0)
-    return file_error("the folder " + folder_of(name), "none",
+    return file_error("There is no folder " + folder_of(name),
                       "create it, or set another location=");
   return unwritable(name, reason);
 }
@@ -185,7 +185,7 @@ Status OutFile::write(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), file_.get()) == text.size() &&
       std::fflush(file_.get()) == 0)
     return {};
-  return failed("space for " + std::to_string(text.size()) + " more bytes in " + path_);
+  return failed("Cannot write " + std::to_string(text.size()) + " more bytes to " + path_);
 }
 
 Status OutFile::write_directly() {
@@ -193,7 +193,7 @@ Status OutFile::write_directly() {
   const int file = fileno(file_.get());
   while (pending() && interrupt_->await_room(file)) {
     errno = shared_->write_piece(file, direct_);
-    if (errno != 0) return failed("space for more text in " + path_);
+    if (errno != 0) return failed("Cannot write more text to " + path_);
   }
   return {};
 }
@@ -204,10 +204,10 @@ Status OutFile::finish(std::string_view tail) {
   KB_TRY(write(tail));
   size_ -= tail.size();
   if (part_.empty()) return {};
-  if (fsync(fileno(file_.get())) != 0) return failed(path_ + " to be stored");
+  if (fsync(fileno(file_.get())) != 0) return failed("Cannot store " + path_);
   // Renamed under the lock, so that the next writer detects the new name.
   if (std::rename(part_.c_str(), path_.c_str()) != 0)
-    return failed(part_ + " to be renamed to " + path_);
+    return failed("Cannot rename " + part_ + " to " + path_);
   file_.reset();
   return {};
 }
@@ -215,16 +215,16 @@ Status OutFile::finish(std::string_view tail) {
 Status OutFile::resume() {
   if (part_.empty() && tail_ == 0) return {};
   if (part_.empty())
-    return file_error("no frames after the end of " + path_, "one",
+    return file_error("There are frames after the end of " + path_,
                       "set location= to a regular file, or use a format with lines instead of one "
                       "array");
   // Locking the future name keeps other writers out until the file has it.
   KB_ASSIGN(auto name, lock_part());
   auto whole = lock_finished();
   if (whole && std::rename(path_.c_str(), part_.c_str()) == 0) return take(std::move(*whole));
-  const std::string reason = whole ? g_strerror(errno) : whole.error().found;
+  const std::string reason = whole ? g_strerror(errno) : "its name has another file or writer now";
   unlink(part_.c_str());
-  return file_error(path_ + " to be continued", reason,
+  return file_error("Cannot continue " + path_ + ": " + reason,
                     "do not move the file until the pipeline has stopped");
 }
 
@@ -234,21 +234,23 @@ Result<Descriptor> OutFile::lock_finished() const {
   struct stat status;
   if (!file || fstat(file->number(), &status) != 0 || status.st_dev != device_ ||
       status.st_ino != inode_)
-    return file_error(path_, "a different file", {});
+    return file_error("It is a different file now");
   return std::move(*file);
 }
 
 std::optional<Error> OutFile::older() const {
   if (kept_.empty()) return std::nullopt;
-  return Error{ErrorKind::kMismatch, "no unfinished " + part_ + " of an earlier run",
-               "one, which was renamed to " + kept_, "rename it to use its content, or remove it"};
+  return problem(ErrorKind::kMismatch,
+                 "An earlier run left the unfinished file " + part_ + ", which is now " + kept_,
+                 "rename it to use its content, or remove it");
 }
 
 Result<NumberedName> NumberedName::parse(std::string_view pattern) {
   const auto error = [&] {
-    return fail(ErrorKind::kInvalid, "a location with one %d or %0Nd and no other %",
-                '"' + std::string(pattern) + '"',
-                "set location= to a pattern such as labels/%06d.txt");
+    return reject(
+        ErrorKind::kInvalid,
+        "location=" + std::string(pattern) + " does not have one %d or %0Nd and no other %",
+        "set location= to a pattern such as labels/%06d.txt");
   };
   const size_t percent = pattern.find('%');
   if (percent == pattern.npos) return error();

@@ -80,7 +80,7 @@ class OutFile {
   Status keep_older();
   Status take(Descriptor file);
   Status write_directly();
-  Status failed(const std::string& expected) const;  // by errno
+  Status failed(const std::string& what) const;  // by errno
 
   std::string path_;  // links followed
   std::string part_;  // empty: written directly

@@ -22,6 +22,10 @@ const char* kind_of(mode_t mode) {
                           : "a device";
 }
 
+std::unexpected<Error> unopened(const std::string& path, const char* why, std::string hint) {
+  return file_error("Cannot read " + path + ": " + why, std::move(hint));
+}
+
 /// Opens with O_NONBLOCK, because opening a FIFO would wait for its other end.
 Result<PlainFile> open_at(int folder, const std::string& name, int flags, std::string path,
                           std::string hint) {
@@ -29,11 +33,11 @@ Result<PlainFile> open_at(int folder, const std::string& name, int flags, std::s
   out.file = Descriptor(
       openat(folder, name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags));
   if (!out.file)
-    return file_error("a readable file " + out.path,
-                      errno == ELOOP ? kind_of(S_IFLNK) : g_strerror(errno), std::move(hint));
+    return unopened(out.path, errno == ELOOP ? "it is a symbolic link" : g_strerror(errno),
+                    std::move(hint));
   struct stat status;
   if (fstat(out.file.number(), &status) != 0)
-    return file_error("a readable file " + out.path, g_strerror(errno), std::move(hint));
+    return unopened(out.path, g_strerror(errno), std::move(hint));
   if (!S_ISREG(status.st_mode)) return not_regular(out.path, status.st_mode, std::move(hint));
   out.bytes = static_cast<size_t>(status.st_size);
   return out;
@@ -54,12 +58,12 @@ Status PlainFile::read(size_t offset, std::span<std::byte> out) const {
     const ssize_t got = pread(file.number(), out.data(), out.size(),
                               static_cast<off_t>(offset + wanted - out.size()));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return file_error("read access to " + path, g_strerror(errno), "check the disk");
+    if (got < 0) return unopened(path, g_strerror(errno), "check the disk");
     if (got == 0)
-      return fail(
-          ErrorKind::kTruncated,
-          std::to_string(wanted) + " bytes at offset " + std::to_string(offset) + " in " + path,
-          "only " + std::to_string(wanted - out.size()), "do not change the file while it is read");
+      return reject(ErrorKind::kTruncated,
+                    path + " ended at byte " + std::to_string(offset + wanted - out.size()) +
+                        " while it was read",
+                    "do not change the file while it is read");
     out = out.subspan(static_cast<size_t>(got));
   }
   return {};
@@ -77,15 +81,16 @@ Result<PlainFile> open_plain_in(int folder, const std::string& name, std::string
 Result<std::string> read_text(const std::string& path, size_t most, std::string hint) {
   KB_ASSIGN(const auto file, open_plain(path, hint));
   if (file.bytes > most)
-    return file_error("at most " + std::to_string(most) + " bytes in " + path,
-                      std::to_string(file.bytes), std::move(hint));
+    return file_error(path + " has " + std::to_string(file.bytes) + " bytes: the maximum is " +
+                          std::to_string(most),
+                      std::move(hint));
   std::string text(file.bytes, '\0');
   KB_TRY(file.read(0, std::as_writable_bytes(std::span(text))));
   return text;
 }
 
 std::unexpected<Error> not_regular(const std::string& path, mode_t mode, std::string hint) {
-  return file_error("a regular file " + path, kind_of(mode), std::move(hint));
+  return file_error(path + " is " + kind_of(mode) + ", not a regular file", std::move(hint));
 }
 
 }  // namespace keepbox

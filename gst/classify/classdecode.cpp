@@ -100,8 +100,8 @@ std::vector<uint32_t> choose(const State& s, GstBuffer* buffer, const FrameTenso
 
 Status check_any(GstBuffer* buffer, const FrameTensors& tensors) {
   if (!tensors.listed().empty() || was_skipped(buffer) || had_no_objects(buffer)) return {};
-  return fail(ErrorKind::kMismatch, "tensors of a classifier on the frame", "none",
-              "put tensorinfer before classdecode, with regions=objects for objects");
+  return reject(ErrorKind::kMismatch, "The frame has no tensors of a classifier",
+                "put tensorinfer before classdecode, with regions=objects for objects");
 }
 
 Status classify(KeepboxClassDecode* self, GstBuffer* buffer, ClassifyCounts& counts) {

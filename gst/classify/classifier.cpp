@@ -85,9 +85,10 @@ Result<Classifier::Head> Classifier::settle(const TensorView& tensor,
     KB_ASSIGN(out.characters,
               Characters::create(given_ ? characters_ : out.labels.names(), classes));
   } else if (out.labels.size() != 0 && out.labels.size() != classes) {
-    warning_ = Error{ErrorKind::kMismatch,
-                     std::format("{} class names for {}", classes, tensor.to_string()),
-                     std::to_string(out.labels.size()), "set label-file= to the model's classes"};
+    warning_ = problem(ErrorKind::kMismatch,
+                       std::format("There are {} class names for the {} classes of {}",
+                                   out.labels.size(), classes, tensor.to_string()),
+                       "set label-file= to the model's classes");
   }
   out.activation = activation_of(tensor, shape[0] * (text ? shape[1] : 1), classes);
   const std::string named = attribute_of(id, text, alone);
@@ -109,8 +110,8 @@ Result<const Classifier::Head*> Classifier::head_of(const TensorView& tensor,
     return head.form == form && same_element(head.source, source);
   });
   if (found != heads_.end()) return &*found;
-  constexpr size_t kMost = 64;  // producers and tensors that are remembered
-  if (heads_.empty() || heads_.size() == kMost) {
+  constexpr size_t kMax = 64;  // producers and tensors that are remembered
+  if (heads_.empty() || heads_.size() == kMax) {
     heads_.clear();
     remark_.clear();
   }

@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "gst/base/words.h"
 #include "gst/decode/decodesettings.h"
 #include "gst/decode/priors.h"
 
@@ -33,10 +32,9 @@ Status DecodeFiles::load_family(const std::string& detector) {
     KB_ASSIGN(family_, load_detector(detector));
   } else if (!detector.empty() && detector != Settings{}.detector &&
              find_detector(detector) == nullptr) {
-    return fail(ErrorKind::kInvalid,
-                "auto, a family listed by keepbox detectors, or a file whose name contains a / or "
-                "ends in .detector",
-                in_quotes(detector), "set detector= to one of these");
+    return reject(ErrorKind::kInvalid, "detector=" + detector + " is unknown",
+                  "set it to auto, a family listed by keepbox detectors, or a file whose name "
+                  "contains a / or ends in .detector");
   }
   family_of_ = detector;
   return {};
@@ -86,9 +84,8 @@ Result<std::shared_ptr<const DetectorSpec>> DecodeFiles::family(const DecodeProp
 
 Status DecodeFiles::check(const DecodeProps& props) {
   KB_TRY(load(props));
-  const auto out =
-      resolve(props, labels_path_.empty() ? Labels::to_come() : *labels_, Picture(), nullptr);
-  if (!out) return std::unexpected(out.error());
+  KB_ASSIGN(const auto out, resolve(props, labels_path_.empty() ? Labels::to_come() : *labels_,
+                                    Picture(), nullptr));
   return {};
 }
 

@@ -32,7 +32,7 @@ const Property<DecodeProps> kDecodeProperties[] = {
     {"detector", detector_blurb(), &DecodeProps::detector},
     {"tensor-ids",
      "Comma-separated ids of the tensors to decode, in the order boxes, scores, classes, count. "
-     "Empty takes the ids that the family is known by.",
+     "Empty takes the ids of the family.",
      &DecodeProps::tensor_ids},
     {"quantization",
      "Scale and zero point of quantised tensors, where real value = (stored - zero point) * scale, "

@@ -6,29 +6,9 @@
 #include <string>
 #include <utility>
 
-#include "core/plan/nms_limits.h"
-#include "core/recognition/value_checks.h"
 #include "gst/base/error.h"
-#include "gst/metas/attachboxes.h"
 
 namespace keepbox {
-
-namespace {
-
-/// Adds to an error about tensors of objects that another element decodes classes.
-Status explained(Status status, const FrameTensors& tensors) {
-  const bool mismatch = !status && !tensors.listed().empty() &&
-                        (status.error().kind == ErrorKind::kMismatch ||
-                         status.error().kind == ErrorKind::kUnsupported);
-  const SharedTensorSource source = mismatch ? tensors.source(0) : nullptr;
-  if (source == nullptr || !source->objects) return status;
-  Error error = status.error();
-  error.hint += std::string(error.hint.empty() ? "" : ", or ") +
-                "use classdecode for classes and text of objects";
-  return std::unexpected(std::move(error));
-}
-
-}  // namespace
 
 /// True if the processor cannot take the changes of these properties.
 bool Decoder::needs_plan(const DecodeProps& props) const {
@@ -99,16 +79,13 @@ Status Decoder::decode(GstBuffer* buffer) {
     else device_.note_failure(done);
   }
   if (done) return done;
-  boxes_.clear();
-  image_boxes_.clear();
+  images_.clear();
   mark_refused(buffer);
   return done;
 }
 
 Status Decoder::attempt(GstBuffer* buffer) {
-  boxes_.clear();
-  funnel_ = {};
-  image_boxes_.clear();
+  images_.clear();
   route_ = Route::kHost;
   planned_ = false;
   device_.begin_frame();
@@ -116,7 +93,7 @@ Status Decoder::attempt(GstBuffer* buffer) {
   KB_TRY(intake_.take(buffer, tensors));
   if (intake_.skipped()) return {};
   KB_TRY(explained(make_ready(tensors), tensors));
-  KB_TRY(processor_.of_objects() ? decode_objects(buffer, tensors) : decode_frame(tensors));
+  KB_TRY(images_.decode(buffer, tensors));
   route_ = route_of(tensors);
   intake_.mark_decoded(buffer, tensors, processor_->plan(), processor_.source());
   intake_.set_decoded(processor_.source());
@@ -134,64 +111,6 @@ Status Decoder::make_ready(FrameTensors& tensors) {
     ready = processor_.reaches(tensors);
   }
   return ready ? Status{} : prepare(tensors);
-}
-
-/// Runs the processor on one image.
-Status Decoder::decode_image(const FrameTensors& tensors) {
-  KB_TRY(processor_.run(tensors));
-  const Plan& plan = processor_->plan();
-  if (!processor_->detections().empty())
-    KB_TRY(planner_.accept(plan, check_best_score(plan.layout, processor_->detections()[0].score)));
-  const Funnel& funnel = processor_->funnel();
-  if (const auto warning = ceiling_reached(plan, funnel.after_class_filter, funnel.after_top_k))
-    stream_.warn_once(*warning);
-  funnel_ += funnel;
-  return {};
-}
-
-/// Decodes tensors of frames, or of all tiles of a frame together.
-Status Decoder::decode_frame(const FrameTensors& tensors) {
-  KB_TRY(decode_image(tensors));
-  for (uint32_t tile = 0; tile < processor_->plan().tiles.size(); ++tile)
-    image_boxes_.push_back(processor_->image_funnel(tile).boxes());
-  return boxes_.add(*processor_, *labels_, common());
-}
-
-/// Decodes the images of the objects that are still on the frame, one by one.
-Status Decoder::decode_objects(GstBuffer* buffer, FrameTensors& tensors) {
-  const Size input = processor_.source()->geometry.model;
-  for (const PictureRecord& record : read_pictures(buffer, processor_.source()->producer)) {
-    const auto of = object_image(record, input, stream_.picture.size, frame());
-    if (!of || !tensors.select_image(of->image)) continue;
-    processor_.place(of->letterbox);
-    KB_TRY(decode_image(tensors));
-    const uint32_t before = funnel_.boxes() - processor_->funnel().boxes();
-    KB_TRY(boxes_.add_parts(*processor_, *labels_, common(), *of, frame(), funnel_));
-    image_boxes_.push_back(funnel_.boxes() - before);
-  }
-  limit_parts(buffer);
-  return {};
-}
-
-/// Drops the parts beyond the limit of a frame, which max-detections per object does not ensure.
-void Decoder::limit_parts(GstBuffer* buffer) {
-  const size_t found = boxes_.boxes().size();
-  if (!boxes_.keep_best(room_on(buffer), stream_.props.class_meta)) return;
-  stream_.warn_once({ErrorKind::kInvalid,
-                     "at most " + std::to_string(kMaxMtds) +
-                         " boxes on a frame with the parts of all objects, or half as many with "
-                         "masks or class-meta=true",
-                     std::to_string(found) + " parts, of which the best " +
-                         std::to_string(boxes_.boxes().size()) + " are kept",
-                     "lower max-detections=, which counts per object, or raise score-threshold="});
-}
-
-Size Decoder::frame() const {
-  if (processor_ && !processor_.of_objects()) return processor_->plan().letterbox.frame;
-  const DecodeProps& props = stream_.props;
-  return props.source_width != 0 && props.source_height != 0
-             ? Size{props.source_width, props.source_height}
-             : stream_.picture.size;
 }
 
 /// Plans for the tensors; for those of objects with the first image whose values show the units.
@@ -239,7 +158,7 @@ Status Decoder::make_processor(const PlannedTensors& planned, const FrameTensors
   KB_ASSIGN(Selection backend, device_.select(planned.plan, tensors.space()));
   KB_TRY(
       processor_.make(planned, std::move(backend), tensors.space(), home, threads_.get(), stop_));
-  labels_ = stream_.files.labels();
+  images_.set_labels(stream_.files.labels());
   device_.log_unsupported();
   planner_.announce(*processor_);
   return {};
@@ -249,17 +168,6 @@ Route Decoder::route_of(const FrameTensors& tensors) const {
   if (device_.downloaded()) return Route::kDownloaded;
   if (!processor_.on_device()) return Route::kHost;
   return tensors.context() ? Route::kZeroCopy : Route::kUploaded;
-}
-
-/// Returns the values that all boxes of a frame have.
-FrameBox Decoder::common() const {
-  const std::string& wanted = stream_.props.model_name;
-  const SharedTensorSource& source = processor_.source();
-  const std::string& name = wanted.empty() && source != nullptr ? source->model : wanted;
-  const char* model = name.empty() ? GST_OBJECT_NAME(stream_.element) : name.c_str();
-  return {.model = g_quark_from_string(model),
-          .unnamed = name.empty(),
-          .held = source != nullptr && source->held};
 }
 
 /// Marks this decoder's tensors even if they could not be decoded, so that the next one skips them.

@@ -9,8 +9,8 @@
 
 #include "gst/decode/decodestats.h"
 #include "gst/decode/decodestream.h"
-#include "gst/decode/detectedboxes.h"
 #include "gst/decode/devicechoice.h"
+#include "gst/decode/imagedecoder.h"
 #include "gst/decode/planner.h"
 #include "gst/decode/streamprocessor.h"
 #include "gst/decode/tensorintake.h"
@@ -46,21 +46,21 @@ class Decoder {
 
   /// True if the inference element skipped the last frame on purpose; it then has no boxes.
   bool skipped() const { return intake_.skipped(); }
-  std::span<FrameBox> boxes() { return boxes_.boxes(); }
+  std::span<FrameBox> boxes() { return images_.boxes(); }
   /// Returns the boxes that are for trackers only.
-  std::span<FrameBox> weak() { return boxes_.weak(); }
+  std::span<FrameBox> weak() { return images_.weak(); }
   Route route() const { return route_; }
   /// True if a plan was made for the last frame.
   bool planned() const { return planned_; }
   /// Returns the processor of the last frame, or nullptr.
   const Processor* processor() const { return processor_ ? &*processor_ : nullptr; }
   /// Returns the counts of the last frame, over all of its images.
-  const Funnel& funnel() const { return funnel_; }
+  const Funnel& funnel() const { return images_.funnel(); }
   /// Returns the number of boxes of each tile of the last frame, before they were joined, or of
   /// each object; empty for whole frames.
-  std::span<const guint> image_boxes() const { return image_boxes_; }
+  std::span<const guint> image_boxes() const { return images_.image_boxes(); }
   /// Returns the size of the frame that boxes are on.
-  Size frame() const;
+  Size frame() const { return images_.frame(); }
   /// True if the last error was a device failure, which would repeat for every frame.
   bool device_failed() const { return device_.failed(); }
 
@@ -73,15 +73,10 @@ class Decoder {
   Status decode_on_cpu(GstBuffer* buffer, const Error& device);
   void mark_refused(GstBuffer* buffer) const;
   Status make_ready(FrameTensors& tensors);
-  Status decode_image(const FrameTensors& tensors);
-  Status decode_frame(const FrameTensors& tensors);
-  Status decode_objects(GstBuffer* buffer, FrameTensors& tensors);
-  void limit_parts(GstBuffer* buffer);
   Status retune();
   Result<PlannedTensors> plan(FrameTensors& tensors);
   Status prepare(FrameTensors& tensors);
   Status make_processor(const PlannedTensors& planned, const FrameTensors& tensors);
-  FrameBox common() const;
   Route route_of(const FrameTensors& tensors) const;
 
   DecodeStream stream_;
@@ -91,10 +86,7 @@ class Decoder {
   Planner planner_{stream_, device_};
   std::unique_ptr<ThreadPool> threads_;  // outlives the processor
   StreamProcessor processor_;
-  std::shared_ptr<const Labels> labels_;  // of the processor's classes
-  DetectedBoxes boxes_;
-  Funnel funnel_;  // of the last frame
-  std::vector<guint> image_boxes_;
+  ImageDecoder images_{stream_, planner_, processor_};
   Route route_ = Route::kHost;
   bool tuned_ = false;    // thresholds or classes differ from the processor's
   bool started_ = false;  // a frame was decoded since the start

@@ -51,8 +51,8 @@ void take_source(Settings& settings, const TensorSource& source) {
 
 Result<FilterSettings> filters_of(const DecodeProps& props, const Labels& labels) {
   FilterSettings out{.rule = static_cast<RegionRule>(props.region_rule)};
-  KB_ASSIGN(out.least, sizes_of(props.min_size, labels, "min-size"));
-  KB_ASSIGN(out.most, sizes_of(props.max_size, labels, "max-size"));
+  KB_ASSIGN(out.min, sizes_of(props.min_size, labels, "min-size"));
+  KB_ASSIGN(out.max, sizes_of(props.max_size, labels, "max-size"));
   KB_ASSIGN(out.wanted, regions_of(props.regions, "regions"));
   KB_ASSIGN(out.excluded, regions_of(props.exclude_regions, "exclude-regions"));
   return out;

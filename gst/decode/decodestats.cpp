@@ -66,9 +66,10 @@ void DecodeStats::add_skipped(GstClockTime time) {
 std::optional<Error> DecodeStats::why_no_box() const {
   const guint64 looked_at = frames_ - skipped_;
   if (looked_at == 0 || boxes_ != 0) return std::nullopt;
-  const auto none = [&](std::string found, std::string hint) {
-    return Error{ErrorKind::kMismatch, "a box on any of " + std::to_string(looked_at) + " frames",
-                 "none: " + found, std::move(hint)};
+  const auto none = [&](const std::string& why, std::string hint) {
+    return problem(ErrorKind::kMismatch,
+                   "No box on any of " + std::to_string(looked_at) + " frames: " + why,
+                   std::move(hint));
   };
   if (mismatches_ == looked_at)
     return none("their tensors were missing or did not fit",
@@ -76,7 +77,8 @@ std::optional<Error> DecodeStats::why_no_box() const {
   if (weak_ != 0)
     return none("all scores were between track-score-threshold and score-threshold",
                 "lower score-threshold=");
-  if (most_.anchors == 0) return none("the tensors had no rows", "the model found no objects");
+  if (most_.anchors == 0)
+    return none("the tensors had no rows", "check that the model finds objects in these pictures");
   if (most_.above_threshold == 0 && most_.anchors < kFewAnchors && is_small(input_))
     return none("the model saw pictures of " + std::to_string(input_.width) + "x" +
                     std::to_string(input_.height) + ", which have " +

@@ -11,6 +11,7 @@
 #include "gst/base/error.h"
 #include "gst/decode/decodefiles.h"
 #include "gst/decode/decodeprops.h"
+#include "gst/decode/mismatches.h"
 
 namespace keepbox {
 
@@ -20,11 +21,11 @@ struct DecodeStream {
   DecodeProps props{};             // in force
   Picture picture{};               // of the frames
   DecodeFiles files{};             // named by the properties
-  std::set<std::string> warned{};  // `expected` of each warning since the start
+  std::set<std::string> warned{};  // causes of the warnings since the start
 
-  /// Posts a warning unless one that expects the same was posted since the start.
+  /// Posts a warning unless one of the same cause was posted since the start.
   void warn_once(const Error& error) {
-    if (warned.insert(error.expected).second) post_warning(element, error);
+    if (warned.insert(cause_of(error)).second) post_warning(element, error);
   }
 };
 

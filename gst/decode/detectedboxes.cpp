@@ -129,8 +129,8 @@ Status DetectedBoxes::take(std::vector<Found>& found, const Plan& plan) {
   for (size_t i = 0; i < masks.size(); ++i) {
     boxes_[first + i].mask = made[i];
     if (is_there(masks[i]) && made[i].pixels == nullptr)
-      return fail(ErrorKind::kNoResource, "enough memory for the masks of a frame", "too little",
-                  "set mask-size=prototypes, or lower max-detections");
+      return reject(ErrorKind::kNoResource, "Not enough memory for the masks of a frame",
+                    "set mask-size=prototypes, or lower max-detections=");
   }
   return {};
 }

@@ -91,9 +91,10 @@ void DeviceChoice::log_unsupported() {
 
 void DeviceChoice::leave(const Error& error) {
   avoid(error);
-  const std::string hint = error.hint.empty() ? "" : error.hint + "; ";
-  post_warning(element_, {error.kind, error.expected, error.found,
-                          hint + "this and later frames are decoded on the CPU"});
+  Error warning = error;
+  warning.hint += warning.hint.empty() ? "" : "; ";
+  warning.hint += "this and later frames are decoded on the CPU";
+  post_warning(element_, warning);
 }
 
 void DeviceChoice::note_failure(const Status& status) {

@@ -13,10 +13,11 @@
 namespace keepbox {
 namespace {
 
-std::unexpected<Error> bad(const char* expected, std::string_view found, const char* property,
+std::unexpected<Error> bad(const char* form, std::string_view found, const char* property,
                            const char* example) {
-  return fail(ErrorKind::kInvalid, expected, '"' + std::string(found) + '"',
-              std::string("set ") + property + "= to a value such as " + example);
+  return reject(ErrorKind::kInvalid,
+                std::string(property) + " has " + in_quotes(found) + ", which is not " + form,
+                std::string("set ") + property + "= to a value such as " + example);
 }
 
 /// Parses a finite number that is not negative.
@@ -71,13 +72,14 @@ Result<std::vector<Region>> regions_of(std::string_view text, const char* proper
   for (const std::string_view part : split(text, ';')) {
     const auto region = region_of_text(part);
     if (!region)
-      return bad("X,Y,WIDTH,HEIGHT, none negative and with an area", part, property,
+      return bad("X,Y,WIDTH,HEIGHT of a region with an area", part, property,
                  "0,0.5,1,0.5;100,50,640,360");
     regions.push_back(*region);
   }
   if (regions.size() > kMaxRegions)
-    return fail(ErrorKind::kInvalid, "at most " + std::to_string(kMaxRegions) + " regions",
-                std::to_string(regions.size()), std::string("set ") + property + "= to fewer");
+    return reject(ErrorKind::kInvalid,
+                  std::string(property) + " has " + std::to_string(regions.size()) + " regions",
+                  std::string("set ") + property + "= to at most " + std::to_string(kMaxRegions));
   return regions;
 }
 

@@ -9,6 +9,10 @@
 
 namespace keepbox {
 
+/// Returns what errors of one cause have in common: the statement without its numbers, or what was
+/// expected.
+std::string cause_of(const Error& error);
+
 /// The kinds of mismatches of a stream.
 class Mismatches {
  public:

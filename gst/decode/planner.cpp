@@ -3,6 +3,7 @@
 #include "gst/decode/planner.h"
 
 #include <algorithm>
+#include <format>
 #include <utility>
 
 #include "gst/base/error.h"
@@ -52,17 +53,17 @@ void Planner::remember(const PlannedTensors& planned) {
 /// memory, so that nothing is copied to the host.
 Result<Plan> Planner::plan_unread(const FrameTensors& tensors, const Production& production,
                                   const Settings& wanted) const {
-  const auto unread = [](std::string found) {
-    return fail(ErrorKind::kUnsupported, "a plan made from shapes alone", std::move(found));
+  const auto unread = [](const std::string& why) {
+    return reject(ErrorKind::kUnsupported, "No plan can be made from shapes alone: " + why);
   };
   if (production.source == nullptr || production.source->detector.empty() ||
       device_.wanted_memory() == MemorySpace::kSystem)
-    return unread("no declared family, or tensors in system memory");
+    return unread("no family is declared, or the tensors are in system memory");
   auto plan = make_plan(wanted, forms_of(tensors, production.tensors));
-  if (!plan || plan->provisional) return unread("that the values are needed");
+  if (!plan || plan->provisional) return unread("the values are needed");
   std::vector<uint32_t> reads;
   for (const uint32_t i : plan->reads) reads.push_back(production.tensors[i]);
-  if (!tensors.common_context(reads)) return unread("tensors of several devices");
+  if (!tensors.common_context(reads)) return unread("the tensors are of several devices");
   return plan;
 }
 
@@ -98,10 +99,12 @@ Result<Plan> Planner::plan_of(FrameTensors& tensors, const Production& productio
     plan = plan_with(tensors, production, wanted);
   if (!plan) return plan;
   if (plan->frames() != 1)
-    return fail(ErrorKind::kUnsupported, "tensors of one frame (batch size 1)",
-                "batch size " + std::to_string(plan->layout.images),
-                "give each frame its slice by keepbox_buffers_add_tensor(), or run the model with "
-                "tensorinfer batch-size=");
+    return reject(
+        ErrorKind::kUnsupported,
+        "The tensors are of a batch of " + std::to_string(plan->layout.images) +
+            " frames, not of this frame alone",
+        "give each frame its slice by keepbox_buffers_add_tensor(), or run the model with "
+        "tensorinfer batch-size=");
   for (uint32_t& number : plan->reads) number = production.tensors[number];
   return plan;
 }
@@ -159,14 +162,12 @@ void Planner::check_label_count(const Plan& plan) const {
   const uint32_t labels = stream_.files.labels()->size(), classes = end - first;
   // A leading background has number 0: without its label all names would be off by one.
   if (labels == 0 || classes == 0 || labels == end) return;
-  post_warning(
-      stream_.element,
-      {ErrorKind::kMismatch,
-       first == 0 ? "one label per class" : "a label for the background, then one label per class",
-       std::to_string(labels) + " labels in " + stream_.files.labels_from() + " and " +
-           std::to_string(classes) + " classes in " + plan.remark,
-       "set label-file= to the labels of this model, or detector= to its "
-       "family"});
+  post_warning(stream_.element,
+               problem(ErrorKind::kMismatch,
+                       std::format("There are {} labels in {} for {} classes{} in {}", labels,
+                                   stream_.files.labels_from(), classes,
+                                   first == 0 ? "" : " and the background", plan.remark),
+                       "set label-file= to the labels of this model, or detector= to its family"));
 }
 
 }  // namespace keepbox

@@ -6,11 +6,13 @@
 
 #include <charconv>
 #include <cstring>
+#include <format>
 #include <string>
 
 #include "core/formula/box.h"
 #include "gst/base/error.h"
 #include "gst/base/plainfile.h"
+#include "gst/base/words.h"
 
 namespace keepbox {
 namespace {
@@ -47,22 +49,23 @@ Result<std::vector<Prior>> load_priors(const char* path) {
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     const size_t before = numbers.size();
     if (!numbers_of(line, numbers))
-      return file_error("numbers in " + std::string(path),
-                        "\"" + std::string(line.substr(0, 40)) + '"', kPriorsHint);
+      return file_error(std::string(path) +
+                            " has a line that is not of numbers: " + in_quotes(line.substr(0, 40)),
+                        kPriorsHint);
     const size_t found = numbers.size() - before;
     if (found > 0) in_line.push_back(found);
     if (in_line.size() > kMaxAnchors || found > kMaxAnchors)
-      return file_error("at most " + std::to_string(kMaxAnchors) + " priors in " + path, "more",
-                        kPriorsHint);
+      return file_error(
+          std::string(path) + " has more than " + std::to_string(kMaxAnchors) + " priors",
+          kPriorsHint);
   }
-  if (in_line.empty())
-    return file_error("numbers in " + std::string(path), "an empty file", kPriorsHint);
+  if (in_line.empty()) return file_error(std::string(path) + " is empty", kPriorsHint);
   const bool across = in_line.size() == 4 && in_line[0] != 4;
   const size_t wanted = across ? in_line[0] : 4;
   for (const size_t found : in_line)
     if (found != wanted)
-      return file_error(std::to_string(wanted) + " numbers in each line of " + path,
-                        std::to_string(found), kPriorsHint);
+      return file_error(std::format("{} has a line of {} numbers, not {}", path, found, wanted),
+                        kPriorsHint);
   std::vector<Prior> priors;
   const size_t count = across ? wanted : in_line.size();
   for (size_t i = 0; i < count; ++i) {

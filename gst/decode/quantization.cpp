@@ -3,6 +3,7 @@
 #include "gst/decode/quantization.h"
 
 #include <algorithm>
+#include <format>
 #include <utility>
 
 #include "gst/base/words.h"
@@ -22,9 +23,9 @@ std::string_view take_last(std::string_view& text) {
   return last;
 }
 
-std::unexpected<Error> wrong_entry(std::string_view expected, std::string_view found) {
-  return fail(ErrorKind::kInvalid, std::string(expected), '"' + std::string(found) + '"',
-              kQuantizationHint);
+std::unexpected<Error> wrong_entry(std::string_view found, std::string_view why) {
+  return reject(ErrorKind::kInvalid, std::format("quantization has \"{}\", {}", found, why),
+                kQuantizationHint);
 }
 
 }  // namespace
@@ -33,14 +34,14 @@ Result<Quantization::Entry> Quantization::entry_from(std::string_view text) {
   Entry entry;
   std::string_view rest = text;
   if (!parse_finite(take_last(rest), entry.scale))
-    return wrong_entry("ID:SCALE:ZERO-POINT (ID and ZERO-POINT are optional)", text);
+    return wrong_entry(text, "which is not ID:SCALE:ZERO-POINT (ID and ZERO-POINT are optional)");
   // If two numbers are last, they are scale and zero point.
   std::string_view before = rest;
   if (float scale = 0; parse_finite(take_last(before), scale)) {
     entry.zero_point = std::exchange(entry.scale, scale);
     rest = before;
   }
-  if (!(entry.scale > 0)) return wrong_entry("a scale above 0", text);
+  if (!(entry.scale > 0)) return wrong_entry(text, "whose scale is not above 0");
   entry.id = trimmed(rest);
   return entry;
 }
@@ -55,7 +56,7 @@ Result<Quantization> Quantization::from(const std::string& text) {
     if (part.empty()) continue;
     KB_ASSIGN(auto entry, entry_from(part));
     if (std::ranges::contains(out.entries_, entry.id, &Entry::id))
-      return wrong_entry("one entry per tensor", text);
+      return wrong_entry(text, "with two entries for a tensor");
     out.entries_.push_back(std::move(entry));
   }
   return out;
@@ -80,8 +81,9 @@ std::optional<Error> Quantization::apply(FrameTensors& tensors) const {
     if (!entry.id.empty() && !std::ranges::contains(listed, entry.id, &TensorView::id))
       missing += (missing.empty() ? "" : ", ") + entry.id;
   if (missing.empty()) return {};
-  return Error{ErrorKind::kMismatch, "tensors that quantization= names (" + missing + ")",
-               to_string(listed), kQuantizationHint};
+  return problem(ErrorKind::kMismatch,
+                 "quantization names " + missing + ", but the tensors are " + to_string(listed),
+                 kQuantizationHint);
 }
 
 void quantize_as(const DetectorSpec& family, FrameTensors& tensors,

@@ -25,9 +25,9 @@ Status check_any(GstBuffer* buffer, const FrameTensors& tensors) {
   FrameTensors all;
   KB_TRY(all.look(buffer));
   if (all.listed().empty()) return {};
-  return fail(ErrorKind::kMismatch, "tensors that no decoder upstream has decoded",
-              "only decoded ones: " + to_string(all.listed()),
-              "put an inference element between the two decoders, or remove one of them");
+  return reject(ErrorKind::kMismatch,
+                "All tensors on this frame were decoded upstream: " + to_string(all.listed()),
+                "put an inference element between the two decoders, or remove one of them");
 }
 
 std::string text_of(Size size) {
@@ -35,12 +35,25 @@ std::string text_of(Size size) {
 }
 
 std::unexpected<Error> lost_way(Size seen, Size now) {
-  return fail(ErrorKind::kMismatch, "frames of " + text_of(seen) + " pixels, as the model saw them",
-              text_of(now) + " pixels after an element that dropped the transform metadata",
-              "put boxdecode directly after the inference element");
+  return reject(ErrorKind::kMismatch,
+                "The frame is of " + text_of(now) + " pixels and was of " + text_of(seen) +
+                    " for the model: an element in between dropped the transform metadata",
+                "put boxdecode directly after the inference element");
 }
 
 }  // namespace
+
+Status explained(Status status, const FrameTensors& tensors) {
+  const bool mismatch = !status && !tensors.listed().empty() &&
+                        (status.error().kind == ErrorKind::kMismatch ||
+                         status.error().kind == ErrorKind::kUnsupported);
+  const SharedTensorSource source = mismatch ? tensors.source(0) : nullptr;
+  if (source == nullptr || !source->objects) return status;
+  Error error = status.error();
+  error.hint += std::string(error.hint.empty() ? "" : ", or ") +
+                "use classdecode for classes and text of objects";
+  return std::unexpected(std::move(error));
+}
 
 Status TensorIntake::check() const {
   if (!quantization_) return std::unexpected(quantization_.error());
@@ -104,9 +117,8 @@ Status TensorIntake::follow_picture(GstBuffer* buffer, FrameTensors& tensors) co
       }
     }
     if (source->lost_geometry)
-      return fail(ErrorKind::kMismatch, "tensors for the picture as it is now",
-                  "a picture that was flipped or rotated after inference",
-                  "put boxdecode before the element that flips it, or before framerestore");
+      return reject(ErrorKind::kMismatch, "The picture was flipped or rotated after inference",
+                    "put boxdecode before the element that flips it, or before framerestore");
   }
   return {};
 }

@@ -32,7 +32,7 @@ class TensorIntake {
   bool skipped() const { return skipped_; }
 
   /// Marks the tensors of a source for decoders downstream; without a source, those whose ids the
-  /// family knows; if it was recognised by shape alone, all.
+  /// family reads; if it was recognised by shape alone, all.
   /// @param plan by which they were decoded.
   void mark_decoded(GstBuffer* buffer, const FrameTensors& tensors, const Plan& plan,
                     const SharedTensorSource& source) const;
@@ -56,5 +56,8 @@ class TensorIntake {
   SharedTensorSource decoded_;
   bool skipped_ = false;
 };
+
+/// Adds to an error about tensors of objects that another element decodes classes.
+Status explained(Status status, const FrameTensors& tensors);
 
 }  // namespace keepbox

@@ -112,16 +112,18 @@ void announce(State& r, GstCaps* caps) {
 
 void refuse_caps(KeepboxFrameRestore* self, const State& r) {
   g_autofree gchar* caps = gst_caps_to_string(r.caps);
-  post_error(GST_ELEMENT(self),
-             {ErrorKind::kMismatch, "an element after framerestore that accepts the saved frames",
-              std::string("one that rejects ") + caps, "put videoconvert between them"});
+  post_error(
+      GST_ELEMENT(self),
+      problem(ErrorKind::kMismatch,
+              std::string("The element after framerestore rejects the saved frames: ") + caps,
+              "put videoconvert between them"));
 }
 
 GstFlowReturn refuse_frame(KeepboxFrameRestore* self) {
   self->state->failed.post(
       GST_ELEMENT(self),
-      {ErrorKind::kMismatch, "a frame that framesave kept", "none on this buffer",
-       "put framesave before the scaler, and remove elements in between that drop metas"});
+      problem(ErrorKind::kMismatch, "This buffer has no frame that framesave kept",
+              "put framesave before the scaler, and remove elements in between that drop metas"));
   return GST_FLOW_ERROR;
 }
 
@@ -139,10 +141,11 @@ PixelMap map_to_full(KeepboxFrameRestore* self, GstBuffer* scaled) {
     map = PixelMap::of(make_letterbox(r.full.picture, r.scaled.picture, mode));
     if (!r.warned)
       post_warning(GST_ELEMENT(self),
-                   {ErrorKind::kMismatch, "frames with the transform metadata of framesave",
-                    "an element in between that drops it (a crop or flip before GStreamer 1.28, or "
-                    "one on another device)",
-                    "falling back to resize-mode=, which is right for a scaler alone"});
+                   problem(ErrorKind::kMismatch,
+                           "An element after framesave drops the transform metadata (a crop or "
+                           "flip before GStreamer 1.28, or one on another device)",
+                           "boxes are mapped by resize-mode= instead, which is right for a scaler "
+                           "alone"));
     r.warned = true;
   }
   if (auto back = map->inverse()) return *back;
@@ -175,8 +178,10 @@ gboolean take_caps(KeepboxFrameRestore* self, GstEvent* event) {
     self->state->scaled = *scaled;
   } else {
     g_autofree gchar* found = gst_caps_to_string(caps);
-    post_error(GST_ELEMENT(self), {ErrorKind::kMismatch, "video caps with width and height", found,
-                                   "put framerestore after an element that sets the size"});
+    post_error(
+        GST_ELEMENT(self),
+        problem(ErrorKind::kMismatch, std::string("The caps have no width and height: ") + found,
+                "put framerestore after an element that sets the size"));
   }
   gst_event_unref(event);
   return scaled.has_value();

@@ -98,11 +98,12 @@ bool report_late(KeepboxFrameSave* self, bool first) {
   if (!is_to_go_on(self)) return false;
   if (!first) return true;
   const std::string limit = std::to_string(self->state->kept->limit());
-  post_warning(GST_ELEMENT(self),
-               {ErrorKind::kMismatch, "saved frames to reach framerestore or to be dropped",
-                "none in 10 s, with " + limit + " bytes in flight",
-                "more frames pass from now on; raise max-size-bytes= if an element after framesave "
-                "collects frames"});
+  post_warning(
+      GST_ELEMENT(self),
+      problem(ErrorKind::kMismatch,
+              "No saved frame reached framerestore in 10 s, with " + limit + " bytes in flight",
+              "more frames pass from now on; raise max-size-bytes= if an element after "
+              "framesave collects frames"));
   return true;
 }
 
@@ -131,8 +132,10 @@ gboolean take_caps(KeepboxFrameSave* self, GstCaps* caps) {
   const auto picture = picture_of(caps);
   if (!picture) {
     g_autofree gchar* found = gst_caps_to_string(caps);
-    post_error(GST_ELEMENT(self), {ErrorKind::kMismatch, "video caps with width and height", found,
-                                   "put framesave after an element that sets the size"});
+    post_error(
+        GST_ELEMENT(self),
+        problem(ErrorKind::kMismatch, std::string("The caps have no width and height: ") + found,
+                "put framesave after an element that sets the size"));
     return FALSE;
   }
   gst_caps_replace(&self->state->caps, caps);

@@ -8,11 +8,11 @@
 namespace keepbox {
 
 /// A kept frame's bytes. May outlive the element, because buffers do.
-struct KeptFrames::Place {
-  Place(std::shared_ptr<KeptFrames> in, uint64_t bytes) : all(std::move(in)), size(bytes) {}
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
-  ~Place() {
+struct KeptFrames::Slot {
+  Slot(std::shared_ptr<KeptFrames> in, uint64_t bytes) : all(std::move(in)), size(bytes) {}
+  Slot(const Slot&) = delete;
+  Slot& operator=(const Slot&) = delete;
+  ~Slot() {
     const std::lock_guard lock(all->mutex_);
     all->bytes_ -= size;
     --all->frames_;
@@ -38,7 +38,7 @@ std::shared_ptr<const void> KeptFrames::keep(uint64_t bytes,
   bytes_ += bytes;
   ++frames_;
   lock.unlock();
-  return std::make_shared<const Place>(shared_from_this(), bytes);
+  return std::make_shared<const Slot>(shared_from_this(), bytes);
 }
 
 void KeptFrames::set_limit(uint64_t bytes) {

@@ -37,7 +37,7 @@ class KeptFrames : public std::enable_shared_from_this<KeptFrames> {
   void set_stopped(bool stopped);
 
  private:
-  struct Place;
+  struct Slot;
   bool has_room(uint64_t bytes) const {
     return limit_ == 0 || frames_ < kLeast || bytes_ + bytes <= std::max(limit_, beyond_);
   }

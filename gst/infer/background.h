@@ -51,7 +51,8 @@ class BackgroundResult {
   /// Waits for the result. Call it until it succeeds or fails otherwise than by kInterrupted.
   Result<T> take() {
     if (!work_.wait())
-      return fail(ErrorKind::kInterrupted, "time to load a model", "a flush or a stop");
+      return reject(ErrorKind::kInterrupted,
+                    "Loading the model was interrupted by a flush or a stop");
     return std::move(**result_);
   }
 

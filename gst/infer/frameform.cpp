@@ -78,13 +78,13 @@ Result<FrameForm> frame_form_of(const GstVideoInfo& info) {
 Status MappedFrame::map(GstBuffer* buffer, const GstVideoInfo& info, GstMapFlags flags) {
   mapped_ = gst_video_frame_map(&frame_, &info, buffer, flags);
   if (mapped_) return {};
-  return fail(ErrorKind::kTruncated, "a readable frame", "a frame that cannot be mapped",
-              "see the log of the upstream element");
+  return reject(ErrorKind::kTruncated, "The frame cannot be mapped for reading",
+                "see the log of the upstream element");
 }
 
 FramePlanes planes_of(const GstVideoFrame& frame) {
   FramePlanes planes;
-  const auto count = std::min<size_t>(GST_VIDEO_FRAME_N_PLANES(&frame), FramePlanes::kMost);
+  const auto count = std::min<size_t>(GST_VIDEO_FRAME_N_PLANES(&frame), FramePlanes::kMax);
   for (size_t i = 0; i < count; ++i) {
     planes.data[i] = static_cast<const uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&frame, i));
     planes.stride[i] = GST_VIDEO_FRAME_PLANE_STRIDE(&frame, i);

@@ -11,7 +11,7 @@
 
 namespace keepbox {
 
-/// Values of resize-mode beside those of ResizeMode.
+/// Values of resize-mode in addition to those of ResizeMode.
 inline constexpr int kResizeOfModel = -1, kResizeToRectangle = 100;
 
 /// Values of regions.

@@ -25,10 +25,11 @@ Result<std::optional<std::array<float, 3>>> three_numbers(const std::string& tex
     good = error == std::errc{} && end == part.data() + part.size() && is_finite(out[i]);
   }
   if (!good)
-    return fail(ErrorKind::kInvalid,
-                "one number, or three comma-separated ones, in " + std::string(property),
-                '"' + text + '"',
-                "set " + std::string(property) + "= to a value such as 123.675,116.28,103.53");
+    return reject(ErrorKind::kInvalid,
+                  std::string(property) + "=" + text +
+                      " is not a number or three comma-separated "
+                      "numbers",
+                  "set " + std::string(property) + "= to a value such as 123.675,116.28,103.53");
   if (count == 1) out = {out[0], out[0], out[0]};
   return out;
 }
@@ -39,7 +40,7 @@ Result<AlignTemplate> align_template(const std::string& name) {
             read_text(name, kMaxTemplate, "set align=arcface-112, or a file"));
   auto out = parse_template(text);
   if (!out) {
-    out.error().expected += " (" + name + ")";
+    out.error().place = name;
     return std::unexpected(out.error());
   }
   return out;
@@ -62,8 +63,9 @@ Result<std::map<std::string, std::string>> provider_options(const InferProps& pr
     const std::string_view text = g_strstrip(*part);
     const size_t equals = text.find('=');
     if (equals == std::string_view::npos || equals == 0)
-      return fail(ErrorKind::kInvalid, "KEY=VALUE in provider-options",
-                  '"' + std::string(text) + '"', "separate the options by commas");
+      return reject(ErrorKind::kInvalid,
+                    "provider-options has \"" + std::string(text) + "\", which is not KEY=VALUE",
+                    "set provider-options= to KEY=VALUE,KEY=VALUE,...");
     out[std::string(text.substr(0, equals))] = text.substr(equals + 1);
   }
   return out;
@@ -72,19 +74,19 @@ Result<std::map<std::string, std::string>> provider_options(const InferProps& pr
 Result<TileGrid> tile_grid(const InferProps& props) {
   TileGrid out{.size = props.tile_size, .overlap = props.tile_overlap, .whole = props.tile_whole};
   if (props.tiles.empty() && props.tile_whole && props.tile_size == 0)
-    return fail(ErrorKind::kInvalid, "tiles or tile-size together with tile-whole", "neither",
-                "set tiles= or tile-size=, or tile-whole=false");
+    return reject(ErrorKind::kInvalid, "tile-whole=true has no effect without tiles or tile-size",
+                  "set tiles= or tile-size=, or tile-whole=false");
   if (props.tiles.empty()) return out;
   const char* const end = props.tiles.data() + props.tiles.size();
   const auto columns = std::from_chars(props.tiles.data(), end, out.columns);
   const bool cross = columns.ec == std::errc{} && columns.ptr != end && *columns.ptr == 'x';
   const auto rows = cross ? std::from_chars(columns.ptr + 1, end, out.rows) : columns;
   if (!cross || rows.ec != std::errc{} || rows.ptr != end || out.columns == 0 || out.rows == 0)
-    return fail(ErrorKind::kInvalid, "COLUMNSxROWS in tiles", '"' + props.tiles + '"',
-                "set tiles= to a value such as 3x2");
+    return reject(ErrorKind::kInvalid, "tiles=" + props.tiles + " is not COLUMNSxROWS",
+                  "set tiles= to a value such as 3x2");
   if (props.tile_size != 0)
-    return fail(ErrorKind::kInvalid, "either tiles or tile-size", "both",
-                "leave one of them unset");
+    return reject(ErrorKind::kInvalid, "tiles and tile-size are both set",
+                  "leave one of them unset");
   KB_TRY(check_grid(out));
   return out;
 }
@@ -92,20 +94,19 @@ Result<TileGrid> tile_grid(const InferProps& props) {
 Result<std::optional<ObjectRules>> object_rules(const InferProps& props) {
   if (static_cast<Regions>(props.regions) == Regions::kFrame) {
     if (const char* name = unused_setting(props))
-      return fail(ErrorKind::kInvalid, std::string("regions=objects together with ") + name,
-                  "regions=frame", std::string("set regions=objects, or leave ") + name + " unset");
+      return reject(ErrorKind::kInvalid, std::string(name) + " has no effect with regions=frame",
+                    std::string("set regions=objects, or leave ") + name + " unset");
     return std::nullopt;
   }
   if (props.resize_mode == kResizeToRectangle)
-    return fail(ErrorKind::kInvalid, "another resize-mode for regions=objects", "rect",
-                "set resize-mode=stretch or letterbox-center");
+    return reject(ErrorKind::kInvalid, "resize-mode=rect is not possible with regions=objects",
+                  "set resize-mode=stretch or letterbox-center");
   if (!props.tiles.empty() || props.tile_size != 0)
-    return fail(ErrorKind::kInvalid, "either tiles or regions=objects", "both",
-                "leave one of them unset");
+    return reject(ErrorKind::kInvalid, "tiles and regions are both set", "leave one of them unset");
   const bool regions = static_cast<Regions>(props.regions) == Regions::kRoi;
   if (regions && !props.objects_of.empty())
-    return fail(ErrorKind::kInvalid, "regions=objects together with objects-of", "regions=roi",
-                "set regions=objects, or leave objects-of unset");
+    return reject(ErrorKind::kInvalid, "objects-of has no effect with regions=roi",
+                  "set regions=objects, or leave objects-of unset");
   ObjectRules out{.regions = regions,
                   .model = props.objects_of,
                   .min_size = props.min_size,
@@ -124,12 +125,10 @@ Result<std::optional<ObjectRules>> object_rules(const InferProps& props) {
 Result<InputSettings> input_settings(const InferProps& props) {
   InputSettings out{.size = {props.input_width, props.input_height},
                     .order = static_cast<ChannelOrder>(props.channel_order)};
-  const auto mean = three_numbers(props.input_mean, "input-mean");
-  if (!mean) return std::unexpected(mean.error());
-  const auto deviation = three_numbers(props.input_std, "input-std");
-  if (!deviation) return std::unexpected(deviation.error());
-  out.mean = *mean;
-  out.deviation = *deviation;
+  KB_ASSIGN(const auto mean, three_numbers(props.input_mean, "input-mean"));
+  KB_ASSIGN(const auto deviation, three_numbers(props.input_std, "input-std"));
+  out.mean = mean;
+  out.deviation = deviation;
   out.objects = static_cast<Regions>(props.regions) != Regions::kFrame;
   out.rectangle = props.resize_mode == kResizeToRectangle;
   if (out.rectangle) out.resize = ResizeMode::kLetterboxCenter;

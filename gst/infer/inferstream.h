@@ -51,7 +51,7 @@ class InferStream {
 
   /// Drops all frames, whose results do not matter.
   void clear() { line_.clear(); }
-  /// Starts anew, independent of frames before. @pre empty().
+  /// Starts again, independent of earlier frames. @pre empty().
   void forget();
 
  private:

@@ -98,18 +98,18 @@ Status Model::settle_family() {
 
 /// Warns once per text, because caps may be set repeatedly.
 void Model::warn_of_guesses() {
-  const auto warn = [&](ErrorKind kind, const std::string& expected, const std::string& found,
-                        const char* hint) {
-    if (warned_.insert(found).second) post_warning(element_, {kind, expected, found, hint});
+  const auto warn = [&](ErrorKind kind, const std::string& what, const char* hint) {
+    if (warned_.insert(what).second) post_warning(element_, problem(kind, what, hint));
   };
   if (!facts_.assumed.empty())
     warn(ErrorKind::kAmbiguous,
-         "metadata, a .modelinfo or known tensors that define the model input",
-         "none of these for " + props_.model_file + "; assuming " + facts_.assumed,
+         "Nothing defines the input of " + props_.model_file +
+             " (metadata, a .modelinfo or known tensors); assumed: " + facts_.assumed,
          "if that is wrong, set detector= of boxdecode to the model's family, or set "
          "channel-order=, input-mean=, input-std= and resize-mode=");
   for (const std::string& text : facts_.warnings)
-    warn(ErrorKind::kUnsupported, "metadata of a detector in " + props_.model_file, text,
+    warn(ErrorKind::kUnsupported,
+         "the metadata of " + props_.model_file + " is incomplete: " + text,
          "export the model again, or set what is missing, such as label-file= of boxdecode for "
          "class names");
 }
@@ -195,18 +195,18 @@ Result<std::vector<InferredTensor>> Model::infer_on_cpu(GstBuffer* frame,
     KB_TRY(leave_device(why));
   }
   KB_TRY(prepare());
-  auto pending = inferencer_->begin(frame, 0, crops_of(objects));
-  if (!pending) return std::unexpected(pending.error());
-  return (*pending)->finish();
+  KB_ASSIGN(auto pending, inferencer_->begin(frame, 0, crops_of(objects)));
+  return pending->finish();
 }
 
 /// Warns once if a decoder upstream seems to be missing.
 void Model::warn_of_no_boxes() {
   constexpr unsigned kFrames = 30;
   if (objects_->without_boxes() != kFrames || !warned_.insert("no boxes").second) return;
-  post_warning(element_, {ErrorKind::kMismatch, "boxes on frames, for regions=objects",
-                          "none on " + std::to_string(kFrames) + " frames",
-                          "put a detector before it: tensorinfer ! boxdecode"});
+  post_warning(element_,
+               problem(ErrorKind::kMismatch,
+                       "regions=objects found no boxes on " + std::to_string(kFrames) + " frames",
+                       "put a detector before it: tensorinfer ! boxdecode"));
 }
 
 Result<Model::Begun> Model::begin(GstBuffer* frame, uint64_t order) {

@@ -137,6 +137,12 @@ Status Model::open() {
   return opened(std::move(*model));
 }
 
+/// Adds to the error of a GPU that the model runs on the CPU.
+Error on_cpu(Error why) {
+  why.hint = "the model runs on the CPU; to run it on the GPU, " + why.hint;
+  return why;
+}
+
 /// Loads the model for the CPU instead.
 Status Model::leave_device(const Error& why) {
   left_ = why;
@@ -151,9 +157,7 @@ Status Model::opened(LoadedModel model) {
   loaded_ = facts_.input.size;
   GST_CAT_INFO_OBJECT(tensorinfer_debug, element_, "%s on %s (%s): %s", props_.model_file.c_str(),
                       provider_.name.c_str(), provider_.reason.c_str(), facts_.remark.c_str());
-  if (const auto why = std::exchange(left_, std::nullopt))
-    post_warning(element_, {why->kind, why->expected, why->found,
-                            "the model runs on the CPU; to run it on the GPU, " + why->hint});
+  if (const auto why = std::exchange(left_, std::nullopt)) post_warning(element_, on_cpu(*why));
   return {};
 }
 
@@ -193,12 +197,12 @@ void Model::check_batches() {
   if (!why) return;
   GST_CAT_INFO_OBJECT(tensorinfer_debug, element_, "frames run one by one: %s",
                       why->message().c_str());
-  if (props_.batch_size <= 1 || !warned_.insert(why->found).second) return;
+  if (props_.batch_size <= 1 || !warned_.insert(why->what).second) return;
   const bool named = why->hint.contains("batch-size=1");
   post_warning(element_,
-               {ErrorKind::kUnsupported,
-                "a model that can run batches, for batch-size=" + std::to_string(props_.batch_size),
-                why->found, why->hint + (named ? "" : ", or set batch-size=1")});
+               problem(ErrorKind::kUnsupported,
+                       std::format("batch-size={} has no effect: {}", props_.batch_size, why->what),
+                       why->hint + (named ? "" : ", or set batch-size=1")));
 }
 
 }  // namespace keepbox

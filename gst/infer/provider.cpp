@@ -55,10 +55,9 @@ Status check_cuda(const InferProps& props, const ProviderChoice& provider) {
   const bool tensorrt = provider.tensorrt();
   if (runtime->has_provider(tensorrt ? "TensorrtExecutionProvider" : "CUDAExecutionProvider"))
     return {};
-  return fail(ErrorKind::kNoResource,
-              std::string("provider ") + (tensorrt ? kTensorRtProvider : kCudaProvider) + " in " +
-                  runtime->name(),
-              "none", "set provider=cpu, or runtime-library= to a build of ONNX Runtime for CUDA");
+  return reject(ErrorKind::kNoResource,
+                runtime->name() + " has no " + (tensorrt ? kTensorRtProvider : kCudaProvider),
+                "set provider=cpu, or runtime-library= to a build of ONNX Runtime for CUDA");
 }
 
 Result<SessionSpec> session_spec(const InferProps& props, const ProviderChoice& provider,

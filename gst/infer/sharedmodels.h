@@ -18,34 +18,34 @@ class SharedModels {
   /// @param make a callable that returns Result<std::shared_ptr<Model>>.
   template <class Make>
   Result<std::shared_ptr<Model>> get(const SessionSpec& spec, Make make) {
-    const std::shared_ptr<Place> place = place_of(spec);
-    const std::lock_guard guard(place->lock);
-    if (auto there = place->model.lock()) return there;
+    const std::shared_ptr<Entry> entry = entry_of(spec);
+    const std::lock_guard guard(entry->lock);
+    if (auto there = entry->model.lock()) return there;
     auto made = make();
-    if (made) place->model = *made;
+    if (made) entry->model = *made;
     return made;
   }
 
  private:
-  struct Place {
+  struct Entry {
     std::mutex lock;
     std::weak_ptr<Model> model;
   };
 
-  std::shared_ptr<Place> place_of(const SessionSpec& spec) {
+  std::shared_ptr<Entry> entry_of(const SessionSpec& spec) {
     const std::lock_guard guard(lock_);
-    std::erase_if(places_, [](const auto& each) {
+    std::erase_if(entries_, [](const auto& each) {
       if (each.second.use_count() > 1) return false;
       const std::lock_guard last(each.second->lock);  // behind the last user, which is gone
       return each.second->model.expired();
     });
-    auto& place = places_[spec];
-    if (!place) place = std::make_shared<Place>();
-    return place;
+    auto& entry = entries_[spec];
+    if (!entry) entry = std::make_shared<Entry>();
+    return entry;
   }
 
   std::mutex lock_;
-  std::map<SessionSpec, std::shared_ptr<Place>> places_;
+  std::map<SessionSpec, std::shared_ptr<Entry>> entries_;
 };
 
 }  // namespace keepbox

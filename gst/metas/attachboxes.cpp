@@ -108,12 +108,11 @@ Status check_room(gsize there, gsize boxes, gsize mtds) {
   if (mtds == 0 || there + mtds <= kMaxMtds) return {};
   const std::string existing =
       there == 0 ? "" : " in addition to " + std::to_string(there) + " existing mtds";
-  return fail(ErrorKind::kInvalid,
-              "at most " + std::to_string(kMaxMtds) +
-                  " boxes on a frame, or half as many with masks or class-meta=true, because "
-                  "GStreamer keeps a byte for each pair of them",
-              std::to_string(boxes) + " boxes" + existing,
-              "lower max-detections= or raise score-threshold=");
+  return reject(ErrorKind::kInvalid,
+                std::to_string(boxes) + " boxes" + existing + " are too many for a frame: it can " +
+                    "have " + std::to_string(kMaxMtds) +
+                    ", or half as many with masks or class-meta=true",
+                "lower max-detections= or raise score-threshold=");
 }
 
 /// Adds a mask; floats are written for boxes with class and anchor.

@@ -51,9 +51,9 @@ Placed Carrier::place(const GstAnalyticsODMtd& od, const BoxRecords& records) co
 
 /// True if the box that a box is a part of is not on the target, or that box's own parent.
 bool Carrier::lost_its_parent(const GstAnalyticsODMtd& od, const BoxRecords& records) const {
-  constexpr int kMostLevels = 8;  // relations of others may form a circle
+  constexpr int kMaxRelations = 8;  // relations of others may form a circle
   GstAnalyticsODMtd at = od;
-  for (int level = 0; level < kMostLevels; ++level) {
+  for (int level = 0; level < kMaxRelations; ++level) {
     const auto found = records.find(at.id, detected(at));
     const auto parent = found && !found->model.parts ? std::nullopt : parent_of(source_, at.id);
     if (!parent || !gst_analytics_relation_meta_get_od_mtd(source_, *parent, &at)) return false;

@@ -51,10 +51,10 @@ struct BoxLabel {
 /// A few results; more are ignored.
 class BoxLabels {
  public:
-  static constexpr size_t kMost = 6;
+  static constexpr size_t kMax = 6;
 
   void add(const BoxLabel& label) {
-    if (count_ < kMost) labels_[count_++] = label;
+    if (count_ < kMax) labels_[count_++] = label;
   }
   size_t size() const { return count_; }
   BoxLabel* begin() { return labels_.data(); }
@@ -64,7 +64,7 @@ class BoxLabels {
   const BoxLabel& operator[](size_t i) const { return labels_[i]; }
 
  private:
-  std::array<BoxLabel, kMost> labels_{};
+  std::array<BoxLabel, kMax> labels_{};
   size_t count_ = 0;
 };
 

@@ -166,8 +166,8 @@ GstFlowReturn draw_on_host(GstBaseTransform* base, GstBuffer* buffer) {
   const GstFlowReturn flow = Self::parent_as<GstBaseTransformClass>()->transform_ip(base, buffer);
   if (flow != GST_FLOW_OK || o.mapped || o.obscured.empty()) return flow;
   return flow_of(GST_VIDEO_FILTER(base),
-                 fail(ErrorKind::kTruncated, "a frame to obscure objects on",
-                      "a buffer that cannot be mapped"));
+                 reject(ErrorKind::kTruncated,
+                        "Objects on the frame cannot be obscured: its buffer cannot be mapped"));
 }
 
 void add_to_trails(State& o, const OverlayProps& props, GstClockTime time) {

@@ -88,7 +88,8 @@ Status obscure(Canvas& canvas, std::span<const ObscuredBox> boxes, ObscuringSize
   }
   return {};
 } catch (const std::exception& error) {
-  return fail(ErrorKind::kUnsupported, "a frame that OpenCV can blur", error.what());
+  return reject(ErrorKind::kUnsupported,
+                std::string("OpenCV cannot blur the frame: ") + error.what());
 }
 
 }  // namespace keepbox

@@ -92,7 +92,8 @@ Status Painter::paint(Canvas& canvas, std::span<const Mark> marks, Pen pen) try 
   draw_items(canvas, pen);
   return {};
 } catch (const std::exception& error) {
-  return fail(ErrorKind::kUnsupported, "a frame that OpenCV can draw on", error.what());
+  return reject(ErrorKind::kUnsupported,
+                std::string("OpenCV cannot draw on the frame: ") + error.what());
 }
 
 }  // namespace keepbox

@@ -16,11 +16,10 @@ Obscuring Privacy::listed(const FrameBox& box) {
 void Privacy::warn_untracked(const OverlayProps& props, const FrameBox& box) {
   if (!props.blur_lost_set || props.blur_lost == 0 || box.tracking_id) return;
   if (std::exchange(warned_untracked_, true)) return;
-  warnings_.push_back(
-      {.kind = ErrorKind::kMismatch,
-       .expected = "boxes with tracking ids, because blur-lost= is set",
-       .found = "a box without",
-       .hint = "put boxtrack before boxoverlay: without ids a lost object is shown at once"});
+  warnings_.push_back(problem(
+      ErrorKind::kMismatch,
+      "blur-lost has no effect on boxes without tracking ids: a lost object is shown at once",
+      "put boxtrack before boxoverlay"));
 }
 
 void Privacy::choose(std::span<const FrameBox> boxes, const OverlayProps& props, GstClockTime time,
@@ -45,12 +44,12 @@ std::vector<Error> Privacy::unused() const {
   for (const GQuark label : labels_) labels.push_back(in_quotes(g_quark_to_string(label)));
   std::vector<Error> out;
   if (labels.empty()) return out;
-  for (const auto& [list, name] : {std::pair{&blur_, "blur="}, {&pixelate_, "pixelate="}})
+  for (const auto& [list, name] : {std::pair{&blur_, "blur"}, {&pixelate_, "pixelate"}})
     for (const std::string& entry : list->unused())
-      out.push_back({.kind = ErrorKind::kMismatch,
-                     .expected = "boxes of " + in_quotes(entry) + ", as in " + name,
-                     .found = "only boxes of " + joined(labels),
-                     .hint = "if one of these is meant, correct the name"});
+      out.push_back(problem(ErrorKind::kMismatch,
+                            std::string(name) + " names " + in_quotes(entry) +
+                                ", but the boxes were of " + joined(labels),
+                            "correct the name if one of these is meant"));
   return out;
 }
 

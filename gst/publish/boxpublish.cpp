@@ -164,10 +164,9 @@ gboolean stop(GstBaseTransform* base) {
   const size_t left = p.outbox.size();
   if (left != 0 && p.props.queue_location.empty())
     post_warning(GST_ELEMENT(base),
-                 {.kind = ErrorKind::kNoResource,
-                  .expected = "all messages to be delivered before the stop",
-                  .found = std::to_string(left) + " that are not",
-                  .hint = "set queue-location= to keep them, or raise stop-timeout="});
+                 problem(ErrorKind::kNoResource,
+                         std::to_string(left) + " messages were not delivered before the stop",
+                         "set queue-location= to keep them, or raise stop-timeout="));
   return TRUE;
 }
 

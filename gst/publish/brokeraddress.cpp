@@ -12,8 +12,8 @@ namespace {
 constexpr int kPlainPort = 1883, kTlsPort = 8883, kHighestPort = 65535;
 
 std::unexpected<Error> wrong(const std::string& text) {
-  return fail(ErrorKind::kInvalid, "the address of a broker", in_quotes(text),
-              "set address= to HOST, HOST:PORT, mqtt://HOST:PORT or mqtts://HOST:PORT");
+  return reject(ErrorKind::kInvalid, "address=" + text + " is not the address of a broker",
+                "set address= to HOST, HOST:PORT, mqtt://HOST:PORT or mqtts://HOST:PORT");
 }
 
 }  // namespace

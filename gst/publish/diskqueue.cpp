@@ -70,7 +70,7 @@ std::optional<Header> read_record(int file, uint64_t offset, std::string& text) 
 }
 
 std::unexpected<Error> unusable(const std::string& name, int reason) {
-  return file_error("a folder that can be written to, " + name, g_strerror(reason),
+  return file_error("Cannot write to the folder " + name + ": " + g_strerror(reason),
                     "set queue-location= to another folder");
 }
 
@@ -86,7 +86,7 @@ Result<DiskQueue> DiskQueue::open(const std::string& folder) {
   out.lock_ = file("lock");
   if (!out.lock_) return unusable(folder, errno);
   if (flock(out.lock_.number(), LOCK_EX | LOCK_NB) != 0)
-    return file_error("no other user of the folder " + folder, "one",
+    return file_error("Another element uses the folder " + folder,
                       "set a different queue-location= for each element");
   out.sent_file_ = file("sent");
   if (!out.sent_file_) return unusable(folder, errno);
@@ -171,8 +171,9 @@ Result<Message> DiskQueue::read(DiskPlace place) const {
   std::string text;
   const auto header = in ? read_record(in.number(), place.offset, text) : std::nullopt;
   if (!header)
-    return fail(ErrorKind::kTruncated, "a message in " + path_of(place.file), "none",
-                "leave the files of queue-location= alone");
+    return reject(ErrorKind::kTruncated,
+                  "A message is missing in " + path_of(place.file) + ", which was changed",
+                  "leave the files of queue-location= alone");
   return Message{.topic = text.substr(0, header->topic),
                  .payload = text.substr(header->topic),
                  .qos = static_cast<int>(header->flags & 3),

@@ -13,8 +13,10 @@ Result<Kinds> Kinds::parse(const std::string& text, const char* property) {
     else if (word == "counts") out.counts = true;
     else if (word == "tracks") out.tracks = true;
     else if (!word.empty())
-      return fail(ErrorKind::kInvalid, "a list of boxes, counts and tracks", in_quotes(word),
-                  "set " + std::string(property) + "= to such a list, as in boxes,counts");
+      return reject(ErrorKind::kInvalid,
+                    std::string(property) + " has " + in_quotes(word) +
+                        ", which is not boxes, counts or tracks",
+                    "set " + std::string(property) + "= to such a list, as in boxes,counts");
   }
   return out;
 }

@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kConnectWithin = 10s;  // per address
 constexpr unsigned kInFlight = 20;    // messages without an answer
-constexpr int kMostPackets = 100;     // that are read at once
+constexpr int kMaxPackets = 100;      // that are read at once
 constexpr const char* kOnline = "online";
 constexpr const char* kOffline = "offline";
 
@@ -47,7 +47,7 @@ Status check_file(const std::string& path, const char* property) {
 
 MqttBroker::MqttBroker(const MqttSettings& settings) : settings_(settings) {
   init_library();
-  // Only a session that the broker keeps can tell a message that is sent again.
+  // A broker recognises a message that is sent again only in a session that it keeps.
   const bool clean = settings.client_id.empty() || settings.qos < 2;
   client_ = mosquitto_new(or_null(settings.client_id), clean, this);
 }
@@ -57,8 +57,9 @@ MqttBroker::~MqttBroker() { mosquitto_destroy(client_); }
 Result<std::unique_ptr<Broker>> MqttBroker::make(const MqttSettings& settings) {
   std::unique_ptr<MqttBroker> out(new MqttBroker(settings));
   if (out->client_ == nullptr)
-    return fail(ErrorKind::kInvalid, "a client of MQTT", g_strerror(errno),
-                "set client-id= to a name in UTF-8");
+    return reject(ErrorKind::kInvalid,
+                  "client-id=" + settings.client_id + " is not possible: " + g_strerror(errno),
+                  "set client-id= to a name in UTF-8");
   KB_TRY(out->set_up());
   if (settings.address.tls) KB_TRY(out->set_up_tls());
   return out;
@@ -80,8 +81,9 @@ Status MqttBroker::set_up() {
         mosquitto_will_set(client_, settings_.availability.c_str(),
                            static_cast<int>(std::string_view(kOffline).size()), kOffline, 1, true);
   if (code == MOSQ_ERR_SUCCESS) return {};
-  return fail(ErrorKind::kInvalid, "a user name, password and topic that MQTT allows",
-              text_of(code), "check username=, password-file= and topic-availability=");
+  return reject(ErrorKind::kInvalid,
+                "MQTT does not allow this user name, password or topic: " + text_of(code),
+                "check username=, password-file= and topic-availability=");
 }
 
 Status MqttBroker::set_up_tls() {
@@ -97,16 +99,16 @@ Status MqttBroker::set_up_tls() {
   if (code == MOSQ_ERR_SUCCESS && !settings_.verify_host)
     code = mosquitto_tls_insecure_set(client_, true);
   if (code == MOSQ_ERR_SUCCESS) return {};
-  return fail(ErrorKind::kInvalid, "files for TLS that fit", text_of(code),
-              "set ca-file=, and both of cert-file= and key-file= or none of them");
+  return reject(ErrorKind::kInvalid, "The files for TLS do not fit: " + text_of(code),
+                "set ca-file=, and both of cert-file= and key-file= or none of them");
 }
 
 /// Returns an error with the best reason that is known.
 Status MqttBroker::failed(int code) {
   ready_ = false;
-  if (!refusal_.empty()) return file_error("a connection", refusal_, {});
+  if (!refusal_.empty()) return file_error(refusal_);
   // The log of libmosquitto is more exact than its codes.
-  return file_error("a connection", last_log_.empty() ? text_of(code) : last_log_, {});
+  return file_error(last_log_.empty() ? text_of(code) : last_log_);
 }
 
 Status MqttBroker::open(const std::atomic<bool>& stopping) {
@@ -130,7 +132,7 @@ Status MqttBroker::work(int wake, int timeout_ms) {
                                pollfd{.fd = wake, .events = POLLIN, .revents = 0}};
   poll(wanted.data(), wanted.size(), timeout_ms);
   int code = MOSQ_ERR_SUCCESS;
-  if ((wanted[0].revents & ~POLLOUT) != 0) code = mosquitto_loop_read(client_, kMostPackets);
+  if ((wanted[0].revents & ~POLLOUT) != 0) code = mosquitto_loop_read(client_, kMaxPackets);
   if (code == MOSQ_ERR_SUCCESS && mosquitto_want_write(client_))
     code = mosquitto_loop_write(client_, 1);
   if (code == MOSQ_ERR_SUCCESS) code = mosquitto_loop_misc(client_);
@@ -166,7 +168,7 @@ void MqttBroker::publish_availability(const char* state) {
 
 void MqttBroker::close(int timeout_ms) {
   if (ready_) {
-    // The will is for other ends: a client that disconnects has to say so itself.
+    // The will is for lost connections: a client that disconnects has to publish its own end.
     publish_availability(kOffline);
     const auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
     bool disconnecting = false;

@@ -11,7 +11,7 @@ namespace keepbox {
 namespace {
 
 constexpr guint kLargestQueue = 1u << 30;
-constexpr gint64 kMostBytes = G_GINT64_CONSTANT(1) << 40;
+constexpr gint64 kMaxQueueBytes = G_GINT64_CONSTANT(1) << 40;
 constexpr gdouble kLongest = 86400;  // seconds
 constexpr guint kLongestKeepAlive = 65535;
 constexpr size_t kPasswordBytes = 4096;
@@ -89,7 +89,7 @@ const Property<PublishProps> kPublishProperties[] = {
     {"queue-bytes",
      "Maximum size of the queue in bytes. If it is exceeded, the oldest messages "
      "are dropped.",
-     &PublishProps::queue_bytes, nullptr, 1, static_cast<gdouble>(kMostBytes)},
+     &PublishProps::queue_bytes, nullptr, 1, static_cast<gdouble>(kMaxQueueBytes)},
     {"queue-location",
      "Folder for the queue, used by this element only, so that messages are published even if "
      "the process ends first; empty keeps them in memory.",
@@ -155,8 +155,8 @@ Result<PublishSettings> publish_settings(const PublishProps& props, const char* 
   KB_ASSIGN(out.writer, json_options(props));
   KB_ASSIGN(out.broker, broker_settings(props, out.source));
   if (out.what == Kinds{} || out.boxes.empty() || out.counts.empty() || out.tracks.empty())
-    return fail(ErrorKind::kInvalid, "something to publish, and a topic for it",
-                "an empty property", "set what= to boxes, counts or tracks, and topics");
+    return reject(ErrorKind::kInvalid, "There is nothing to publish, or no topic for it",
+                  "set what= to boxes, counts or tracks, and topics");
   return out;
 }
 

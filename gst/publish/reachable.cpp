@@ -49,9 +49,7 @@ int try_address(const addrinfo& address, Clock::time_point deadline,
 Result<std::string> reachable_address(const std::string& host, int port,
                                       std::chrono::milliseconds within,
                                       const std::atomic<bool>& stopping) {
-  const auto unreachable = [&](const char* why) {
-    return file_error("a server at " + host + " port " + std::to_string(port), why, {});
-  };
+  const auto unreachable = [&](const char* why) { return file_error(why); };
   addrinfo* found = nullptr;
   const addrinfo hints{
       .ai_flags = AI_ADDRCONFIG, .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
@@ -61,7 +59,8 @@ Result<std::string> reachable_address(const std::string& host, int port,
   int error = ENOENT;
   for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
     error = try_address(*at, Clock::now() + within, stopping);
-    if (error == ECANCELED) return fail(ErrorKind::kInterrupted, "a connection", "an interrupt");
+    if (error == ECANCELED)
+      return reject(ErrorKind::kInterrupted, "The connection was interrupted");
     std::array<char, NI_MAXHOST> number{};
     if (error == 0 && getnameinfo(at->ai_addr, at->ai_addrlen, number.data(), number.size(),
                                   nullptr, 0, NI_NUMERICHOST) == 0)

@@ -116,7 +116,7 @@ void Sender::work() {
   }
   if (!broker_->ready() && Clock::now() >= answer_by_) {
     broker_->close(0);
-    lose({.kind = ErrorKind::kNoResource, .expected = "an answer of the broker", .found = "none"});
+    lose(problem(ErrorKind::kNoResource, "no answer"));
   }
 }
 
@@ -131,14 +131,13 @@ void Sender::lose(const Error& error) {
   {
     const std::lock_guard lock(mutex_);
     state_.connected = false;
-    state_.last_error = error.found;
+    state_.last_error = error.what;
   }
   if (std::exchange(warned_, true)) return;
-  warn_({.kind = ErrorKind::kNoResource,
-         .expected = "a connection to the broker " + broker_->name(),
-         .found = error.found,
-         .hint = "messages are kept, up to queue-size= and queue-bytes=, and it is tried again for "
-                 "ever; check the broker and address="});
+  warn_(problem(
+      ErrorKind::kNoResource, "The broker " + broker_->name() + " cannot be reached: " + error.what,
+      "messages are kept, up to queue-size= and queue-bytes=, and the connection is tried "
+      "again for ever; check the broker and address="));
 }
 
 /// Gives messages to the broker in their order.
@@ -176,10 +175,8 @@ void Sender::collect() {
 void Sender::store() {
   const uint64_t dropped = outbox_.dropped();
   if (dropped != dropped_ && dropped_ == 0)
-    warn_({.kind = ErrorKind::kNoResource,
-           .expected = "room for messages in the queue",
-           .found = "none, and the oldest ones are dropped",
-           .hint = "raise queue-size= and queue-bytes=, or lower rate="});
+    warn_(problem(ErrorKind::kNoResource, "The queue is full: the oldest messages are dropped",
+                  "raise queue-size= and queue-bytes=, or lower rate="));
   dropped_ = dropped;
   if (!disk_) return;
   while (const auto item = outbox_.next_unstored()) {

@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "gst/base/words.h"
-
 namespace keepbox {
 namespace {
 
@@ -36,10 +34,11 @@ std::string as_level(std::string_view value) {
 
 Result<TopicPattern> TopicPattern::parse(const std::string& text, const char* property) {
   const auto wrong = [&] {
-    return fail(ErrorKind::kInvalid,
-                "a topic with {source}, {class}, {model} or {id}, and without + and #",
-                in_quotes(text),
-                "set " + std::string(property) + "= to one such as keepbox/{source}/boxes");
+    return reject(ErrorKind::kInvalid,
+                  std::string(property) + "=" + text +
+                      " is not a topic: it may have {source}, "
+                      "{class}, {model} and {id}, but not + and #",
+                  "set " + std::string(property) + "= to one such as keepbox/{source}/boxes");
   };
   if (std::ranges::any_of(text, [](char c) { return c == '+' || c == '#' || is_control(c); }) ||
       g_utf8_validate(text.data(), static_cast<gssize>(text.size()), nullptr) == FALSE)

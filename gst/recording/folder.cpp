@@ -23,7 +23,7 @@ constexpr const char* kWriteHint = "set location= to a folder on a disk with roo
 constexpr const char* kOtherHint = "set location= to another path";
 
 std::unexpected<Error> write_failed(const std::string& path) {
-  return file_error("write access to " + path, g_strerror(errno), kWriteHint);
+  return file_error("Cannot write " + path + ": " + g_strerror(errno), kWriteHint);
 }
 
 Status write_all(int file, std::span<const std::byte> bytes, const std::string& path) {
@@ -73,14 +73,15 @@ Result<Folder> Folder::open(const std::string& path, Use use) {
   out.path_ = path;
   out.folder_ = Descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!out.folder_)
-    return file_error("a folder " + path, g_strerror(errno),
+    return file_error("Cannot open the folder " + path + ": " + g_strerror(errno),
                       use == Use::kRead ? kReadHint : kWriteHint);
   const int lock = use == Use::kRead ? LOCK_SH : LOCK_EX;
   // Other errors mean that the file system has no locks.
   if (flock(out.folder_.number(), lock | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-    return file_error(use == Use::kRead ? "no other process recording to " + path
-                                        : "no other process replaying or recording " + path,
-                      "one", "set a different location= for each");
+    return file_error((use == Use::kRead ? "Another process records to "
+                                         : "Another process replays or records ") +
+                          path,
+                      "set a different location= for each");
   return out;
 }
 

@@ -113,7 +113,7 @@ Result<RecordIndex> read_index(const Folder& folder) {
     out.frames.push_back(std::move(*frame));
     return {};
   }));
-  if (out.frames.empty()) return file_error("frames in " + file->path, "none", "record it again");
+  if (out.frames.empty()) return file_error(file->path + " has no frames", "record it again");
   return out;
 }
 

@@ -173,8 +173,7 @@ Status SourceLabels::read(const Folder& folder, const IndexedSource& source, siz
   if (source.labels.empty() || files_.contains(source.labels)) return {};
   auto labels = labels_in(folder, source.labels);
   if (!labels) {
-    labels.error().expected +=
-        " (named on line " + std::to_string(line) + " of " + kIndexName + ")";
+    labels.error().place = std::string(kIndexName) + ":" + std::to_string(line);
     return std::unexpected(labels.error());
   }
   files_.emplace(source.labels, std::move(*labels));

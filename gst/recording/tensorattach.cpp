@@ -68,8 +68,12 @@ Status open(GstElement* element, State& r) {
       TensorReader::open(props.location, {.dims = props.dims, .type = props.type, .id = props.id}));
   const auto mode = static_cast<SyncMode>(props.sync_mode);
   const auto& [timeline, remark] = reader.times();
-  Error times{ErrorKind::kMismatch, "increasing timestamps for all frames in " + props.location,
-              remark.empty() ? "none" : remark, "set sync-mode=count"};
+  const Error times = problem(ErrorKind::kMismatch,
+                              props.location +
+                                  " does not have increasing timestamps for all "
+                                  "frames: " +
+                                  (remark.empty() ? "there are none" : remark),
+                              "set sync-mode=count");
   if (mode == SyncMode::kTimestamp && timeline.empty()) return std::unexpected(times);
   if (mode == SyncMode::kAuto && !remark.empty()) post_warning(element, times);
   r.mode = mode;
@@ -135,28 +139,31 @@ Moment moment_of(const GstSegment& segment, FrameRate rate, GstBuffer* buffer) {
 
 /// Warns once about frames without tensors, or with tensors that may be wrong.
 void warn_of(GstElement* element, State& r, FrameFinder::Where where, const Moment& moment) {
-  const auto warn = [&](bool& warned, std::string expected, std::string found, std::string hint) {
+  const auto warn = [&](bool& warned, std::string what, std::string hint) {
     if (!std::exchange(warned, true))
-      post_warning(element,
-                   {ErrorKind::kMismatch, std::move(expected), std::move(found), std::move(hint)});
+      post_warning(element, problem(ErrorKind::kMismatch, std::move(what), std::move(hint)));
   };
   const auto seconds = [](int64_t time) {
     return std::to_string(double(time) / GST_SECOND) + " s";
   };
   if (const auto moved = r.finder.moved())
-    warn(r.warned_moved, "a stream that begins within the recording",
-         "one that begins " + seconds(std::abs(*moved)) + (*moved < 0 ? " before" : " after") +
-             " the first recorded frame",
-         "the recording was shifted so that both begin together; set sync-mode=timestamp to use "
+    warn(r.warned_moved,
+         "The stream begins " + seconds(std::abs(*moved)) + (*moved < 0 ? " before" : " after") +
+             " the first recorded frame: the recording was shifted so that both begin together",
+         "set sync-mode=timestamp to use "
          "recorded times unchanged, or set timestamp-offset=");
   if (r.finder.lost())
-    warn(r.warned_lost, "a frame rate in the caps, to find the recorded frame after a seek", "none",
-         "recorded frames are counted on as if there was no seek; use a recording by tensorrecord, "
+    warn(r.warned_lost,
+         "The caps have no frame rate to find the recorded frame after a seek: frames are counted "
+         "on "
+         "as if there was no seek",
+         "use a recording by tensorrecord, "
          "which has timestamps");
   if (where == FrameFinder::Where::kOutside)
-    warn(r.warned_outside, "a recorded frame for each frame",
-         moment.time ? "none at " + seconds(*moment.time) : "none",
-         "frames outside the recording get no tensors; set sync-mode=count or timestamp-offset=");
+    warn(r.warned_outside,
+         "There is no recorded frame" + (moment.time ? " at " + seconds(*moment.time) : "") +
+             ": frames outside the recording get no tensors",
+         "set sync-mode=count or timestamp-offset=");
 }
 
 Result<FrameFinder::Found> find(GstBaseTransform* base, GstBuffer* buffer) {
@@ -170,7 +177,7 @@ Result<FrameFinder::Found> find(GstBaseTransform* base, GstBuffer* buffer) {
   }
   const Moment moment = moment_of(base->segment, r.rate, buffer);
   if (r.mode == SyncMode::kTimestamp && !moment.time)
-    return fail(ErrorKind::kMismatch, "a timestamp on each frame", "none", "set sync-mode=count");
+    return reject(ErrorKind::kMismatch, "The frame has no timestamp", "set sync-mode=count");
   if (std::exchange(r.flushed, false)) r.finder.seek();
   const auto found = r.finder.next(moment, loop);
   warn_of(GST_ELEMENT(base), r, found.where, moment);

@@ -27,8 +27,8 @@ Result<std::shared_ptr<GstBuffer>> read_data(const PlainFile& file, size_t offse
       std::aligned_alloc(kDataAlign, (bytes + kDataAlign - 1) / kDataAlign * kDataAlign),
       std::free);
   if (data == nullptr)
-    return file_error("memory for " + std::to_string(bytes) + " bytes of " + file.path,
-                      "too little", "replay smaller tensors");
+    return file_error("Not enough memory for " + std::to_string(bytes) + " bytes of " + file.path,
+                      "replay smaller tensors");
   KB_TRY(file.read(offset, {static_cast<std::byte*>(data.get()), bytes}));
   GstBuffer* buffer = gst_buffer_new_wrapped_full(GST_MEMORY_FLAG_READONLY, data.get(), bytes, 0,
                                                   bytes, data.get(), std::free);
@@ -38,13 +38,12 @@ Result<std::shared_ptr<GstBuffer>> read_data(const PlainFile& file, size_t offse
 
 /// Reads the header of a .npy file; the data must have the declared length.
 Result<NpyArray> read_header(const PlainFile& file) {
-  if (file.bytes == 0)
-    return file_error("a tensor in " + file.path, "an empty file", "record it again");
+  if (file.bytes == 0) return file_error(file.path + " is empty", "record it again");
   std::string head(std::min(file.bytes, kLongestHeader), '\0');
   KB_TRY(file.read(0, std::as_writable_bytes(std::span(head))));
   auto array = parse_npy(head);
   if (!array) {
-    array.error().expected += " in " + file.path;
+    array.error().place = file.path;
     array.error().hint = "record it again";
     return array;
   }
@@ -80,7 +79,7 @@ Result<StoredTensor> read_entry(const Folder& folder, const IndexedTensor& entry
 /// Returns the tensor of a raw file's frames, without data.
 Result<StoredTensor> raw_form(const std::string& path, const RawForm& form) {
   if (form.dims.empty())
-    return fail(ErrorKind::kInvalid, "dims= for the raw file " + path, "none", kRawHint);
+    return reject(ErrorKind::kInvalid, "dims= is not set for the raw file " + path, kRawHint);
   KB_ASSIGN(const auto shape, shape_from(form.dims));
   auto type = data_type_from(form.type);
   if (!type) {
@@ -101,11 +100,12 @@ size_t frames_in(const Shape& shape) {
 Result<size_t> tensor_bytes(const PlainFile& file, const StoredTensor& form) {
   const auto count = form.shape.count();
   if (!count || *count > kLargestTensor / size_of(form.type))
-    return fail(ErrorKind::kInvalid, "dims of a tensor that fits in memory",
-                form.shape.to_string() + " " + std::string(to_string(form.type)), kRawHint);
+    return reject(ErrorKind::kInvalid,
+                  "A tensor of " + form.shape.to_string() + " " +
+                      std::string(to_string(form.type)) + " does not fit in memory",
+                  kRawHint);
   const size_t one = *count * size_of(form.type);
-  if (file.bytes == 0)
-    return file_error("a tensor in " + file.path, "an empty file", "record it again");
+  if (file.bytes == 0) return file_error(file.path + " is empty", "record it again");
   if (one == 0 || file.bytes % one != 0)
     return fail(ErrorKind::kTruncated,
                 (frames_in(form.shape) > 1 ? "whole batches of " : "whole frames of ") +
@@ -119,8 +119,8 @@ Result<size_t> tensor_bytes(const PlainFile& file, const StoredTensor& form) {
 
 Result<TensorReader> TensorReader::open(const std::string& location, const RawForm& form) {
   if (location.empty())
-    return fail(ErrorKind::kInvalid, "a recording to replay", "none",
-                "set location= to its folder or file");
+    return reject(ErrorKind::kInvalid, "location= is not set",
+                  "set it to the folder or file of a recording");
   return g_file_test(location.c_str(), G_FILE_TEST_IS_DIR) ? open_folder(location)
                                                            : open_file(location, form);
 }

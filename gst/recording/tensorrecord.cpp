@@ -23,6 +23,7 @@
 #include <gst/base/gstbasetransform.h>
 
 #include <algorithm>
+#include <format>
 #include <optional>
 #include <string>
 #include <utility>
@@ -129,14 +130,14 @@ Status check_readable(GstBuffer* buffer, const std::vector<std::string>& ids) {
   while (const GstTensor* tensor = walk.next()) {
     if (is_readable(*tensor) || (!ids.empty() && !std::ranges::contains(ids, id_of(*tensor))))
       continue;
-    return fail(ErrorKind::kUnsupported,
-                "tensors of 1 to " + std::to_string(Shape::kMaxRank) +
-                    " dimensions, of float16 to float64, bfloat16, or integers of 8 to 64 "
-                    "bits",
-                "tensor '" + std::string(id_of(*tensor)) + "' of " +
-                    std::to_string(tensor->num_dims) + " dimensions and GstTensorDataType " +
-                    std::to_string(tensor->data_type),
-                "set tensor-ids= to the tensors to record");
+    return reject(
+        ErrorKind::kUnsupported,
+        std::format(
+            "The tensor \"{}\" of {} dimensions and GstTensorDataType {} cannot be recorded, "
+            "only tensors of 1 to {} dimensions, of float16 to float64, bfloat16, or "
+            "integers of 8 to 64 bits",
+            id_of(*tensor), tensor->num_dims, static_cast<int>(tensor->data_type), Shape::kMaxRank),
+        "set tensor-ids= to the tensors to record");
   }
   return {};
 }
@@ -148,9 +149,9 @@ Status record(GstBaseTransform* base, GstBuffer* buffer) {
   KB_TRY(tensors.look(buffer));
   for (size_t i = 0; i < tensors.listed().size(); ++i)
     if (const auto source = tensors.source(i); source != nullptr && source->objects)
-      return fail(ErrorKind::kUnsupported, "tensors of frames, to record",
-                  "tensors of objects: " + tensors.listed()[i].to_string(),
-                  "put tensorrecord before the tensorinfer with regions=objects");
+      return reject(ErrorKind::kUnsupported,
+                    "Tensors of objects cannot be recorded: " + tensors.listed()[i].to_string(),
+                    "put tensorrecord before the tensorinfer with regions=objects");
   std::vector<uint32_t> wanted;
   for (uint32_t i = 0; i < tensors.listed().size(); ++i)
     if (r.ids.empty() || std::ranges::contains(r.ids, tensors.listed()[i].id)) wanted.push_back(i);
@@ -162,9 +163,9 @@ Status record(GstBaseTransform* base, GstBuffer* buffer) {
   const bool skipped = was_skipped(buffer);
   if (chosen.empty() && !skipped && !std::exchange(r.warned, true))
     post_warning(GST_ELEMENT(base),
-                 {ErrorKind::kMismatch, "tensors on the frame (GstTensorMeta)", "none",
-                  r.ids.empty() ? "put an inference element before tensorrecord"
-                                : "set tensor-ids= to ids of the model's tensors"});
+                 problem(ErrorKind::kMismatch, "The frame has no tensors to record (GstTensorMeta)",
+                         r.ids.empty() ? "put an inference element before tensorrecord"
+                                       : "set tensor-ids= to ids of the model's tensors"));
   return r.writer->write({.tensors = chosen,
                           .time = stream_time_of(base->segment, GST_BUFFER_PTS(buffer)),
                           .duration = known_duration(GST_BUFFER_DURATION(buffer)),
@@ -181,8 +182,8 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
 /// Completes the recording. Frames without any tensor are an error, and replace no recording.
 Status finish(State& r) {
   if (r.writer->frames() == 0 || r.any) return r.writer->finish();
-  return fail(ErrorKind::kMismatch, "tensors on the frames (GstTensorMeta)", "none",
-              "put an inference element before tensorrecord");
+  return reject(ErrorKind::kMismatch, "No frame had tensors to record (GstTensorMeta)",
+                "put an inference element before tensorrecord");
 }
 
 gboolean sink_event(GstBaseTransform* base, GstEvent* event) {

@@ -48,9 +48,9 @@ std::span<const std::byte> bytes_of(std::string_view text) {
 
 Result<TensorWriter> TensorWriter::create(const std::string& path) {
   if (path.empty())
-    return fail(ErrorKind::kInvalid, "a folder to record to", "none", "set location= to a folder");
+    return reject(ErrorKind::kInvalid, "location= is not set", "set it to a folder");
   if (g_mkdir_with_parents(path.c_str(), 0777) != 0)
-    return file_error("a folder " + path, g_strerror(errno),
+    return file_error("Cannot make the folder " + path + ": " + g_strerror(errno),
                       "set location= to a folder that exists or can be created");
   KB_ASSIGN(auto folder, Folder::open(path, Folder::Use::kWrite));
   KB_TRY(folder.check(kIndexName));

@@ -37,9 +37,9 @@ std::optional<int64_t> frame_by_rate(int64_t time, int64_t duration, FrameRate r
   if (rate.numerator <= 0 || rate.denominator <= 0) return {};
   const double interval = double(kSecond) * rate.denominator / rate.numerator;
   const auto early = static_cast<double>(rounding(static_cast<int64_t>(interval), duration));
-  constexpr double kMost = 1e15;  // far beyond any stream, and exact as a double
+  constexpr double kMax = 1e15;  // far beyond any stream, and exact as a double
   return static_cast<int64_t>(
-      std::clamp(std::floor((static_cast<double>(time) + early) / interval), -kMost, kMost));
+      std::clamp(std::floor((static_cast<double>(time) + early) / interval), -kMax, kMax));
 }
 
 }  // namespace

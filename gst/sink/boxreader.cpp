@@ -17,10 +17,9 @@ std::span<const FrameBox> BoxReader::read(GstBuffer* buffer, Size frame) {
 
 std::optional<Error> BoxReader::complaint(const char* element) const {
   if (frames_ == 0 || analysed_) return std::nullopt;
-  return Error{.kind = ErrorKind::kMismatch,
-               .expected = "frames with GstAnalyticsRelationMeta",
-               .found = "none on " + std::to_string(frames_) + " frames",
-               .hint = std::string("put a decoder such as boxdecode before ") + element};
+  return problem(ErrorKind::kMismatch,
+                 "None of " + std::to_string(frames_) + " frames had GstAnalyticsRelationMeta",
+                 std::string("put a decoder such as boxdecode before ") + element);
 }
 
 }  // namespace keepbox

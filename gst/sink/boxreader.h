@@ -15,7 +15,7 @@
 
 namespace keepbox {
 
-/// Reads boxes, and remembers what writers have to know of earlier frames.
+/// Reads boxes, and keeps what writers need of earlier frames.
 class BoxReader {
  public:
   /// Returns the boxes of the next frame, valid until the next call and as long as the buffer. From

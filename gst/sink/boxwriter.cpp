@@ -13,7 +13,7 @@ namespace keepbox {
 namespace {
 
 std::unexpected<Error> too_few(size_t images) {
-  return file_error("at most " + std::to_string(images) + " frames", "more",
+  return file_error("There are more frames than the " + std::to_string(images) + " of image-ids=",
                     "add a line per frame to the file of image-ids=");
 }
 
@@ -72,13 +72,11 @@ CategoryNews BoxWriter::take_news() {
 
 Status BoxWriter::write_coco(const FrameInfo& frame, std::span<const FrameBox> boxes,
                              std::string& out) {
-  const Result<int64_t> image = image_id(frame);
-  if (!image) return std::unexpected(image.error());
+  KB_ASSIGN(const auto image, image_id(frame));
   for (const FrameBox& box : boxes) {
-    const Result<int64_t> category = categories_.of(box);
-    if (!category) return std::unexpected(category.error());
+    KB_ASSIGN(const auto category, categories_.of(box));
     out += std::exchange(first_, false) ? "\n" : ",\n";
-    write_coco_result({*image, *category, frame.size}, box, out);
+    write_coco_result({image, category, frame.size}, box, out);
   }
   return {};
 }

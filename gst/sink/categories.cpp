@@ -23,7 +23,7 @@ Result<CocoId> parse_id(std::string_view line) {
   const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), out.id);
   std::string_view name(end, line.data() + line.size());
   if (error != std::errc{} || (!name.empty() && !g_ascii_isspace(name.front())))
-    return file_error("an integer first", '"' + utf8(line) + '"', {});
+    return file_error("\"" + utf8(line) + "\", does not begin with an integer");
   const size_t first = name.find_first_not_of(" \t\r");
   if (first != name.npos) out.name = name.substr(first, name.find_last_not_of(" \t\r") - first + 1);
   return out;
@@ -49,11 +49,10 @@ Result<std::vector<CocoId>> parse_ids(std::string_view text, const std::string& 
     auto id = parse_id(line);
     if (!id)
       return file_error(
-          id.error().expected + " in line " + std::to_string(ids.size() + 1) + " of " + path,
-          id.error().found, hint);
+          "Line " + std::to_string(ids.size() + 1) + " of " + path + ", " + id.error().what, hint);
     ids.push_back(std::move(*id));
   }
-  if (ids.empty()) return file_error("ids in " + path, "an empty file", hint);
+  if (ids.empty()) return file_error(path + " is empty", hint);
   return ids;
 }
 
@@ -121,11 +120,12 @@ Result<std::vector<std::string>> load_names(const char* path, const char* proper
     const size_t first = line.find_first_not_of(" \t\r");
     const size_t last = line.find_last_not_of(" \t\r");
     if (first == line.npos || line.substr(first, last - first).find_first_of(" \t") != line.npos)
-      return file_error("one word in line " + std::to_string(names.size() + 1) + " of " + path,
-                        '"' + utf8(line) + '"', hint);
+      return file_error("Line " + std::to_string(names.size() + 1) + " of " + path + ", \"" +
+                            utf8(line) + "\", is not one word",
+                        hint);
     names.emplace_back(line.substr(first, last - first + 1));
   }
-  if (names.empty()) return file_error(std::string("names in ") + path, "an empty file", hint);
+  if (names.empty()) return file_error(std::string(path) + " is empty", hint);
   return names;
 }
 
@@ -162,12 +162,11 @@ CategoryIds::Numbering& CategoryIds::settle(const FrameBox& box, bool fits) {
   } else if (numbering == Numbering::kCoco && !fits) {
     numbering = Numbering::kOwn;
     const char* further = of_model.empty() ? ", or model-name= of each of several decoders" : "";
-    news_.wrong.push_back({ErrorKind::kMismatch,
-                           "only the 80 classes of COCO, as in earlier frames", text_of(box),
-                           "this and other new classes" + of_model +
-                               " get category ids outside of COCO's; set "
-                               "category-ids=" +
-                               further});
+    news_.wrong.push_back(problem(ErrorKind::kMismatch,
+                                  "After frames with classes of COCO only, there is " +
+                                      text_of(box) + ": this and other new classes" + of_model +
+                                      " get category ids outside of COCO's",
+                                  std::string("set category-ids=") + further));
     news_.chosen.push_back("category ids of new classes" + of_model + " are outside of COCO's");
   }
   return numbering;
@@ -208,13 +207,13 @@ Result<int64_t> CategoryIds::given_id(const FrameBox& box) {
   if (!label.empty() && by_name != given_.end()) return by_name->id;
   if (by_class != nullptr) return by_class->id;  // the name is spelt differently
   if (first && box.class_id)
-    return file_error("a class below " + std::to_string(given_.size()),
-                      "class " + std::to_string(*box.class_id),
+    return file_error("category-ids= lists " + std::to_string(given_.size()) +
+                          " classes, but a box is of class " + std::to_string(*box.class_id),
                       "add a line per class to the file of category-ids=");
   const char* hint = first ? "write the label after its number: this decoder gives no class numbers"
                            : "write the label after its number: class numbers apply only to the "
                              "model of the first box";
-  return file_error("a label listed in category-ids=", '"' + label + '"', hint);
+  return file_error("category-ids= does not list the label \"" + label + '"', hint);
 }
 
 }  // namespace keepbox

@@ -28,10 +28,9 @@ const std::string& ClassWords::of(const std::string& name) {
   const std::string whole = as_file_name(as_word(name));
   const std::string word = unlike_others(name, shortened(whole, kMaxBytes));
   if (whole.size() > kMaxBytes && !std::exchange(warned_shortened_, true))
-    warnings_.push_back({ErrorKind::kMismatch,
-                         "class names of at most " + std::to_string(kMaxBytes) + " bytes",
-                         "a name of " + std::to_string(whole.size()) + " bytes",
-                         "its file is named by its beginning: " + word});
+    warnings_.push_back(problem(ErrorKind::kMismatch,
+                                "A class name of " + std::to_string(whole.size()) +
+                                    " bytes is too long for a file: its file is named " + word));
   taken_.insert(word);
   return words_.emplace(name, word).first->second;
 }
@@ -44,10 +43,9 @@ std::string ClassWords::unlike_others(const std::string& name, const std::string
     out = shortened(word, kMaxBytes - end.size()) + end;
   }
   if (!std::exchange(warned_alike_, true))
-    warnings_.push_back(
-        {ErrorKind::kMismatch, "class names that give different file names",
-         "'" + shortened(name, kMaxBytes) + "', which gives " + word + " like another class",
-         "its file has " + out + " in its name"});
+    warnings_.push_back(problem(ErrorKind::kMismatch,
+                                "Two classes give the file name " + word + ": the file of \"" +
+                                    shortened(name, kMaxBytes) + "\" is named " + out));
   return out;
 }
 

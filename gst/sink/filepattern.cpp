@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include "gst/base/words.h"
-
 namespace keepbox {
 namespace {
 
@@ -19,10 +17,14 @@ std::unexpected<Error> wrong(std::string_view pattern, bool of_classes) {
   const std::string rest =
       "conversions of a time, such as %Y, and at most one number, such as %05d";
   if (of_classes)
-    return fail(ErrorKind::kInvalid, "a location with one %s for the class, and otherwise " + rest,
-                in_quotes(pattern), "set location= to a pattern such as Task1_%s.txt");
-  return fail(ErrorKind::kInvalid, "a location with " + rest, in_quotes(pattern),
-              "write %% for a percent sign");
+    return reject(ErrorKind::kInvalid,
+                  "location=" + std::string(pattern) +
+                      " does not have one %s for the class, and "
+                      "otherwise " +
+                      rest,
+                  "set location= to a pattern such as Task1_%s.txt");
+  return reject(ErrorKind::kInvalid, "location=" + std::string(pattern) + " may only have " + rest,
+                "write %% for a percent sign");
 }
 
 /// Returns the digits of %0Nd, and its length in `length`; 0 if the text is not a number.

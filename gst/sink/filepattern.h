@@ -24,7 +24,7 @@ struct FileName {
 /// A pattern such as boxes-%Y%m%d-%05d.jsonl.
 class FilePattern {
  public:
-  /// @param pattern may have conversions of strftime, as g_date_time_format() knows them, one
+  /// @param pattern may have conversions of strftime, as g_date_time_format() has them, one
   ///        number, %0Nd (N from 1 to 18), and %%. %d is a number too, but the day of the month if
   ///        there are other conversions of time.
   /// @param of_classes requires one %s, in the place of which classes have their names.

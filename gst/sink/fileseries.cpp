@@ -5,8 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "gst/base/words.h"
-
 namespace keepbox {
 namespace {
 
@@ -25,13 +23,15 @@ FileName with_number(const FileName& name, int64_t number) {
 Status check_limits(const SinkProps& props, const FilePattern* pattern) {
   if (props.max_file_time == 0 && props.max_file_size == 0) return {};
   if (pattern == nullptr)
-    return fail(ErrorKind::kInvalid, "no max-file-time= or max-file-size= with format=kitti",
-                "one of them", "leave it out: each file of this format has one frame");
+    return reject(ErrorKind::kInvalid,
+                  "max-file-time and max-file-size have no effect with format=kitti, whose files "
+                  "have one frame each",
+                  "leave them unset");
   if (pattern->varies()) return {};
-  return fail(ErrorKind::kInvalid,
-              "a location with a number or a time, because max-file-time= or max-file-size= is set",
-              in_quotes(props.location),
-              "set location= to a pattern such as boxes-%05d.jsonl or boxes-%Y%m%d-%H%M%S.jsonl");
+  return reject(
+      ErrorKind::kInvalid,
+      "max-file-time and max-file-size need a number or a time in location=" + props.location,
+      "set location= to a pattern such as boxes-%05d.jsonl or boxes-%Y%m%d-%H%M%S.jsonl");
 }
 
 }  // namespace

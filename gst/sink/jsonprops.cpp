@@ -16,8 +16,8 @@ Result<std::string> parse_tags(const std::string& text) {
   if (text.empty()) return text;
   const auto tags = nlohmann::ordered_json::parse(text, nullptr, false);
   if (tags.is_object()) return tags.dump();
-  return fail(ErrorKind::kInvalid, "a JSON object in tags=", '"' + text + '"',
-              R"(use tags='{"camera":3}', with quotes for the shell)");
+  return reject(ErrorKind::kInvalid, "tags=" + text + " is not a JSON object",
+                R"(set tags='{"camera":3}', with quotes for the shell)");
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace {
 Status make_folder_of(const std::string& path) {
   g_autofree gchar* folder = g_path_get_dirname(path.c_str());
   if (g_mkdir_with_parents(folder, 0777) == 0 && g_access(folder, W_OK | X_OK) == 0) return {};
-  return file_error("a writable folder " + std::string(folder), g_strerror(errno),
+  return file_error("Cannot make the folder " + std::string(folder) + ": " + g_strerror(errno),
                     "set location= to another path");
 }
 

@@ -25,10 +25,11 @@ const CudaDriver& cuda_driver() {
   return loaded;
 }
 
-Status cuda_status(CUresult result, const char* expected) {
+Status cuda_status(CUresult result, const char* subject) {
   if (result == CUDA_SUCCESS) return {};
-  return fail(ErrorKind::kNoResource, expected, cuda_error_name(result),
-              "see nvidia-smi and the kernel log");
+  return reject(ErrorKind::kNoResource,
+                std::string("CUDA failed at ") + subject + ": " + cuda_error_name(result),
+                "see nvidia-smi and the kernel log");
 }
 
 Result<CudaStream> make_stream(const CudaContext& context, StreamPriority priority) {
@@ -43,8 +44,8 @@ Result<CudaStream> make_stream(const CudaContext& context, StreamPriority priori
 Result<GstMiniObject*> gst_stream(const CudaContext& context) {
   GstCudaStream* stream = gst_cuda().stream_new(reinterpret_cast<GstCudaContext*>(context.get()));
   if (stream != nullptr) return GST_MINI_OBJECT_CAST(stream);
-  return fail(ErrorKind::kNoResource, "a CUDA stream", "a context that cannot make one",
-              "see GST_DEBUG=cudastream:6");
+  return reject(ErrorKind::kNoResource, "The CUDA context cannot make a stream",
+                "see GST_DEBUG=cudastream:6");
 }
 
 CUstream gst_stream_handle(GstMiniObject* stream) {

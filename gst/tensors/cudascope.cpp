@@ -45,12 +45,12 @@ bool cuda_available() { return gst_cuda().complete() && gst_cuda().load_library(
 
 Status require_cuda(const std::string& hint) {
   if (!gst_cuda().complete())
-    return fail(ErrorKind::kNoResource, "GStreamer's CUDA library (libgstcuda-1.0.so.0)",
-                "none that can be loaded",
-                "install the libraries of GStreamer's plugins-bad, or " + hint);
+    return reject(ErrorKind::kNoResource,
+                  "GStreamer's CUDA library, libgstcuda-1.0.so.0, cannot be loaded",
+                  "install the libraries of GStreamer's plugins-bad, or " + hint);
   if (cuda_available()) return {};
-  return fail(ErrorKind::kNoResource, "a CUDA driver (libcuda.so.1)", "none that can be loaded",
-              "install the NVIDIA driver, or " + hint);
+  return reject(ErrorKind::kNoResource, "The CUDA driver, libcuda.so.1, cannot be loaded",
+                "install the NVIDIA driver, or " + hint);
 }
 
 DeviceContext DeviceContext::of(GstBuffer* data) {
@@ -62,8 +62,8 @@ DeviceContext DeviceContext::of(GstBuffer* data) {
 DeviceScope::DeviceScope(const CudaContext& context)
     : pushed_(context && gst_cuda().context_push(cast(context))) {
   if (context && !pushed_)
-    status_ = fail(ErrorKind::kNoResource, "a working CUDA context", "a lost one",
-                   "see nvidia-smi and the kernel log");
+    status_ = reject(ErrorKind::kNoResource, "The CUDA context was lost",
+                     "see nvidia-smi and the kernel log");
 }
 
 DeviceScope::~DeviceScope() {
@@ -86,10 +86,11 @@ Result<CudaContext> SharedCuda::ensure(GstElement* element, int device, const st
   CudaContext made = CudaContext::taken(found);
   if (!context_) context_ = std::move(made);
   if (context_) return context_;
-  return fail(ErrorKind::kNoResource,
-              device < 0 ? "a CUDA device" : "CUDA device " + std::to_string(device),
-              "none that can make a context",
-              (device < 0 ? "see nvidia-smi, or " : "set a different cuda-device-id=, or ") + hint);
+  return reject(
+      ErrorKind::kNoResource,
+      (device < 0 ? "No CUDA device" : "CUDA device " + std::to_string(device)) +
+          (device < 0 ? " can make a context" : " cannot make a context"),
+      (device < 0 ? "see nvidia-smi, or " : "set a different cuda-device-id=, or ") + hint);
 }
 
 Result<CudaContext> SharedCuda::offer_primary(GstElement* element, int device) {
@@ -185,9 +186,8 @@ std::string cuda_error_name(int result) {
 }
 
 Result<CudaUploader> CudaUploader::create(CudaContext context) {
-  const auto stream = gst_stream(context);
-  if (!stream) return std::unexpected(stream.error());
-  return CudaUploader(std::move(context), *stream);
+  KB_ASSIGN(const auto stream, gst_stream(context));
+  return CudaUploader(std::move(context), stream);
 }
 
 Result<GstBuffer*> CudaUploader::upload(GstBuffer* data) const {
@@ -197,8 +197,10 @@ Result<GstBuffer*> CudaUploader::upload(GstBuffer* data) const {
   const CudaScope scope(context_);
   if (!scope.status()) return std::unexpected(scope.status().error());
   if (bytes > kMaxCudaBytes || !gst_buffer_map(data, &map, GST_MAP_READ))
-    return fail(ErrorKind::kTruncated, "a mappable tensor of up to 2 GiB",
-                std::to_string(bytes) + " bytes", "set memory=system");
+    return reject(
+        ErrorKind::kTruncated,
+        "A tensor of " + std::to_string(bytes) + " bytes cannot be mapped, or exceeds 2 GiB",
+        "set memory=system");
   auto* stream = reinterpret_cast<GstCudaStream*>(stream_);
   CUdeviceptr device = 0;
   CUresult result = gst_cuda().CuMemAlloc(&device, static_cast<unsigned>(bytes));
@@ -209,8 +211,10 @@ Result<GstBuffer*> CudaUploader::upload(GstBuffer* data) const {
   gst_buffer_unmap(data, &map);
   if (result != CUDA_SUCCESS) {
     if (device != 0) gst_cuda().CuMemFree(device);
-    return fail(ErrorKind::kNoResource, std::to_string(bytes) + " bytes in CUDA memory",
-                cuda_error_name(result), "free device memory, or set memory=system");
+    return reject(ErrorKind::kNoResource,
+                  "CUDA cannot take a tensor of " + std::to_string(bytes) +
+                      " bytes: " + cuda_error_name(result),
+                  "free device memory, or set memory=system");
   }
   auto* const piece = reinterpret_cast<gpointer>(device);
   GstMemory* memory = wrap_cuda(context_, piece, bytes, stream_, free_device, piece);

@@ -15,19 +15,19 @@ namespace {
 Status require_driver() {
   KB_TRY(require_cuda("use system memory"));
   if (cuda_driver().complete()) return {};
-  return fail(ErrorKind::kNoResource, "a driver of CUDA 11.4 or newer", "an older one",
-              "install a newer driver");
+  return reject(ErrorKind::kNoResource, "The CUDA driver is older than CUDA 11.4",
+                "install a newer driver");
 }
 
-std::unexpected<Error> refused(std::string expected, CUresult result, std::string hint) {
-  return fail(ErrorKind::kNoResource, std::move(expected), cuda_error_name(result),
-              std::move(hint));
+std::unexpected<Error> refused(const std::string& subject, CUresult result, std::string hint) {
+  return reject(ErrorKind::kNoResource,
+                "CUDA failed at " + subject + ": " + cuda_error_name(result), std::move(hint));
 }
 
-struct Place {
+struct ContextKey {
   CUcontext context = nullptr;
   int device = 0;
-  friend auto operator<=>(const Place&, const Place&) = default;
+  friend auto operator<=>(const ContextKey&, const ContextKey&) = default;
 };
 
 bool is_on(CUcontext context, int device) {
@@ -45,45 +45,47 @@ Result<CUcontext> working_context(const DeviceData& lent, int device) {
     cuda_driver().stream_context(static_cast<CUstream>(lent.ready_on), &context);
   else cuda_driver().current_context(&context);
   if (context != nullptr && is_on(context, device)) return context;
-  return fail(ErrorKind::kInvalid, "memory of a CUDA context, or a context of its device",
-              context == nullptr
-                  ? "neither"
-                  : "memory of device " + std::to_string(device) + " and a context of another",
-              "add the tensor on the thread that runs the model, or set KEEPBOX_READY_STREAM and "
-              "the model's stream");
+  return reject(
+      ErrorKind::kInvalid,
+      "The memory has no CUDA context, and " +
+          (context == nullptr ? "there is no current one"
+                              : "the current one is not of its device " + std::to_string(device)),
+      "add the tensor on the thread that runs the model, or set KEEPBOX_READY_STREAM and "
+      "the model's stream");
 }
 
-Result<Place> place_of(const DeviceData& lent) {
+Result<ContextKey> key_of(const DeviceData& lent) {
   const auto address = reinterpret_cast<CUdeviceptr>(lent.data);
   unsigned type = 0, managed = 0;
-  Place place;
+  ContextKey place;
   const auto ask = [&](CUpointer_attribute what, void* answer) {
     return cuda_driver().pointer_attribute(answer, what, address);
   };
   const CUresult known = ask(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, &type);
   ask(CU_POINTER_ATTRIBUTE_IS_MANAGED, &managed);
   if (known != CUDA_SUCCESS || (type == CU_MEMORYTYPE_HOST && managed == 0))
-    return fail(ErrorKind::kInvalid, "data in CUDA memory",
-                known == CUDA_SUCCESS ? "pinned host memory"
-                                      : "a pointer of no device (" + cuda_error_name(known) + ")",
-                "set memory to KEEPBOX_MEMORY_SYSTEM for host data");
+    return reject(
+        ErrorKind::kInvalid,
+        "The data is not in CUDA memory, but " +
+            (known == CUDA_SUCCESS ? "in pinned host memory"
+                                   : "at a pointer of no device (" + cuda_error_name(known) + ")"),
+        "set memory to KEEPBOX_MEMORY_SYSTEM for host data");
   if (const CUresult result = ask(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, &place.device);
       result != CUDA_SUCCESS)
     return refused("the device of the data", result, "see nvidia-smi");
   if (ask(CU_POINTER_ATTRIBUTE_CONTEXT, &place.context) == CUDA_SUCCESS && place.context != nullptr)
     return place;
-  auto context = working_context(lent, place.device);
-  if (!context) return std::unexpected(context.error());
-  place.context = *context;
+  KB_ASSIGN(auto context, working_context(lent, place.device));
+  place.context = context;
   return place;
 }
 
 /// Shares one GstCudaContext per place while it is in use, because elements compare contexts by
 /// address. Not longer, because applications destroy theirs, and libgstcuda visits all existing
 /// ones.
-Result<CudaContext> shared_context(const Place& place) {
+Result<CudaContext> shared_context(const ContextKey& place) {
   static std::mutex lock;
-  static auto& known = *new std::map<Place, GWeakRef>;  // GObjects may outlive static objects
+  static auto& known = *new std::map<ContextKey, GWeakRef>;  // GObjects may outlive static objects
   const std::lock_guard guard(lock);
   const auto [entry, added] = known.try_emplace(place);
   if (added) g_weak_ref_init(&entry->second, nullptr);
@@ -91,8 +93,8 @@ Result<CudaContext> shared_context(const Place& place) {
   if (context) return context;
   context = CudaContext::taken(gst_cuda().context_new_wrapped(place.context, place.device));
   if (!context)
-    return fail(ErrorKind::kNoResource, "a CUDA context that GStreamer can share",
-                "one that it rejects", "see GST_DEBUG=cudacontext:6");
+    return reject(ErrorKind::kNoResource, "GStreamer rejects the CUDA context",
+                  "see GST_DEBUG=cudacontext:6");
   g_weak_ref_set(&entry->second, context.get());
   return context;
 }
@@ -145,31 +147,28 @@ Result<CUcontext> retained(int device) {
 
 Result<CudaContext> primary_context(int device) {
   KB_TRY(require_driver());
-  const auto context = retained(device);
-  if (!context) return std::unexpected(context.error());
-  return shared_context({*context, device});
+  KB_ASSIGN(const auto context, retained(device));
+  return shared_context({context, device});
 }
 
 Result<GstMemory*> wrap_device_data(const DeviceData& lent, GDestroyNotify notify,
                                     gpointer user_data) {
   KB_TRY(require_driver());
   if (lent.bytes > kMaxCudaBytes)
-    return fail(ErrorKind::kInvalid, "at most 2 GiB of CUDA memory",
-                std::to_string(lent.bytes) + " bytes", "split the tensor");
-  const Result<Place> place = place_of(lent);
-  if (!place) return std::unexpected(place.error());
-  const Result<CudaContext> context = shared_context(*place);
-  if (!context) return std::unexpected(context.error());
-  const CudaScope scope(*context);
+    return reject(ErrorKind::kInvalid,
+                  "A tensor of " + std::to_string(lent.bytes) + " bytes exceeds 2 GiB",
+                  "split the tensor");
+  KB_ASSIGN(const auto place, key_of(lent));
+  KB_ASSIGN(const auto context, shared_context(place));
+  const CudaScope scope(context);
   KB_TRY(scope.status());
   CUevent ready = static_cast<CUevent>(lent.ready_on);
   const bool own = lent.ready == DeviceData::Ready::kBehindStream;
   if (own) {
-    const Result<CUevent> event = record(static_cast<CUstream>(lent.ready_on));
-    if (!event) return std::unexpected(event.error());
-    ready = *event;
+    KB_ASSIGN(const auto event, record(static_cast<CUstream>(lent.ready_on)));
+    ready = event;
   }
-  GstMemory* memory = wrap_cuda(*context, lent.data, lent.bytes, nullptr, give_back,
+  GstMemory* memory = wrap_cuda(context, lent.data, lent.bytes, nullptr, give_back,
                                 new Loan{notify, user_data, own ? ready : nullptr});
   GST_MINI_OBJECT_FLAG_SET(memory, GST_MEMORY_FLAG_READONLY);
   if (lent.ready != DeviceData::Ready::kNow)

@@ -42,16 +42,15 @@ Result<Labels> Labels::load(const char* path) {
   std::string_view text(file);
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   if (!g_utf8_validate(text.data(), static_cast<gssize>(text.size()), nullptr))
-    return file_error("UTF-8 text in label file " + std::string(path), "invalid bytes",
-                      kLabelsHint);
+    return file_error("The label file " + std::string(path) + " is not UTF-8 text", kLabelsHint);
   text = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
   if (text.empty())
-    return file_error("class names in label file " + std::string(path), "an empty file",
-                      kLabelsHint);
+    return file_error("The label file " + std::string(path) + " is empty", kLabelsHint);
   const auto lines = static_cast<size_t>(std::ranges::count(text, '\n')) + 1;
   if (lines > kMaxLabels)
-    return file_error("at most " + std::to_string(kMaxLabels) + " names in label file " + path,
-                      std::to_string(lines) + " lines", kLabelsHint);
+    return file_error(std::string("The label file ") + path + " has " + std::to_string(lines) +
+                          " lines: the maximum is " + std::to_string(kMaxLabels),
+                      kLabelsHint);
   Labels labels;
   for (const std::string_view line : split(text, '\n')) labels.names_.emplace_back(line);
   return labels;
@@ -80,16 +79,16 @@ Result<uint32_t> Labels::class_of(std::string_view text, const char* property) c
   uint32_t id = 0;
   if (parse(text, id) && id < kMaxClasses) return id;
   if (to_come_) return 0;
-  const std::string number = "a class number below " + std::to_string(kMaxClasses);
+  const std::string what = std::string(property) + " names \"" + std::string(text) + "\", ";
   if (names_.empty())
-    return fail(
-        ErrorKind::kInvalid, number + " (there is no label file, and the model has no names)",
-        '"' + std::string(text) + '"',
+    return reject(
+        ErrorKind::kInvalid, what + "but there is no label file, and the model has no names",
         std::string("set ") + property + "= to class numbers, or set label-file= to use names");
   const std::string* meant = nearest(text);
-  return fail(ErrorKind::kInvalid, number + " or a class name", '"' + std::string(text) + '"',
-              (meant != nullptr ? "did you mean " + *meant + "? " : std::string()) + "set " +
-                  property + "= to names or numbers of classes");
+  return reject(ErrorKind::kInvalid,
+                what + "which is neither a class nor a number below " + std::to_string(kMaxClasses),
+                (meant != nullptr ? "did you mean " + *meant + "? Set " : std::string("set ")) +
+                    property + "= to names or numbers of classes");
 }
 
 const std::string* Labels::nearest(std::string_view text) const {
@@ -124,8 +123,10 @@ Result<std::vector<std::pair<uint32_t, float>>> Labels::thresholds_of(std::strin
     float threshold = 0;
     const auto id = class_of(trimmed(part.substr(0, colon)), property);
     if (colon == part.npos || !parse_finite(trimmed(part.substr(colon + 1)), threshold))
-      return fail(ErrorKind::kInvalid, "CLASS:THRESHOLD", '"' + std::string(part) + '"',
-                  std::string("set ") + property + "= to a value such as person:0.5,2:0.3");
+      return reject(ErrorKind::kInvalid,
+                    std::string(property) + " has \"" + std::string(part) +
+                        "\", which is not CLASS:THRESHOLD",
+                    std::string("set ") + property + "= to a value such as person:0.5,2:0.3");
     if (!id) return std::unexpected(id.error());
     thresholds.emplace_back(*id, threshold);
   }

@@ -7,8 +7,8 @@ namespace keepbox {
 namespace {
 
 std::unexpected<Error> not_built(const std::string& hint) {
-  return fail(ErrorKind::kNoResource, "keepbox built with CUDA", "a build without CUDA",
-              hint + ", or build with ./dev build --cuda");
+  return reject(ErrorKind::kNoResource, "This build of keepbox has no CUDA",
+                hint + ", or build with ./dev build --cuda");
 }
 
 }  // namespace

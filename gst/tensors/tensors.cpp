@@ -87,10 +87,10 @@ Status FrameTensors::look(GstBuffer* buffer, Which which) {
     if (!is_readable(*tensor) || note.has(tensor->data)) continue;
     const bool any = which != Which::kOfFrames && which != Which::kOfObjects;
     if (!any && is_of_objects(*tensor) != (which == Which::kOfObjects)) continue;
-    if (listed_count_ == kMost)
-      return fail(ErrorKind::kUnsupported,
-                  "at most " + std::to_string(kMost) + " tensors per frame", "more",
-                  "select the needed ones with tensor-ids at the inference element");
+    if (listed_count_ == kMax)
+      return reject(ErrorKind::kUnsupported,
+                    "The frame has more than " + std::to_string(kMax) + " tensors",
+                    "select the needed ones with tensor-ids at the inference element");
     sources_[listed_count_] = nullptr;
     images_[listed_count_] = 1;
     TensorView& view = listed_[listed_count_];
@@ -128,11 +128,12 @@ Status FrameTensors::map_one(uint32_t number) {
   mapping.number = number;
   if (!map_data(data, &mapping.info, view)) {
     if (DeviceContext::of(data))
-      return fail(ErrorKind::kNoResource, "data of tensor " + view.to_string(),
-                  "unreadable CUDA memory", "see nvidia-smi and GST_DEBUG=cudaallocator:6");
-    return fail(ErrorKind::kTruncated, "data of tensor " + view.to_string(),
-                "none that can be mapped",
-                "attach a readable buffer to the tensor in the producer");
+      return reject(ErrorKind::kNoResource,
+                    "The CUDA memory of tensor " + view.to_string() + " cannot be read",
+                    "see nvidia-smi and GST_DEBUG=cudaallocator:6");
+    return reject(ErrorKind::kTruncated,
+                  "The data of tensor " + view.to_string() + " cannot be mapped",
+                  "attach a readable buffer to the tensor in the producer");
   }
   views_[count_] = view;
   show_image(count_++);
@@ -171,7 +172,7 @@ bool FrameTensors::select_image(size_t image) {
 }
 
 Status FrameTensors::map_all(MemorySpace preferred) {
-  std::array<uint32_t, kMost> all;
+  std::array<uint32_t, kMax> all;
   std::iota(all.begin(), all.end(), 0u);
   return map(std::span(all).first(listed_count_), preferred);
 }

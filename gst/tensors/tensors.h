@@ -29,7 +29,7 @@ enum class Which {
 /// that core does not support.
 class FrameTensors {
  public:
-  static constexpr size_t kMost = 32;
+  static constexpr size_t kMax = 32;
 
   FrameTensors() = default;
   FrameTensors(const FrameTensors&) = delete;
@@ -38,7 +38,7 @@ class FrameTensors {
 
   /// Lists tensors without touching their data, replacing the previous list. @param buffer must
   /// outlive this, and must not get metas or mtds while in use. kUnsupported if it has more than
-  /// kMost tensors.
+  /// kMax tensors.
   Status look(GstBuffer* buffer, Which which = Which::kAll);
   /// Returns id, type and shape of the listed tensors, without data.
   std::span<const TensorView> listed() const { return {listed_.data(), listed_count_}; }
@@ -103,17 +103,17 @@ class FrameTensors {
   bool map_data(GstBuffer* data, GstMapInfo* info, TensorView& view);
   void unmap();
 
-  std::array<Listed, kMost> tensors_;
-  std::array<SharedTensorSource, kMost> sources_;  // override the sources on the tensors' data
-  std::array<TensorView, kMost> listed_, views_;
-  std::array<size_t, kMost> images_{};  // of the listed tensors' data
-  size_t image_ = 0;                    // that views show
+  std::array<Listed, kMax> tensors_;
+  std::array<SharedTensorSource, kMax> sources_;  // override the sources on the tensors' data
+  std::array<TensorView, kMax> listed_, views_;
+  std::array<size_t, kMax> images_{};  // of the listed tensors' data
+  size_t image_ = 0;                   // that views show
   struct Mapping {
     GstBuffer* buffer;
     GstMapInfo info;
     uint32_t number;  // of the listed tensor
   };
-  std::array<Mapping, kMost> mappings_;
+  std::array<Mapping, kMax> mappings_;
   size_t listed_count_ = 0, count_ = 0;
   DeviceContext context_;
   bool downloaded_ = false;

@@ -89,9 +89,9 @@ void check_hold(KeepboxBoxTrack* self) {
   if (!s.tracks.left_repeated() || s.warned_of_hold) return;
   s.warned_of_hold = true;
   post_warning(GST_ELEMENT(self),
-               {.expected = "frames without boxes where the model did not run, for predict=true",
-                .found = "boxes that hold=true of tensorinfer repeats, which stay where they are",
-                .hint = "remove hold=true or predict=true"});
+               problem(ErrorKind::kMismatch,
+                       "predict=true has no effect where hold=true of tensorinfer repeats boxes",
+                       "remove hold=true or predict=true"));
 }
 
 GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {

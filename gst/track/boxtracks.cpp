@@ -38,11 +38,10 @@ Sighting sighting_of(const FrameBox& box, bool per_class) {
 Status check_mtds(GstAnalyticsRelationMeta* meta, gsize more) {
   const gsize all = gst_analytics_relation_get_length(meta) + more;
   if (all <= kMaxMtds) return {};
-  return fail(ErrorKind::kInvalid,
-              "at most " + std::to_string(kMaxMtds) +
-                  " mtds on a frame, because GStreamer keeps a byte for each pair of them",
-              std::to_string(all) + " with the tracks of its boxes",
-              "lower max-detections= of boxdecode or raise its score-threshold=");
+  return reject(ErrorKind::kInvalid,
+                "The boxes of the frame and their tracks are " + std::to_string(all) +
+                    " metas: the maximum is " + std::to_string(kMaxMtds),
+                "lower max-detections= of boxdecode or raise its score-threshold=");
 }
 
 void add_track(GstAnalyticsRelationMeta* meta, guint od_id, const TrackOfBox& track, int64_t seen) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Errors and warnings of elements as Python knows them."""
+"""Errors and warnings of elements as exceptions and warnings of Python."""
 from __future__ import annotations
 
 import pathlib

@@ -24,7 +24,7 @@ def owner_of(name: str, elements: Iterable[Any]) -> Any:
     """Returns the first of the elements that has the property; for OF_THE_LAST the last.
 
     Raises:
-        TypeError: none has it, as for an argument that a function does not know.
+        TypeError: none has it, as for an unknown argument of a function.
     """
     elements = list(elements)
     for element in reversed(elements) if dashed(name) in OF_THE_LAST else elements:

@@ -12,7 +12,7 @@ namespace keepbox::test {
 
 inline constexpr size_t kTurns = 8;  // frames used in turn
 inline constexpr float kIou = 0.45f;
-inline constexpr uint32_t kMost = 300;
+inline constexpr uint32_t kMax = 300;
 
 enum class Kind {
   kPlanes,  // YOLOv8

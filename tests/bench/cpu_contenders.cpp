@@ -266,7 +266,7 @@ std::vector<Timing> time_opencv(const Input& input) {
 std::vector<Timing> time_elements(const Input& input, const std::vector<int>& threads) {
   if (input.kind == Kind::kSsd || input.kind == Kind::kBoxes) return {};
   const Settings& s = input.settings;
-  const std::string options = std::format("iou-threshold={} max-detections={}", kIou, kMost);
+  const std::string options = std::format("iou-threshold={} max-detections={}", kIou, kMax);
   std::vector<Timing> out{time_element(input, "identity", "element identity")};
   for (const int count : threads)
     out.push_back(time_element(

@@ -24,7 +24,7 @@ Settings settings_of(Kind kind, float threshold) {
   settings.detector = kFamilies[static_cast<int>(kind)];
   settings.score_threshold = threshold;
   settings.iou_threshold = kIou;
-  settings.max_detections = kMost;
+  settings.max_detections = kMax;
   return settings;
 }
 

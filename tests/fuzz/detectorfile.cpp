@@ -104,7 +104,7 @@ void check_error(const Error& error, const std::string& text) {
   const std::string message = error.message(), start = std::string(kPath) + ":";
   const bool placed = message.starts_with(start) && message.size() > start.size() &&
                       message[start.size()] >= '1' && message[start.size()] <= '9';
-  if (!placed || error.expected.empty() || error.found.empty())
+  if (!placed || (error.what.empty() && (error.expected.empty() || error.found.empty())))
     violated("an error without its place or its words: " + message + "\nof the file\n" + text);
   const std::string key = error.place.substr(error.place.rfind(' ') + 1);
   const bool known = find_field(detector_fields(), key) || find_field(tensor_fields(), key);

@@ -43,12 +43,11 @@ std::vector<Region> regions_on(Random& random, float scale, int most) {
 /// @param scale frame pixels per model pixel.
 void filter(Random& random, FilterSettings& filters, float scale) {
   constexpr RegionRule kRules[] = {RegionRule::kCenter, RegionRule::kInside, RegionRule::kTouch};
-  if (pick(random, 0, 2) == 0) filters.least.all = size_on(random, scale, 3);
-  if (pick(random, 0, 2) == 0)
-    filters.most.all = {4 * kCell * scale, on_grid(random, 3, 6) * scale};
+  if (pick(random, 0, 2) == 0) filters.min.all = size_on(random, scale, 3);
+  if (pick(random, 0, 2) == 0) filters.max.all = {4 * kCell * scale, on_grid(random, 3, 6) * scale};
   if (pick(random, 0, 1)) {
-    filters.least.of_class = {{1, size_on(random, scale, 2)}, {3, size_on(random, scale, 6)}};
-    filters.most.of_class = {{2, size_on(random, scale, 5)}, {kMaxClasses - 1, {1, 1}}};
+    filters.min.of_class = {{1, size_on(random, scale, 2)}, {3, size_on(random, scale, 6)}};
+    filters.max.of_class = {{2, size_on(random, scale, 5)}, {kMaxClasses - 1, {1, 1}}};
   }
   if (pick(random, 0, 3)) filters.wanted = regions_on(random, scale, 5);
   if (pick(random, 0, 1)) filters.excluded = regions_on(random, scale, 3);

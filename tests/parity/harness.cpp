@@ -147,8 +147,8 @@ bool same_mask(const Mask& a, const Mask& b) {
          std::equal(a.bits, a.row(a.height), b.bits);
 }
 
-std::optional<std::string> differ_gathered(const Processor& want, const Processor& got,
-                                           uint32_t image) {
+std::optional<std::string> differ_payload(const Processor& want, const Processor& got,
+                                          uint32_t image) {
   const bool masks = want.plan().payload.has(Moves::kAsMask);  // whose coefficients may stay away
   if (!masks &&
       !std::ranges::equal(want.payload(image), got.payload(image), {}, float_bits, float_bits))
@@ -176,7 +176,7 @@ std::optional<std::string> differ_frame(const Backend& candidate, const Plan& pl
                          a.size());
     if (std::memcmp(&want->funnel(image), &got->funnel(image), sizeof(Funnel)) != 0)
       return std::format("image {}: the funnels differ", image);
-    if (auto found = differ_gathered(*want, *got, image)) return found;
+    if (auto found = differ_payload(*want, *got, image)) return found;
   }
   return std::nullopt;
 }

@@ -68,7 +68,7 @@ std::span<const Family> filter_families();
 std::span<const Family> head_families();
 std::span<const Family> list_families();
 std::span<const Family> oriented_families();
-std::span<const Family> gathered_families();
+std::span<const Family> payload_families();
 std::span<const Family> tile_families();
 
 }  // namespace keepbox::test

@@ -131,7 +131,7 @@ Input oriented_frames(Random& random) {
                               ResizeMode::kLetterboxScaler};
   settings.resize = modes[pick(random, 0, 2)];
   FilterSettings& filters = settings.filters;
-  if (pick(random, 0, 2) == 0) filters.least.all = {uniform(random, 0, 40), uniform(random, 0, 40)};
+  if (pick(random, 0, 2) == 0) filters.min.all = {uniform(random, 0, 40), uniform(random, 0, 40)};
   if (pick(random, 0, 2) == 0) filters.wanted = {{.box = {0.2f, 0.1f, 0.9f, 0.7f}, .fractions = 1}};
   const RegionRule rules[] = {RegionRule::kCenter, RegionRule::kInside, RegionRule::kTouch};
   filters.rule = rules[pick(random, 0, 2)];

@@ -53,7 +53,7 @@ def test_count(folder):
     lines = [frame(0.5, ('cat', 7), ('cat', 8), ('dog', 9)), frame(59.9, ('cat', 7)), frame(60),
              frame(61, ('dog', 9)), frame(200, ('cat', None))]
     table, _ = count(lines, 'cat')
-    assert table == ('begin,frames,mean,most,tracked\n0,2,1.50,2,2\n60,2,0.00,0,\n180,1,1.00,1,\n')
+    assert table == ('begin,frames,mean,max,tracked\n0,2,1.50,2,2\n60,2,0.00,0,\n180,1,1.00,1,\n')
     assert count(lines[:2], 'dog', 0.5)[0].splitlines()[1:] == ['0.5,1,1.00,1,1', '59.5,1,0.00,0,']
     _, told = count(lines, 'dgo')
     assert told == 'count.py: expected boxes of the class dgo, found those of cat, dog', told
@@ -203,7 +203,7 @@ def test_crossings(folder):
     walk = {second: [(7, 'cat', 10 + 20 * second, 50), (8, 'dog', 190 - 20 * second, 60)]
             for second in range(9)}
     line, zone = ('--line', 'gate=100,100,100,0'), ('--zone', 'yard=0.25,0,0.75,0,0.75,1,0.25,1')
-    head = 'name,in,out,visits,mean,most\n'
+    head = 'name,in,out,visits,mean,max\n'
     assert crossings(walk, *line)[0] == head + 'gate,1,1,,,\n'
     assert crossings(walk, *line, '--class', 'cat')[0] == head + 'gate,0,1,,,\n'
     # A line that ends above their feet is not crossed.

@@ -271,7 +271,7 @@ def test_the_cpu_needs_no_libgstcuda(folder):
                                        f' {BUILD}/pipelines/embed')
     assert '"detection"' in out and 'frame 9' in out, told
     _, told = run_without_libgstcuda(f'{registry}; {replay} memory=cuda ! boxdecode ! fakesink')
-    assert 'expected GStreamer\'s CUDA library (libgstcuda-1.0.so.0)' in told, told
+    assert 'libgstcuda-1.0.so.0, cannot be loaded' in told, told
 
 
 def test_unloading_leaves_the_code(folder):

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Checks that headers compile on their own, that core's headers need only the standard library, and
 that includes only go down: from a folder of gst/ to the common ones, then to core. Builds that
-compile file by file check headers that their own source includes first."""
+compile file by file check headers that their own source includes first.
+
+Arguments: the source folder, and to compile headers the build folder and the compiler."""
 import concurrent.futures
 import json
 import os
@@ -81,34 +83,44 @@ def compile_alone(source, compiler, flags, header):
                            *extra, str(header)], capture_output=True, text=True)
 
 
-def main():
-    source, compiler = pathlib.Path(sys.argv[1]), sys.argv[3:]
-    built = compiled(pathlib.Path(sys.argv[2]))
-    flags = subprocess.run(['pkg-config', '--cflags', *PACKAGES], check=True,
-                           capture_output=True, text=True).stdout.split()
-    headers = sorted([*source.glob('core/**/*.h'), *source.glob('gst/**/*.h')])
-    for path in WANT_CUDA:
-        headers.remove(source / path)
-    headers = [path for path in headers if not is_first_of_its_source(source, path, built)]
+def report(number, name, lines):
+    print(f'{"not ok" if lines else "ok"} {number} - {name}')
+    print(''.join(f'# {line}\n' for line in lines), end='')
+
+
+def check_includes(source):
     files = sorted(path for folder in ('core', 'kernels', 'gst')
                    for path in (source / folder).rglob('*') if path.suffix in
                    ('.h', '.cpp', '.cu', '.cuh'))
+    report(1, 'includes go down', [f'{path.relative_to(source)} includes {name}'
+                                   for path in files for name in included_above(source, path)])
+    report(2, 'formulas include no containers',
+           [f'{path.relative_to(source)} includes <{name}>'
+            for path in sorted(source.glob('core/formula/*.h')) for name in not_for_devices(path)])
+
+
+def headers_to_compile(source, build):
+    built = compiled(build)
+    headers = sorted([*source.glob('core/**/*.h'), *source.glob('gst/**/*.h')])
+    for path in WANT_CUDA:
+        headers.remove(source / path)
+    return [path for path in headers if not is_first_of_its_source(source, path, built)]
+
+
+def main():
+    source, compiler = pathlib.Path(sys.argv[1]), sys.argv[3:]
+    headers = headers_to_compile(source, pathlib.Path(sys.argv[2])) if compiler else []
     print(f'1..{len(headers) + 2}')
-    wrong = [f'{path.relative_to(source)} includes {name}'
-             for path in files for name in included_above(source, path)]
-    print(f'{"not ok" if wrong else "ok"} 1 - includes go down')
-    print('\n'.join('# ' + line for line in wrong))
-    wrong = [f'{path.relative_to(source)} includes <{name}>'
-             for path in files if path.suffix == '.h' and folder_of(path.relative_to(source)) == 'core/formula'
-             for name in not_for_devices(path)]
-    print(f'{"not ok" if wrong else "ok"} 2 - formulas include no containers')
-    print('\n'.join('# ' + line for line in wrong))
+    check_includes(source)
+    if not compiler:
+        return
+    flags = subprocess.run(['pkg-config', '--cflags', *PACKAGES], check=True,
+                           capture_output=True, text=True).stdout.split()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         runs = pool.map(lambda header: compile_alone(source, compiler, flags, header), headers)
     for number, (header, run) in enumerate(zip(headers, runs), 3):
-        print(f'{"ok" if run.returncode == 0 else "not ok"} {number} - {header.relative_to(source)}')
-        if run.returncode:
-            print('\n'.join('# ' + line for line in run.stderr.splitlines()[:20]))
+        report(number, header.relative_to(source),
+               run.stderr.splitlines()[:20] if run.returncode else [])
 
 
 main()

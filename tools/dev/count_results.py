@@ -8,7 +8,7 @@ import xml.etree.ElementTree as xml
 
 
 def read(base):
-    """Returns the tests of the log, and the suites of cases of the JUnit file beside it."""
+    """Returns the tests of the log, and the suites of cases of the JUnit file next to it."""
     try:
         with open(base + '.json', encoding='utf-8') as lines:
             tests = [json.loads(line) for line in lines]

@@ -99,14 +99,14 @@ collect_variables() {
     variables+=("PATH=$build/gst/tool:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin${toolkit:+:$toolkit/bin}")
     if [[ -n $libraries ]]; then variables+=("LD_LIBRARY_PATH=${libraries#:}"); fi
   else
-    # those of a GStreamer that lies elsewhere stay known
+    # keeps the paths of a GStreamer outside of the usual folders
     variables+=(
       "PATH=$build/gst/tool:$PATH" "GST_PLUGIN_PATH=$build/gst${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH}"
       "GI_TYPELIB_PATH=$build/gst/api/uninstalled${GI_TYPELIB_PATH:+:$GI_TYPELIB_PATH}"
       "PYTHONPATH=$top/python${PYTHONPATH:+:$PYTHONPATH}"
     )
   fi
-  # last, since what is named twice takes its last value
+  # last, because the last value of a repeated name counts
   variables+=("KEEPBOX_CACHE=$cache" "KEEPBOX_INSIDE=$environment" "${extra_vars[@]}")
 }
 

@@ -75,7 +75,7 @@ write_apt_conf() {
 
 make_root() { # SUITE MIRROR PACKAGES...   an empty MIRROR is mmdebstrap's own
   local suite=$1 mirror=$2 from include eatmydata=/usr/share/mmdebstrap/hooks/eatmydata
-  from=${mirror:-"mmdebstrap's default mirror, unless KEEPBOX_MIRROR says another,"}
+  from=${mirror:-"mmdebstrap's default mirror, unless KEEPBOX_MIRROR names another,"}
   shift 2
   include=$(IFS=, && echo "$*")
   # eatmydata keeps dpkg from waiting for the disk, if mmdebstrap's hook finds what it needs

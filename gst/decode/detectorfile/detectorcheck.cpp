@@ -66,12 +66,15 @@ Found check_roles(const DetectorSpec& spec) {
   return {};
 }
 
+/// True if a box has values in addition to its corners, angle and scores.
+bool has_values(const DetectorSpec& spec) {
+  return spec.payload != Payload::kNone && spec.payload != Payload::kAngle;
+}
+
 /// Returns the count of values that follow a box in its tensor and are read with it.
 size_t behind_boxes(const DetectorSpec& spec) {
-  const bool read =
-      spec.payload == Payload::kKeypoints || spec.payload == Payload::kMaskCoefficients;
   const bool here = spec.reader == Reader::kSplit && count_of(spec, Role::kKeypoints) == 0;
-  return read && here ? spec.payload_count : 0;
+  return has_values(spec) && here ? spec.payload_count : 0;
 }
 
 /// Returns the number of values per anchor that decoding reads.
@@ -205,12 +208,10 @@ Found check_payload_column(const DetectorSpec& spec) {
 /// Checks what boxes have in addition to their corners.
 Found check_payload(const DetectorSpec& spec) {
   const bool points = spec.payload == Payload::kKeypoints;
-  const bool read = points || spec.payload == Payload::kMaskCoefficients;
   const int8_t column = spec.columns.payload;
-  if (column >= 0 && !read)
-    return fault("payload-column", "none without keypoints or mask-coefficients",
-                 column_text(column));
-  if (read && spec.reader == Reader::kReady && column < 0)
+  if (column >= 0 && !has_values(spec))
+    return fault("payload-column", "none with payload=none or payload=angle", column_text(column));
+  if (has_values(spec) && spec.reader == Reader::kReady && column < 0)
     return fault("payload-column", "the first column of the payload with reader=ready", "none");
   if (auto found = check_payload_column(spec)) return found;
   if (count_of(spec, Role::kKeypoints) != 0 && !points)

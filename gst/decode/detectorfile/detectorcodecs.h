@@ -130,45 +130,45 @@ struct Column {
 };
 
 /// An array of numbers; trailing zeros may be omitted.
-template <class T, size_t kMost>
+template <class T, size_t kMax>
 struct Numbers {
   T least, most;
   size_t fewest = 1;
 
   std::string expected() const {
     const std::string count =
-        fewest == kMost ? std::to_string(kMost) : "up to " + std::to_string(kMost);
+        fewest == kMax ? std::to_string(kMax) : "up to " + std::to_string(kMax);
     return count + (std::is_floating_point_v<T> ? " numbers" : " integers") + " in " +
            number_text(least) + " to " + number_text(most) + " with commas";
   }
-  bool read(std::string_view text, std::array<T, kMost>& out, Kept& kept) const {
+  bool read(std::string_view text, std::array<T, kMax>& out, Kept& kept) const {
     const auto parts = parts_of(text);
-    std::array<T, kMost> values{};
-    if (parts.size() < fewest || parts.size() > kMost) return false;
+    std::array<T, kMax> values{};
+    if (parts.size() < fewest || parts.size() > kMax) return false;
     for (size_t i = 0; i < parts.size(); ++i)
       if (!Number<T>{least, most}.read(parts[i], values[i], kept)) return false;
     out = values;
     return true;
   }
-  std::string print(const std::array<T, kMost>& values) const {
-    size_t count = kMost;
+  std::string print(const std::array<T, kMax>& values) const {
+    size_t count = kMax;
     while (count > fewest && values[count - 1] == T{}) --count;
     return joined_by_commas(std::span(values).first(count), number_text<T>);
   }
 };
 
 /// An array of names; trailing empty names may be omitted.
-template <size_t kMost>
+template <size_t kMax>
 struct Names {
-  std::string expected() const { return "up to " + std::to_string(kMost) + " names with commas"; }
-  bool read(std::string_view text, std::array<std::string_view, kMost>& out, Kept& kept) const {
+  std::string expected() const { return "up to " + std::to_string(kMax) + " names with commas"; }
+  bool read(std::string_view text, std::array<std::string_view, kMax>& out, Kept& kept) const {
     const auto parts = parts_of(text);
-    if (parts.size() > kMost || std::ranges::contains(parts, std::string_view())) return false;
+    if (parts.size() > kMax || std::ranges::contains(parts, std::string_view())) return false;
     out = {};
     for (size_t i = 0; i < parts.size(); ++i) out[i] = kept.texts.emplace_back(parts[i]);
     return true;
   }
-  std::string print(const std::array<std::string_view, kMost>& names) const {
+  std::string print(const std::array<std::string_view, kMax>& names) const {
     const auto end = std::ranges::find(names, std::string_view());
     return joined_by_commas(std::span(names.begin(), end),
                             [](std::string_view name) { return std::string(name); });

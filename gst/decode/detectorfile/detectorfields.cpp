@@ -163,8 +163,9 @@ void add_input(Fields& out) {
 
 void add_rest(Fields& out) {
   out.push_back(of_family("payload", &Family::payload, OneOf(kPayloadNicks),
-                          "What an anchor has in addition to box and scores: an angle, keypoints "
-                          "or mask-coefficients. Prototypes are recognised by their shape."));
+                          "What an anchor has in addition to box and scores: an angle, keypoints, "
+                          "mask-coefficients or an embedding. Prototypes are recognised by their "
+                          "shape."));
   out.push_back(of_family("payload-count", &Family::payload_count, Number<uint16_t>{0, 65535},
                           "Number of payload values per anchor."));
   out.push_back(of_family("payload-column", column<&Columns::payload>, Column(),

@@ -76,7 +76,8 @@ inline constexpr Nick<Background> kBackgroundNicks[]{
 inline constexpr Nick<Payload> kPayloadNicks[]{{Payload::kNone, "none"},
                                                {Payload::kAngle, "angle"},
                                                {Payload::kKeypoints, "keypoints"},
-                                               {Payload::kMaskCoefficients, "mask-coefficients"}};
+                                               {Payload::kMaskCoefficients, "mask-coefficients"},
+                                               {Payload::kEmbedding, "embedding"}};
 
 inline constexpr Nick<PointCoding> kPointCodingNicks[]{{PointCoding::kBox, "box"},
                                                        {PointCoding::kCells, "cells"},

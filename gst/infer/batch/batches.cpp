@@ -9,7 +9,7 @@ namespace keepbox {
 namespace {
 
 std::unexpected<Error> interrupted() {
-  return fail(ErrorKind::kInterrupted, "a place in a batch", "a flush or a stop");
+  return reject(ErrorKind::kInterrupted, "The batch was interrupted by a flush or a stop");
 }
 
 }  // namespace
@@ -58,14 +58,14 @@ bool Batches::is_full() const {
   return taken >= capacity_ || taken + open_->before >= std::max(places_, 1u);
 }
 
-Result<Batches::Place> Batches::take(Member& member, uint64_t order) {
-  KB_ASSIGN(std::vector<Place> places, take_some(member, order, 1));
+Result<Batches::Slot> Batches::take(Member& member, uint64_t order) {
+  KB_ASSIGN(std::vector<Slot> places, take_some(member, order, 1));
   return std::move(places.front());
 }
 
-Result<std::vector<Batches::Place>> Batches::take_some(Member& member, uint64_t order,
-                                                       unsigned pictures, unsigned before,
-                                                       unsigned unused) {
+Result<std::vector<Batches::Slot>> Batches::take_some(Member& member, uint64_t order,
+                                                      unsigned pictures, unsigned before,
+                                                      unsigned unused) {
   std::unique_lock lock(lock_);
   const bool over_share = before == 0 && member.places >= share();
   const Waiter waiter{over_share, order, pictures, before};
@@ -78,7 +78,7 @@ Result<std::vector<Batches::Place>> Batches::take_some(Member& member, uint64_t 
   Batch& batch = *open_;
   if (batch.taken() == 0) batch.begun = Clock::now();
   batch.before += before;
-  std::vector<Place> out;
+  std::vector<Slot> out;
   while (out.size() < pictures && batch.taken() < capacity_) {
     out.push_back({open_, static_cast<unsigned>(batch.taken()), batch.slot});
     batch.entries.push_back({});
@@ -90,7 +90,7 @@ Result<std::vector<Batches::Place>> Batches::take_some(Member& member, uint64_t 
   return out;
 }
 
-void Batches::put(const Place& place, std::shared_ptr<void> ready) {
+void Batches::put(const Slot& place, std::shared_ptr<void> ready) {
   const std::lock_guard guard(lock_);
   Entry& entry = place.batch->entries[place.index];
   entry.ready = std::move(ready);
@@ -99,12 +99,12 @@ void Batches::put(const Place& place, std::shared_ptr<void> ready) {
   work_.notify_one();
 }
 
-void Batches::abandon(Member& member, Place place) {
+void Batches::abandon(Member& member, Slot place) {
   const std::lock_guard guard(lock_);
   drop(member, place);
 }
 
-void Batches::drop(Member& member, const Place& place) {
+void Batches::drop(Member& member, const Slot& place) {
   Batch& batch = *place.batch;
   Entry& entry = batch.entries[place.index];
   --member.places;
@@ -122,7 +122,7 @@ void Batches::drop(Member& member, const Place& place) {
   work_.notify_one();
 }
 
-Result<std::shared_ptr<const BatchResult>> Batches::result(Member& member, Place place) {
+Result<std::shared_ptr<const BatchResult>> Batches::result(Member& member, Slot place) {
   std::unique_lock lock(lock_);
   Batch& batch = *place.batch;
   batch.changed.wait(lock, [&] { return batch.launched || member.stopped; });

@@ -53,7 +53,7 @@ class Batches {
 
  public:
   /// A place in a batch. Ends with result() or abandon().
-  struct Place {
+  struct Slot {
     std::shared_ptr<Batch> batch;
     unsigned index = 0;
     size_t slot = 0;
@@ -70,25 +70,25 @@ class Batches {
   /// first, and members with more than their share of the batch are last. kInterrupted if the
   /// member is stopped.
   /// @param order the time at which the picture is due, in any unit that all members share.
-  Result<Place> take(Member& member, uint64_t order);
+  Result<Slot> take(Member& member, uint64_t order);
   /// Reserves adjacent places for the pictures of a frame: for all of them if a batch holds that
   /// many, otherwise for as many as are free in the open batch.
   /// @param pictures without a place, at least 1. @param before pictures of the frame that have
   /// places in earlier batches; a frame counts in the member's share once. @param unused number of
   /// pictures by which the frame has less than join() announced; nothing waits for these.
-  Result<std::vector<Place>> take_some(Member& member, uint64_t order, unsigned pictures,
-                                       unsigned before = 0, unsigned unused = 0);
+  Result<std::vector<Slot>> take_some(Member& member, uint64_t order, unsigned pictures,
+                                      unsigned before = 0, unsigned unused = 0);
 
   /// Marks the input of a place as made. @param ready see BatchEngine::launch(); kept alive until
   /// the batch was launched.
-  void put(const Place& place, std::shared_ptr<void> ready);
+  void put(const Slot& place, std::shared_ptr<void> ready);
 
   /// Gives up a place, before or after put(). The run's other pictures are not affected.
-  void abandon(Member& member, Place place);
+  void abandon(Member& member, Slot place);
 
   /// Waits until the place's batch was launched, and returns its result. kInterrupted if the member
   /// is stopped; the place is then abandoned.
-  Result<std::shared_ptr<const BatchResult>> result(Member& member, Place place);
+  Result<std::shared_ptr<const BatchResult>> result(Member& member, Slot place);
 
   /// Makes take() and result() of a member fail while `on`, also those that wait. From any thread.
   void interrupt(Member& member, bool on);
@@ -137,7 +137,7 @@ class Batches {
   bool is_due(std::unique_lock<std::mutex>& lock);
   unsigned share() const;
   void open_next();
-  void drop(Member& member, const Place& place);
+  void drop(Member& member, const Slot& place);
   void loop();
   void wait_for_run(std::unique_lock<std::mutex>& lock);
   void launch(std::unique_lock<std::mutex>& lock);

@@ -28,7 +28,7 @@ class BatchMember::Pending : public PendingFrame {
   Pending(std::shared_ptr<Shared> shared, unsigned pictures)
       : shared_(std::move(shared)), pictures_(pictures) {}
   ~Pending() override {
-    for (Batches::Place& each : places_)
+    for (Batches::Slot& each : places_)
       if (each.batch) shared_->batches->abandon(shared_->member, std::move(each));
   }
 
@@ -40,7 +40,7 @@ class BatchMember::Pending : public PendingFrame {
                                                        first, shared_->most - pictures_));
     places_.insert(places_.end(), places.begin(), places.end());
     KB_ASSIGN(const std::shared_ptr<void> ready, make(places, first));
-    for (const Batches::Place& each : places) shared_->batches->put(each, ready);
+    for (const Batches::Slot& each : places) shared_->batches->put(each, ready);
     return {};
   }
   bool is_complete() const { return places_.size() == pictures_; }
@@ -65,7 +65,7 @@ class BatchMember::Pending : public PendingFrame {
 
  private:
   /// Returns the result of a place, which is not taken any more.
-  Result<std::shared_ptr<const BatchResult>> take(Batches::Place& place) {
+  Result<std::shared_ptr<const BatchResult>> take(Batches::Slot& place) {
     of_last_ = place.batch;
     KB_ASSIGN(auto result, shared_->batches->result(shared_->member, std::exchange(place, {})));
     const std::chrono::duration<double, std::micro> waited = Batches::Clock::now() - put_;
@@ -75,8 +75,8 @@ class BatchMember::Pending : public PendingFrame {
 
   std::shared_ptr<Shared> shared_;
   const unsigned pictures_;
-  std::vector<Batches::Place> places_;       // by picture
-  decltype(Batches::Place::batch) of_last_;  // of the place that was taken last
+  std::vector<Batches::Slot> places_;       // by picture
+  decltype(Batches::Slot::batch) of_last_;  // of the place that was taken last
   Batches::Clock::time_point put_;
   InferTimes times_;
 };

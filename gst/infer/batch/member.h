@@ -16,7 +16,7 @@ class BatchMember {
   /// Makes the inputs of some adjacent pictures of a frame, and returns what BatchEngine::launch()
   /// needs to wait for them. @param first the number of the first of them in the frame.
   using MakeInputs = std::function<Result<std::shared_ptr<void>>(
-      std::span<const Batches::Place> places, unsigned first)>;
+      std::span<const Batches::Slot> places, unsigned first)>;
 
   /// @param batches kept alive by frames that are pending. @param frames maximum number of frames
   /// that are pending at a time. @param pictures maximum per frame. @param join joins the tensors

@@ -26,8 +26,8 @@ CUstream stream_of(GstBuffer* frame) {
 Result<const Backend*> device_backend() {
   for (const Backend& backend : backends())
     if (backend.memory == MemorySpace::kCuda && backend.input_maker != nullptr) return &backend;
-  return fail(ErrorKind::kNoResource, "keepbox built with CUDA", "a build without CUDA",
-              "set provider=cpu, or build with ./dev build --cuda");
+  return reject(ErrorKind::kNoResource, "This build of keepbox has no CUDA",
+                "set provider=cpu, or build with ./dev build --cuda");
 }
 
 /// Returns the bytes of a plane up to its last sample. With an odd width, rows of Y U Y V are
@@ -99,9 +99,8 @@ Status CudaFeed::feed(GstBuffer* frame, size_t slot, size_t first, std::span<con
   const CudaContext of_frame = CudaContext::of(frame);
   const CudaContext& context = of_frame ? of_frame : home_;
   if (!side_ || side_->context != context) {
-    auto side = make_side(context);
-    if (!side) return std::unexpected(side.error());
-    side_ = std::move(*side);
+    KB_ASSIGN(auto side, make_side(context));
+    side_ = std::move(side);
   }
   const CudaScope scope(context);
   KB_TRY(scope.status());
@@ -144,9 +143,8 @@ Result<FramePlanes> CudaFeed::upload(const GstVideoFrame& frame, size_t slot) {
   for (guint i = 0; i < GST_VIDEO_FRAME_N_PLANES(&frame); ++i) total += aligned(bytes_of(frame, i));
   DeviceMemory& memory = side_->uploaded[slot];
   if (memory.bytes() < total) {
-    auto made = allocate(side_->context, total);
-    if (!made) return std::unexpected(made.error());
-    memory = std::move(*made);
+    KB_ASSIGN(auto made, allocate(side_->context, total));
+    memory = std::move(made);
   }
   size_t at = 0;
   bool pinned = false;

@@ -43,9 +43,8 @@ class CudaInferencer : public Inferencer {
     KB_TRY(join(model_, facts));
     KB_TRY(choose_lane(facts));
     const std::lock_guard guard(model_->turn());
-    auto options = model_->run_options();
-    if (!options) return std::unexpected(options.error());
-    options_ = std::move(*options);
+    KB_ASSIGN(auto options, model_->run_options());
+    options_ = std::move(options);
     runtime_ = &model_->runtime();
     follow();
     return {};
@@ -95,10 +94,10 @@ class CudaInferencer : public Inferencer {
       if (!member_) return run_alone(frame, crops);
     }
     const size_t slot = next_++ % frames_;
-    const auto make = [&](std::span<const Batches::Place> places,
+    const auto make = [&](std::span<const Batches::Slot> places,
                           unsigned first) -> Result<std::shared_ptr<void>> {
       std::vector<CUdeviceptr> inputs;
-      for (const Batches::Place& each : places) inputs.push_back(model_->input(each));
+      for (const Batches::Slot& each : places) inputs.push_back(model_->input(each));
       KB_TRY(feed_->feed(frame, slot, first, crops, inputs));
       return feed_->kept_ready(slot);
     };
@@ -225,9 +224,8 @@ class CudaInferencer : public Inferencer {
 
 Result<std::unique_ptr<Inferencer>> make_cuda_inferencer(const SessionSpec& spec,
                                                          const CudaContext& context) {
-  auto model = shared_model(spec, context);
-  if (!model) return std::unexpected(model.error());
-  return std::make_unique<CudaInferencer>(std::move(*model));
+  KB_ASSIGN(auto model, shared_model(spec, context));
+  return std::make_unique<CudaInferencer>(std::move(model));
 }
 
 }  // namespace keepbox

@@ -23,9 +23,8 @@ class CudaResult : public BatchResult {
     std::vector<InferredTensor> out;
     for (const auto& tensor : tensors_) {
       const size_t bytes = tensor->bytes() / tensor->shape()[0];
-      auto data = CudaTensor::wrapped(tensor, first * bytes, count * bytes);
-      if (!data) return std::unexpected(data.error());
-      out.push_back({tensor->type(), slice_shape(tensor->shape(), count), std::move(*data)});
+      KB_ASSIGN(auto data, CudaTensor::wrapped(tensor, first * bytes, count * bytes));
+      out.push_back({tensor->type(), slice_shape(tensor->shape(), count), std::move(data)});
     }
     return out;
   }
@@ -44,9 +43,8 @@ class CudaModel::Engine : public BatchEngine {
   explicit Engine(CudaModel& model) : model_(model) {}
 
   Status create() {
-    auto options = model_.run_options();
-    if (!options) return std::unexpected(options.error());
-    options_ = std::move(*options);
+    KB_ASSIGN(auto options, model_.run_options());
+    options_ = std::move(options);
     return {};
   }
 
@@ -57,11 +55,11 @@ class CudaModel::Engine : public BatchEngine {
     running_ = &model_.size_for(ready.size());
     const double before = running_->runs->microseconds(slot);
     const gint64 start = g_get_monotonic_time();
-    auto tensors = model_.run_on(*running_, slot, ready, options_.get());
-    GST_CAT_LOG(tensorinfer_debug, "%zu pictures in a batch of %u, enqueued in %" G_GINT64_FORMAT " us",
-                ready.size(), running_->batch, g_get_monotonic_time() - start);
-    if (!tensors) return std::unexpected(tensors.error());
-    return std::make_shared<CudaResult>(std::move(*tensors), before);
+    KB_ASSIGN(auto tensors, model_.run_on(*running_, slot, ready, options_.get()));
+    GST_CAT_LOG(tensorinfer_debug,
+                "%zu pictures in a batch of %u, enqueued in %" G_GINT64_FORMAT " us", ready.size(),
+                running_->batch, g_get_monotonic_time() - start);
+    return std::make_shared<CudaResult>(std::move(tensors), before);
   }
 
   bool makes_inputs_later() const override { return true; }
@@ -107,9 +105,8 @@ Result<std::unique_ptr<CudaSession>> CudaModel::open_session(bool graph, unsigne
   SessionSpec spec = spec_;
   spec.pictures = pictures;
   if (!opened_) return CudaSession::open(spec, context_, graph);
-  const auto model = open_batch(spec.file);
-  if (!model) return std::unexpected(model.error());
-  return CudaSession::open(spec, context_, graph, &*model);
+  KB_ASSIGN(const auto model, open_batch(spec.file));
+  return CudaSession::open(spec, context_, graph, &model);
 }
 
 unsigned CudaModel::fixed_batch() const {
@@ -122,9 +119,9 @@ Status CudaModel::join(const ModelFacts& facts, unsigned frames, unsigned pictur
   KB_TRY(scope.status());
   if (!prepared_) KB_TRY(prepare(facts));
   else if (!same_memory(facts.input, facts_.input))
-    return fail(ErrorKind::kInvalid, "the same input from all elements that share a model",
-                "another size or type",
-                "set max-in-flight= to a different value, so that the model is not shared");
+    return reject(ErrorKind::kInvalid,
+                  "Elements that share a model have inputs of different sizes or types",
+                  "set max-in-flight= to a different value, so that the model is not shared");
   ++users_;
   frames_ += frames * pictures;
   group_ = std::max(group_, pictures);
@@ -142,14 +139,12 @@ Status CudaModel::prepare(const ModelFacts& facts) {
   facts_ = facts;
   Size& first = sizes_.front();
   first.batch = std::max(fixed_batch(), 1u);
-  auto inputs = make_inputs(first.batch);
-  if (!inputs) return std::unexpected(inputs.error());
-  inputs_ = std::move(*inputs);
+  KB_ASSIGN(auto inputs, make_inputs(first.batch));
+  inputs_ = std::move(inputs);
   KB_TRY(bind(first, inputs_));
   first_ = first.session.get();
-  auto joining = make_stream(context_, StreamPriority::kHigh);
-  if (!joining) return std::unexpected(joining.error());
-  joining_ = std::move(*joining);
+  KB_ASSIGN(auto joining, make_stream(context_, StreamPriority::kHigh));
+  joining_ = std::move(joining);
   if (fixed_batch() > 0) {
     KB_TRY(check_tables(spec_, claims_, facts_));
     start_batches();
@@ -175,7 +170,7 @@ std::shared_ptr<Batches> CudaModel::batches() {
   return batches_ ? std::shared_ptr<Batches>(shared_from_this(), batches_.get()) : nullptr;
 }
 
-CUdeviceptr CudaModel::input(const Batches::Place& place) const {
+CUdeviceptr CudaModel::input(const Batches::Slot& place) const {
   return inputs_[place.slot].get() + place.index * facts_.input.bytes();
 }
 
@@ -187,13 +182,12 @@ CudaModel::Size& CudaModel::size_for(size_t pictures) {
 Result<std::vector<std::shared_ptr<CudaTensor>>> CudaModel::run_on(Size& size, size_t slot,
                                                                    std::span<void* const> ready,
                                                                    const OrtRunOptions* options) {
-  auto outputs = size.runs->run(slot, ready, options);
-  if (!outputs) return std::unexpected(outputs.error());
+  KB_ASSIGN(auto outputs, size.runs->run(slot, ready, options));
   std::vector<std::shared_ptr<CudaTensor>> out;
-  for (CudaOutput& output : *outputs) {
-    auto tensor = CudaTensor::create(shared_from_this(), pieces_, *size.session, std::move(output));
-    if (!tensor) return std::unexpected(tensor.error());
-    out.push_back(std::move(*tensor));
+  for (CudaOutput& output : outputs) {
+    KB_ASSIGN(auto tensor,
+              CudaTensor::create(shared_from_this(), pieces_, *size.session, std::move(output)));
+    out.push_back(std::move(tensor));
   }
   KB_TRY(size.runs->end(slot));
   return out;
@@ -213,13 +207,11 @@ Result<std::vector<InferredTensor>> CudaModel::run(size_t slot, CUevent input_re
   const CudaScope scope(context_);
   KB_TRY(scope.status());
   void* const ready[] = {input_ready};
-  auto tensors = run_on(sizes_.front(), slot, ready, options);
-  if (!tensors) return std::unexpected(tensors.error());
+  KB_ASSIGN(auto tensors, run_on(sizes_.front(), slot, ready, options));
   std::vector<InferredTensor> out;
-  for (const auto& tensor : *tensors) {
-    auto data = CudaTensor::wrapped(tensor, 0, tensor->bytes());
-    if (!data) return std::unexpected(data.error());
-    out.push_back({tensor->type(), tensor->shape(), std::move(*data)});
+  for (const auto& tensor : tensors) {
+    KB_ASSIGN(auto data, CudaTensor::wrapped(tensor, 0, tensor->bytes()));
+    out.push_back({tensor->type(), tensor->shape(), std::move(data)});
   }
   return out;
 }

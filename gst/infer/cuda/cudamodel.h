@@ -71,7 +71,7 @@ class CudaModel : public std::enable_shared_from_this<CudaModel> {
   Result<std::vector<InferredTensor>> joined(std::vector<std::vector<InferredTensor>> parts);
 
   /// Returns the input of a place in a batch. Without the lock.
-  CUdeviceptr input(const Batches::Place& place) const;
+  CUdeviceptr input(const Batches::Slot& place) const;
 
  private:
   static constexpr size_t kBatchSlots = 2;  // one is filled while the other runs

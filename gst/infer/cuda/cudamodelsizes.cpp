@@ -31,9 +31,8 @@ Result<std::vector<DeviceMemory>> CudaModel::make_inputs(unsigned capacity) cons
   std::vector<DeviceMemory> out;
   const size_t slots = std::max(size_t{spec_.in_flight}, kBatchSlots);
   for (size_t i = 0; i < slots; ++i) {
-    auto memory = allocate(context_, capacity * facts_.input.bytes());
-    if (!memory) return std::unexpected(memory.error());
-    out.push_back(std::move(*memory));
+    KB_ASSIGN(auto memory, allocate(context_, capacity * facts_.input.bytes()));
+    out.push_back(std::move(memory));
   }
   return out;
 }
@@ -43,9 +42,8 @@ Status CudaModel::bind(Size& size, std::span<const DeviceMemory> inputs) {
   auto runs = CudaRuns::create(*size.session, facts_, size.batch, pointers_to(inputs));
   if (!runs && size.session->graph()) {
     GST_CAT_INFO(tensorinfer_debug, "no CUDA graph: %s", runs.error().message().c_str());
-    auto session = open_session(false, size.batch);
-    if (!session) return std::unexpected(session.error());
-    size.session = std::move(*session);
+    KB_ASSIGN(auto session, open_session(false, size.batch));
+    size.session = std::move(session);
     runs = CudaRuns::create(*size.session, facts_, size.batch, pointers_to(inputs));
   }
   if (!runs) return std::unexpected(runs.error());
@@ -80,19 +78,17 @@ void CudaModel::grow() {
 /// false if it is not worth it.
 Result<bool> CudaModel::grow_to(unsigned batch) {
   if (facts_.input.bytes() % kInputAlignment != 0)
-    return fail(ErrorKind::kUnsupported, "a picture of a multiple of 16 bytes",
-                std::to_string(facts_.input.bytes()));
+    return reject(ErrorKind::kUnsupported, "The input has " + std::to_string(facts_.input.bytes()) +
+                                               " bytes, which is not a multiple of 16");
   if (!checked_) KB_TRY(claims_.batch == 1 ? check_opened() : check_tables(spec_, claims_, facts_));
   checked_ = true;
-  auto session = open_session(sizes_.front().session->graph(), batch);
-  if (!session) return std::unexpected(session.error());
-  auto inputs = make_inputs(batch);
-  if (!inputs) return std::unexpected(inputs.error());
-  Size size{.session = std::move(*session), .batch = batch};
-  KB_TRY(bind(size, *inputs));
+  KB_ASSIGN(auto session, open_session(sizes_.front().session->graph(), batch));
+  KB_ASSIGN(auto inputs, make_inputs(batch));
+  Size size{.session = std::move(session), .batch = batch};
+  KB_TRY(bind(size, inputs));
   Result<bool> adopted = false;
   const auto change = [&] {
-    adopted = adopt(size, *inputs);
+    adopted = adopt(size, inputs);
     return capacity();
   };
   if (batches_) batches_->change(change);
@@ -110,9 +106,8 @@ Result<bool> CudaModel::adopt(Size& size, std::vector<DeviceMemory>& inputs) {
   if (spec_.batch.size == 0) {
     for (Size* each : {&sizes_.back(), &size})
       if (each->rate == 0) {
-        const auto rate = each->runs->rate();
-        if (!rate) return std::unexpected(rate.error());
-        each->rate = *rate;
+        KB_ASSIGN(const auto rate, each->runs->rate());
+        each->rate = rate;
         GST_CAT_INFO(tensorinfer_debug, "batches of %u: %.0f pictures/s", each->batch, each->rate);
       }
     const double doublings = std::log2(static_cast<double>(size.batch) / sizes_.back().batch);
@@ -120,9 +115,8 @@ Result<bool> CudaModel::adopt(Size& size, std::vector<DeviceMemory>& inputs) {
   }
   std::vector<std::unique_ptr<CudaRuns>> fresh;
   for (const Size& each : sizes_) {
-    auto runs = CudaRuns::create(*each.session, facts_, each.batch, pointers_to(inputs));
-    if (!runs) return std::unexpected(runs.error());
-    fresh.push_back(std::move(*runs));
+    KB_ASSIGN(auto runs, CudaRuns::create(*each.session, facts_, each.batch, pointers_to(inputs)));
+    fresh.push_back(std::move(runs));
   }
   for (size_t i = 0; i < fresh.size(); ++i) sizes_[i].runs = std::move(fresh[i]);
   inputs_ = std::move(inputs);
@@ -133,10 +127,9 @@ Result<bool> CudaModel::adopt(Size& size, std::vector<DeviceMemory>& inputs) {
 /// Finds out whether batches of a fixed size of 1 can be opened.
 Status CudaModel::check_opened() {
   if (!spec_.batch.open)
-    return fail(ErrorKind::kUnsupported, "a model with a dynamic batch", "a batch of 1",
-                "set open-batch=true, or export it with a dynamic batch");
-  const auto model = opened_model(spec_, facts_);
-  if (!model) return std::unexpected(model.error());
+    return reject(ErrorKind::kUnsupported, "The model has a batch of 1",
+                  "set open-batch=true, or export it with a dynamic batch");
+  KB_ASSIGN(const auto model, opened_model(spec_, facts_));
   opened_ = true;
   GST_CAT_INFO(tensorinfer_debug, "%s runs in batches, with the same results", spec_.file.c_str());
   return {};

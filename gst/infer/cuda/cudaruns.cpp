@@ -13,9 +13,8 @@ Result<std::unique_ptr<CudaRuns>> CudaRuns::create(const CudaSession& session,
   std::unique_ptr<CudaRuns> out(new CudaRuns(session, facts, batch));
   KB_TRY(out->make_extras());
   for (const CUdeviceptr input : inputs) {
-    auto slot = out->make_slot(input);
-    if (!slot) return std::unexpected(slot.error());
-    out->slots_.push_back(std::move(*slot));
+    KB_ASSIGN(auto slot, out->make_slot(input));
+    out->slots_.push_back(std::move(slot));
   }
   KB_TRY(out->capture_all());
   return out;
@@ -42,17 +41,14 @@ Result<CudaRuns::Slot> CudaRuns::make_slot(CUdeviceptr input) {
 Status CudaRuns::make_extras() {
   for (const SizeInput& extra : facts_.size_inputs) {
     const ModelPort& port = session_.onnx().claims().inputs[extra.index];
-    auto made = make_extra(port, extra.kind, facts_.input.size, batch_);
-    if (!made) return std::unexpected(made.error());
-    auto memory = allocate(session_.context(), made->bytes);
-    if (!memory) return std::unexpected(memory.error());
+    KB_ASSIGN(auto made, make_extra(port, extra.kind, facts_.input.size, batch_));
+    KB_ASSIGN(auto memory, allocate(session_.context(), made.bytes));
     KB_TRY(cuda_status(
-        cuda_driver().copy_in(memory->get(), made->values.data(), made->bytes, session_.stream()),
+        cuda_driver().copy_in(memory.get(), made.values.data(), made.bytes, session_.stream()),
         "a model input on the GPU"));
     session_.drain();
-    auto value = session_.tensor(memory->get(), made->bytes, *port.type, made->dims);
-    if (!value) return std::unexpected(value.error());
-    extras_.push_back({std::move(*memory), std::move(*value)});
+    KB_ASSIGN(auto value, session_.tensor(memory.get(), made.bytes, *port.type, made.dims));
+    extras_.push_back({std::move(memory), std::move(value)});
   }
   return {};
 }
@@ -75,33 +71,28 @@ Status CudaRuns::check(std::span<const OnnxOutput> outputs) const {
 
 /// Captures graphs after a plain run, which reveals the shapes of the outputs.
 Status CudaRuns::capture_all() {
-  const auto options = session_.run_options();
-  if (!options) return std::unexpected(options.error());
+  KB_ASSIGN(const auto options, session_.run_options());
   OrtIoBinding* const first = slots_.front().binding.get();
   if (!session_.graph() && batch_ == 1) return {};
   KB_TRY(session_.bind_outputs_anew(first));
-  KB_TRY(session_.run(first, options->get()));
+  KB_TRY(session_.run(first, options.get()));
   session_.drain();
-  const auto like = session_.outputs(first);
-  if (!like) return std::unexpected(like.error());
-  KB_TRY(check(*like));
+  KB_ASSIGN(const auto like, session_.outputs(first));
+  KB_TRY(check(like));
   if (!session_.graph()) return {};
-  KB_TRY(make_outputs(*like));
-  for (Slot& slot : slots_) KB_TRY(capture(slot, options->get()));
+  KB_TRY(make_outputs(like));
+  for (Slot& slot : slots_) KB_TRY(capture(slot, options.get()));
   return {};
 }
 
 Status CudaRuns::make_outputs(std::span<const OnnxOutput> like) {
   for (const OnnxOutput& each : like) {
-    if (each.bytes == 0)
-      return fail(ErrorKind::kUnsupported, "outputs of fixed size", "an empty output");
-    auto memory = allocate(session_.context(), each.bytes);
-    if (!memory) return std::unexpected(memory.error());
+    if (each.bytes == 0) return reject(ErrorKind::kUnsupported, "The model has an empty output");
+    KB_ASSIGN(auto memory, allocate(session_.context(), each.bytes));
     const auto sizes = each.shape.dims();
     const std::vector<int64_t> dims(sizes.begin(), sizes.end());
-    auto value = session_.tensor(memory->get(), each.bytes, each.type, dims);
-    if (!value) return std::unexpected(value.error());
-    outputs_.push_back({std::move(*memory), std::move(*value), each.type, each.shape, each.bytes});
+    KB_ASSIGN(auto value, session_.tensor(memory.get(), each.bytes, each.type, dims));
+    outputs_.push_back({std::move(memory), std::move(value), each.type, each.shape, each.bytes});
   }
   return {};
 }
@@ -113,10 +104,10 @@ Status CudaRuns::capture(Slot& slot, const OrtRunOptions* options) {
   // Allocations and tuning of the first run must not be captured.
   KB_TRY(session_.run(slot.binding.get(), options));
   session_.drain();
-  auto graph = keepbox::capture(session_.context(), session_.stream(),
-                                [&] { return session_.run(slot.binding.get(), options); });
-  if (!graph) return std::unexpected(graph.error());
-  slot.graph = std::move(*graph);
+  KB_ASSIGN(auto graph, keepbox::capture(session_.context(), session_.stream(), [&] {
+              return session_.run(slot.binding.get(), options);
+            }));
+  slot.graph = std::move(graph);
   // Otherwise the first launch, whose frame may be wanted soon, takes that time.
   return cuda_status(cuda_driver().graph_upload(slot.graph.get(), session_.stream()),
                      "a graph on the device");
@@ -147,10 +138,9 @@ Result<std::vector<CudaOutput>> CudaRuns::run(size_t number, std::span<void* con
           {.data = each.memory.get(), .type = each.type, .shape = each.shape, .bytes = each.bytes});
     return out;
   }
-  auto outputs = session_.outputs(slot.binding.get());
-  if (!outputs) return std::unexpected(outputs.error());
-  KB_TRY(check(*outputs));
-  for (OnnxOutput& each : *outputs)
+  KB_ASSIGN(auto outputs, session_.outputs(slot.binding.get()));
+  KB_TRY(check(outputs));
+  for (OnnxOutput& each : outputs)
     out.push_back({.value = std::move(each.value),
                    .data = reinterpret_cast<CUdeviceptr>(each.data),
                    .type = each.type,
@@ -185,11 +175,9 @@ double CudaRuns::microseconds(size_t number) const {
 
 Result<double> CudaRuns::rate() {
   constexpr int kRuns = 4;
-  const auto options = session_.run_options();
-  if (!options) return std::unexpected(options.error());
+  KB_ASSIGN(const auto options, session_.run_options());
   for (int i = 0; i <= kRuns; ++i) {  // the first warms up
-    const auto outputs = run(0, {}, options->get());
-    if (!outputs) return std::unexpected(outputs.error());
+    KB_ASSIGN(const auto outputs, run(0, {}, options.get()));
     KB_TRY(end(0));
     KB_TRY(wait(0));
   }

@@ -11,16 +11,13 @@ Result<std::unique_ptr<CudaSession>> CudaSession::open(SessionSpec spec, CudaCon
   std::unique_ptr<CudaSession> out(new CudaSession(std::move(context)));
   const CudaScope scope(out->context_);
   KB_TRY(scope.status());
-  auto stream = make_stream(out->context_, StreamPriority::kLow);
-  if (!stream) return std::unexpected(stream.error());
-  out->stream_ = std::move(*stream);
-  auto behind = gst_stream(out->context_);
-  if (!behind) return std::unexpected(behind.error());
-  out->behind_ = *behind;
+  KB_ASSIGN(auto stream, make_stream(out->context_, StreamPriority::kLow));
+  out->stream_ = std::move(stream);
+  KB_ASSIGN(auto behind, gst_stream(out->context_));
+  out->behind_ = behind;
   spec.graph = out->graph_ = graph;
-  auto session = OnnxSession::open(spec, out->stream_.get(), model);
-  if (!session) return std::unexpected(session.error());
-  out->session_ = std::move(*session);
+  KB_ASSIGN(auto session, OnnxSession::open(spec, out->stream_.get(), model));
+  out->session_ = std::move(session);
   const OrtApi& api = out->onnx().runtime().api();
   OrtMemoryInfo* memory = nullptr;
   KB_TRY(out->onnx().check(
@@ -84,9 +81,8 @@ Result<std::vector<OnnxOutput>> CudaSession::outputs(OrtIoBinding* binding) cons
     KB_TRY(onnx().check(api.AllocatorFree(runtime.allocator(), values), "outputs of"));
   std::vector<OnnxOutput> out;
   for (size_t i = 0; i < owners.size(); ++i) {
-    auto output = onnx().output(std::move(owners[i]), onnx().claims().outputs[i]);
-    if (!output) return std::unexpected(output.error());
-    out.push_back(std::move(*output));
+    KB_ASSIGN(auto output, onnx().output(std::move(owners[i]), onnx().claims().outputs[i]));
+    out.push_back(std::move(output));
   }
   return out;
 }

@@ -27,13 +27,11 @@ Result<CudaPieces::Piece> CudaPieces::take(size_t bytes) {
       return piece;
     }
   }
-  auto ready = make_event(context_, EventUse::kOrder);
-  if (!ready) return std::unexpected(ready.error());
-  Piece piece{.ready = std::move(*ready)};
+  KB_ASSIGN(auto ready, make_event(context_, EventUse::kOrder));
+  Piece piece{.ready = std::move(ready)};
   if (bytes == 0) return piece;
-  auto memory = allocate(context_, bytes);
-  if (!memory) return std::unexpected(memory.error());
-  piece.memory = std::move(*memory);
+  KB_ASSIGN(auto memory, allocate(context_, bytes));
+  piece.memory = std::move(memory);
   return piece;
 }
 
@@ -49,9 +47,8 @@ Result<std::shared_ptr<CudaTensor>> CudaTensor::create(std::shared_ptr<void> own
                                                        CudaOutput output) {
   std::shared_ptr<CudaTensor> out(new CudaTensor(std::move(owner), pieces, session));
   const bool copied = output.value == nullptr;
-  auto piece = pieces.take(copied ? output.bytes : 0);
-  if (!piece) return std::unexpected(piece.error());
-  out->piece_ = std::move(*piece);
+  KB_ASSIGN(auto piece, pieces.take(copied ? output.bytes : 0));
+  out->piece_ = std::move(piece);
   out->value_ = std::move(output.value);
   out->data_ = copied ? out->piece_.memory.get() : output.data;
   out->type_ = output.type;
@@ -81,8 +78,8 @@ Result<std::shared_ptr<CudaTensor>> CudaTensor::joined(std::shared_ptr<void> own
     if (bytes == 0) continue;
     GstMapInfo map;
     if (!gst_buffer_map(each.get(), &map, kReadCuda))
-      return fail(ErrorKind::kNoResource, "tensors of tiles on one GPU", "others",
-                  "set batch-size=1 or provider=cpu");
+      return reject(ErrorKind::kNoResource, "The tensors of the tiles are on several GPUs",
+                    "set batch-size=1 or provider=cpu");
     GstMemory* const memory = gst_buffer_peek_memory(each.get(), 0);
     const auto ready = static_cast<CUevent>(gst_mini_object_get_qdata(
         GST_MINI_OBJECT_CAST(memory), g_quark_from_static_string(kReadyEvent)));
@@ -117,8 +114,9 @@ Result<OwnedBuffer> CudaTensor::wrapped(const std::shared_ptr<CudaTensor>& tenso
   OwnedBuffer out(gst_buffer_new());
   if (bytes == 0) return out;
   if (bytes > kMaxCudaBytes)
-    return fail(ErrorKind::kUnsupported, "tensors of up to 2 GiB", std::to_string(bytes) + " bytes",
-                "export the model with smaller outputs");
+    return reject(ErrorKind::kUnsupported,
+                  "An output has " + std::to_string(bytes) + " bytes, more than 2 GiB",
+                  "export the model with smaller outputs");
   // Consumers that ignore the event have the stream. NEED_SYNC would wait for later runs.
   GstMemory* memory = wrap_cuda(
       tensor->session_.context(), reinterpret_cast<gpointer>(tensor->data_ + offset), bytes,

@@ -6,8 +6,8 @@
 namespace keepbox {
 
 Result<std::unique_ptr<Inferencer>> make_cuda_inferencer(const SessionSpec&, const CudaContext&) {
-  return fail(ErrorKind::kNoResource, "keepbox built with CUDA", "a build without CUDA",
-              "set provider=cpu, or build with ./dev build --cuda");
+  return reject(ErrorKind::kNoResource, "This build of keepbox has no CUDA",
+                "set provider=cpu, or build with ./dev build --cuda");
 }
 
 bool offer_pinned_pool(GstQuery*, const CudaContext&) { return false; }

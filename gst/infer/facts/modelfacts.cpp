@@ -225,7 +225,7 @@ std::string ModelPort::to_string() const {
 Result<ModelFacts> settle_model(const ModelClaims& claims, const InputSettings& settings,
                                 const FamilyOfModel* family) {
   KB_TRY(check_info(claims));
-  if (claims.outputs.empty()) return fail(ErrorKind::kUnsupported, "a model with outputs", "none");
+  if (claims.outputs.empty()) return reject(ErrorKind::kUnsupported, "The model has no outputs");
   ModelMetadata metadata = read_metadata(claims.metadata);
   std::vector<std::string> warnings = metadata.remarks;
   auto inputs = find_inputs(claims);

@@ -139,7 +139,7 @@ Result<ModelInfo> load(const std::string& path) {
   const auto text = read_text(path, kMaxBytes, kHint);
   if (!text) return std::unexpected(text.error());
   if (!g_key_file_load_from_data(file, text->data(), text->size(), G_KEY_FILE_NONE, &error))
-    return unreadable("a readable key file " + path, *error, kHint);
+    return unreadable(path, *error, kHint);
   ModelInfo info{.path = path};
   const Group own{file, path, kOwnGroup};
   if (!g_key_file_has_group(file, kOwnGroup))

@@ -91,8 +91,8 @@ Result<uint32_t> settle_side(const char* property, uint32_t fixed, uint32_t set,
                 std::to_string(set));
   for (const uint32_t side : {fixed, set, said[0], said[1]})
     if (side != 0 && side <= kLargestSide) return side;
-  return fail(ErrorKind::kInvalid, "the size of the model input", "a dynamic one",
-              "set input-width= and input-height=");
+  return reject(ErrorKind::kInvalid, "The size of the model input is dynamic",
+                "set input-width= and input-height=");
 }
 
 }  // namespace

@@ -53,8 +53,7 @@ Result<std::vector<InferredTensor>> run_once(const SessionSpec& spec, const Mode
   KB_TRY((*inferencer)->set_frames(std::move(pictures), info));
   const OwnedBuffer picture = drawn(info);
   if (picture == nullptr)
-    return fail(ErrorKind::kNoResource, "enough memory for a picture of the model's size",
-                "too little");
+    return reject(ErrorKind::kNoResource, "Not enough memory for a picture of the model's size");
   const auto pending = (*inferencer)->begin(picture.get(), 0, {});
   if (!pending) return std::unexpected(pending.error());
   return (*pending)->finish();

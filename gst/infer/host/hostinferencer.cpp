@@ -42,9 +42,10 @@ Result<std::vector<InferredTensor>> joined_on_host(std::vector<std::vector<Infer
     OwnedBuffer data(gst_buffer_new_allocate(nullptr, bytes, nullptr));
     GstMapInfo all;
     if (data == nullptr || !gst_buffer_map(data.get(), &all, GST_MAP_WRITE))
-      return fail(ErrorKind::kNoResource,
-                  std::to_string(bytes) + " bytes for the tensors of a frame's pictures", "less",
-                  "set fewer tiles, or lower max-objects=");
+      return reject(ErrorKind::kNoResource,
+                    "Not enough memory for " + std::to_string(bytes) +
+                        " bytes of tensors of the frame's pictures",
+                    "set fewer tiles, or lower max-objects=");
     gsize at = 0;
     for (const auto& part : parts)
       at += gst_buffer_extract(part[i].data.get(), 0, all.data + at, bytes - at);
@@ -68,13 +69,11 @@ class HostInferencer : public Inferencer {
       take_part(1);
       return {};
     }
-    auto options = session.run_options();
-    if (!options) return std::unexpected(options.error());
-    options_ = std::move(*options);
+    KB_ASSIGN(auto options, session.run_options());
+    options_ = std::move(options);
     KB_TRY(input_.allocate(facts.input.bytes()));
-    auto inputs = HostInputs::create(session, facts, {input_.data(), input_.bytes()}, 1);
-    if (!inputs) return std::unexpected(inputs.error());
-    inputs_ = std::move(*inputs);
+    KB_ASSIGN(auto inputs, HostInputs::create(session, facts, {input_.data(), input_.bytes()}, 1));
+    inputs_ = std::move(inputs);
     return {};
   }
 
@@ -101,7 +100,7 @@ class HostInferencer : public Inferencer {
     const Shown shown{planes_of(mapped.get()), crops};
     const size_t count = pictures_.crops ? crops.size() : pictures_.plans.size();
     if (!member_) return run_alone(shown, count);
-    const auto make = [&](std::span<const Batches::Place> places,
+    const auto make = [&](std::span<const Batches::Slot> places,
                           unsigned first) -> Result<std::shared_ptr<void>> {
       for (size_t i = 0; i < places.size(); ++i)
         KB_TRY(make_input(shown, first + i, model_->input(places[i])));
@@ -159,11 +158,10 @@ class HostInferencer : public Inferencer {
     KB_TRY(make_input(shown, number, input_.data()));
     times.input_us += microseconds_since(started);
     const GstClockTime ready = gst_util_get_timestamp();
-    auto outputs = model_->session().run(inputs_.values(), options_.get());
-    if (!outputs) return std::unexpected(outputs.error());
+    KB_ASSIGN(auto outputs, model_->session().run(inputs_.values(), options_.get()));
     times.model_us += microseconds_since(ready);
     std::vector<InferredTensor> out;
-    for (OnnxOutput& output : *outputs) {
+    for (OnnxOutput& output : outputs) {
       InferredTensor tensor{.type = output.type, .shape = output.shape};
       auto lent = std::make_shared<Lent>(model_, std::move(output.value));
       tensor.data = wrapped_output(std::move(lent), output.data, output.bytes);
@@ -196,9 +194,8 @@ class HostInferencer : public Inferencer {
 
 Result<std::unique_ptr<Inferencer>> make_host_inferencer(const SessionSpec& spec) {
   static auto& shared = *new SharedModels<HostModel>;
-  auto model = shared.get(spec, [&] { return HostModel::open(spec); });
-  if (!model) return std::unexpected(model.error());
-  return std::make_unique<HostInferencer>(std::move(*model));
+  KB_ASSIGN(auto model, shared.get(spec, [&] { return HostModel::open(spec); }));
+  return std::make_unique<HostInferencer>(std::move(model));
 }
 
 }  // namespace keepbox

@@ -64,8 +64,9 @@ Status InputMemory::allocate(size_t bytes) {
   data_.reset(
       static_cast<std::byte*>(::operator new(bytes, std::align_val_t{kAlignment}, std::nothrow)));
   if (data_ == nullptr)
-    return fail(ErrorKind::kNoResource, std::to_string(bytes) + " bytes of memory", "less",
-                "lower input-width=, input-height= or batch-size=, or use a smaller model");
+    return reject(ErrorKind::kNoResource,
+                  "Not enough memory for " + std::to_string(bytes) + " bytes",
+                  "lower input-width=, input-height= or batch-size=, or use a smaller model");
   std::fill_n(data_.get(), bytes, std::byte{});
   bytes_ = bytes;
   return {};
@@ -80,20 +81,18 @@ Result<HostInputs> HostInputs::create(const OnnxSession& session, const ModelFac
   KB_TRY(out.bind(session, facts.image_input, pictures, facts.input.type,
                   bound_dims(ports[facts.image_input], facts.input, batch)));
   for (const SizeInput& extra : facts.size_inputs) {
-    auto made = make_extra(ports[extra.index], extra.kind, facts.input.size, batch);
-    if (!made) return std::unexpected(made.error());
-    KB_TRY(out.bind(session, extra.index, {made->values.data(), made->bytes},
-                    *ports[extra.index].type, made->dims));
-    out.extras_.push_back(std::move(made->values));
+    KB_ASSIGN(auto made, make_extra(ports[extra.index], extra.kind, facts.input.size, batch));
+    KB_TRY(out.bind(session, extra.index, {made.values.data(), made.bytes},
+                    *ports[extra.index].type, made.dims));
+    out.extras_.push_back(std::move(made.values));
   }
   return out;
 }
 
 Status HostInputs::bind(const OnnxSession& session, size_t index, std::span<std::byte> data,
                         DataType type, std::span<const int64_t> dims) {
-  auto value = session.tensor(data.data(), data.size(), type, dims);
-  if (!value) return std::unexpected(value.error());
-  values_[index] = std::move(*value);
+  KB_ASSIGN(auto value, session.tensor(data.data(), data.size(), type, dims));
+  values_[index] = std::move(value);
   return {};
 }
 
@@ -111,9 +110,8 @@ class HostModel::Engine : public BatchEngine {
 
   Status create(const ModelFacts& facts, unsigned capacity) {
     facts_ = facts;
-    auto options = model_.session().run_options();
-    if (!options) return std::unexpected(options.error());
-    options_ = std::move(*options);
+    KB_ASSIGN(auto options, model_.session().run_options());
+    options_ = std::move(options);
     slots_.resize(kSlots);
     for (InputMemory& slot : slots_) KB_TRY(slot.allocate(capacity * facts.input.bytes()));
     return {};
@@ -132,13 +130,11 @@ class HostModel::Engine : public BatchEngine {
   Result<std::shared_ptr<const BatchResult>> run(size_t slot, unsigned batch) {
     const OnnxSession& session = model_.session();
     const std::span<std::byte> pictures(slots_[slot].data(), batch * facts_.input.bytes());
-    auto inputs = HostInputs::create(session, facts_, pictures, batch);
-    if (!inputs) return std::unexpected(inputs.error());
+    KB_ASSIGN(auto inputs, HostInputs::create(session, facts_, pictures, batch));
     const auto begun = Batches::Clock::now();
-    auto outputs = session.run(inputs->values(), options_.get());
-    if (!outputs) return std::unexpected(outputs.error());
+    KB_ASSIGN(auto outputs, session.run(inputs.values(), options_.get()));
     const std::chrono::duration<double, std::micro> took = Batches::Clock::now() - begun;
-    return std::make_shared<HostResult>(model_.shared_from_this(), std::move(*outputs), batch,
+    return std::make_shared<HostResult>(model_.shared_from_this(), std::move(outputs), batch,
                                         took.count());
   }
 
@@ -158,17 +154,17 @@ HostModel::HostModel(std::unique_ptr<OnnxSession> session)
     : session_(std::move(session)), claims_(session_->claims()) {}
 
 Result<std::shared_ptr<HostModel>> HostModel::open(const SessionSpec& spec) {
-  auto session = OnnxSession::open(spec);
-  if (!session) return std::unexpected(session.error());
-  return std::shared_ptr<HostModel>(new HostModel(std::move(*session)));
+  KB_ASSIGN(auto session, OnnxSession::open(spec));
+  return std::shared_ptr<HostModel>(new HostModel(std::move(session)));
 }
 
 Status HostModel::prepare(const ModelFacts& facts) {
   const std::lock_guard guard(lock_);
   if (prepared_) {
     if (!batches_ || same_memory(facts.input, form_)) return {};
-    return fail(ErrorKind::kInvalid, "the same input from all elements that share a model",
-                "another size or type", "set batch-size=1");
+    return reject(ErrorKind::kInvalid,
+                  "Elements that share a model have inputs of different sizes or types",
+                  "set batch-size=1");
   }
   form_ = facts.input;
   const unsigned wanted = session_->spec().batch.size;
@@ -186,20 +182,18 @@ Status HostModel::prepare(const ModelFacts& facts) {
 Status HostModel::open_batch(const ModelFacts& facts) {
   const SessionSpec& spec = session_->spec();
   if (!spec.batch.open)
-    return fail(ErrorKind::kUnsupported, "a model with a dynamic batch", "a batch of 1",
-                "set open-batch=true, or export it with a dynamic batch");
-  const auto model = opened_model(spec, facts);
-  if (!model) return std::unexpected(model.error());
-  auto opened = OnnxSession::open(spec, nullptr, &*model);
-  if (!opened) return std::unexpected(opened.error());
-  session_ = std::move(*opened);
+    return reject(ErrorKind::kUnsupported, "The model has a batch of 1",
+                  "set open-batch=true, or export it with a dynamic batch");
+  KB_ASSIGN(const auto model, opened_model(spec, facts));
+  KB_ASSIGN(auto opened, OnnxSession::open(spec, nullptr, &model));
+  session_ = std::move(opened);
   return {};
 }
 
 Status HostModel::make_batches(const ModelFacts& facts, unsigned capacity) {
   if (facts.input.bytes() % kInputAlignment != 0)
-    return fail(ErrorKind::kUnsupported, "a picture of a multiple of 16 bytes",
-                std::to_string(facts.input.bytes()));
+    return reject(ErrorKind::kUnsupported, "The input has " + std::to_string(facts.input.bytes()) +
+                                               " bytes, which is not a multiple of 16");
   KB_TRY(check_parts(*session_, facts, claims_.batch > 1 ? capacity : 2));
   engine_ = std::make_unique<Engine>(*this);
   KB_TRY(engine_->create(facts, capacity));
@@ -215,7 +209,7 @@ std::shared_ptr<Batches> HostModel::batches() {
   return batches_ ? std::shared_ptr<Batches>(shared_from_this(), batches_.get()) : nullptr;
 }
 
-std::byte* HostModel::input(const Batches::Place& place) const {
+std::byte* HostModel::input(const Batches::Slot& place) const {
   return engine_->input(place.slot, place.index);
 }
 

@@ -57,7 +57,7 @@ class HostModel : public std::enable_shared_from_this<HostModel> {
   const OnnxSession& session() const { return *session_; }
   const ModelClaims& claims() const { return claims_; }
 
-  /// Makes batches if the spec or the model wants them. The first caller makes them, later callers
+  /// Makes batches if the spec or the model requires them. The first caller makes them, later callers
   /// share them; kInvalid if their input differs. If the model cannot run several pictures, they
   /// run one by one.
   Status prepare(const ModelFacts& facts);
@@ -67,7 +67,7 @@ class HostModel : public std::enable_shared_from_this<HostModel> {
   /// Returns nullptr if pictures run one by one.
   std::shared_ptr<Batches> batches();
   /// Returns the memory of a place's input.
-  std::byte* input(const Batches::Place& place) const;
+  std::byte* input(const Batches::Slot& place) const;
 
  private:
   class Engine;

@@ -90,7 +90,7 @@ class OnnxWalk {
     count_ = std::min<uint64_t>(buffer_.size(), file_.bytes - at_);
     const Status read =
         file_.read(begin_, std::as_writable_bytes(std::span(buffer_).first(count_)));
-    return read ? true : refuse(read.error().found);
+    return read ? true : refuse("an error (" + read.error().what + ")");
   }
 
   bool byte(uint64_t end, uint8_t& out) {
@@ -198,11 +198,11 @@ class OnnxWalk {
   std::string why_not_;
 };
 
-std::unexpected<Error> elsewhere(const std::string& model, std::string found) {
-  return fail(ErrorKind::kInvalid, "weights of " + model + " in files in its folder or below",
-              std::move(found),
-              "put the weights file into the model's folder, and store its plain name in the "
-              "model");
+std::unexpected<Error> elsewhere(const std::string& model, const std::string& found) {
+  return reject(ErrorKind::kInvalid,
+                "The weights of " + model + " are outside of its folder: " + found,
+                "put the weights file into the model's folder, and store its plain name in the "
+                "model");
 }
 
 /// True if the text names a file below a folder, ignoring links.
@@ -225,7 +225,8 @@ Result<std::string> weights_file(const std::string& model, const std::string& lo
   const fs::path named = fs::path(model).parent_path();
   const fs::path real = fs::canonical(named / location, failed);
   if (failed)
-    return file_error("weights of " + model + " in " + in_quotes(location), failed.message(),
+    return file_error("The weights of " + model + " in " + in_quotes(location) +
+                          " cannot be read: " + failed.message(),
                       "put the file next to the model");
   const fs::path folder = fs::canonical(named.empty() ? "." : named, failed);
   const fs::path home = fs::canonical(model, failed).parent_path();
@@ -251,14 +252,11 @@ Result<std::set<std::string>> external_locations(const PlainFile& model) {
 Result<std::vector<std::string>> external_files(const std::string& model) {
   std::vector<std::string> files;
   if (model.ends_with(".ort")) return files;
-  const auto file = open_plain(model, kNoModel);
-  if (!file) return std::unexpected(file.error());
-  const auto locations = external_locations(*file);
-  if (!locations) return std::unexpected(locations.error());
-  for (const std::string& location : *locations) {
-    auto path = weights_file(model, location);
-    if (!path) return std::unexpected(path.error());
-    files.push_back(std::move(*path));
+  KB_ASSIGN(const auto file, open_plain(model, kNoModel));
+  KB_ASSIGN(const auto locations, external_locations(file));
+  for (const std::string& location : locations) {
+    KB_ASSIGN(auto path, weights_file(model, location));
+    files.push_back(std::move(path));
   }
   return files;
 }

@@ -85,22 +85,24 @@ Result<const OnnxRuntime*> OnnxRuntime::load(const std::string& library) {
     }
     auto opened = open(file);
     if (!opened) {
-      opened.error().expected += " in " + name;
+      opened.error().place = name;
       return opened;
     }
     GST_CAT_INFO(tensorinfer_debug, "%s from %s", (*opened)->name().c_str(), name.c_str());
     return loaded[names.front()] = *opened;
   }
-  return file_error("ONNX Runtime (" + names.front() + ")", telling(names, reasons), kInstall);
+  return file_error(
+      "ONNX Runtime was not found (" + names.front() + "): " + telling(names, reasons), kInstall);
 }
 
 Result<const OnnxRuntime*> OnnxRuntime::open(LateLibrary& library) {
   const OrtApiBase* (*base)() = library.find("OrtGetApiBase");
-  if (base == nullptr) return file_error("ONNX Runtime", "a different library", kInstall);
+  if (base == nullptr) return file_error("The library is not ONNX Runtime", kInstall);
   const OrtApi* api = base()->GetApi(kApiVersion);
   if (api == nullptr)
-    return file_error("ONNX Runtime 1." + std::to_string(kApiVersion) + " or newer",
-                      base()->GetVersionString(), kInstall);
+    return file_error(std::string("ONNX Runtime ") + base()->GetVersionString() +
+                          " is too old: 1." + std::to_string(kApiVersion) + " or newer is needed",
+                      kInstall);
   auto runtime = std::unique_ptr<OnnxRuntime>(new OnnxRuntime(api, base()->GetVersionString()));
   KB_TRY(runtime->start());
   return runtime.release();
@@ -109,24 +111,27 @@ Result<const OnnxRuntime*> OnnxRuntime::open(LateLibrary& library) {
 Status OnnxRuntime::start() {
   KB_TRY(check(
       api_->CreateEnvWithCustomLogger(log, nullptr, ORT_LOGGING_LEVEL_WARNING, "keepbox", &env_),
-      name_ + " to start", kInstall));
-  KB_TRY(check(api_->GetAllocatorWithDefaultOptions(&allocator_), "an allocator", kInstall));
+      name_ + " does not start", kInstall));
+  KB_TRY(check(api_->GetAllocatorWithDefaultOptions(&allocator_), "ONNX Runtime has no allocator",
+               kInstall));
   char** names = nullptr;
   int count = 0;
-  KB_TRY(check(api_->GetAvailableProviders(&names, &count), "a list of providers", kInstall));
+  KB_TRY(check(api_->GetAvailableProviders(&names, &count),
+               "ONNX Runtime does not list its providers", kInstall));
   providers_.assign(names, names + count);
-  return check(api_->ReleaseAvailableProviders(names, count), "a list of providers", kInstall);
+  return check(api_->ReleaseAvailableProviders(names, count),
+               "ONNX Runtime does not list its providers", kInstall);
 }
 
 bool OnnxRuntime::has_provider(const std::string& name) const {
   return std::ranges::contains(providers_, name);
 }
 
-Status OnnxRuntime::check(OrtStatus* status, std::string expected, std::string hint) const {
+Status OnnxRuntime::check(OrtStatus* status, const std::string& what, std::string hint) const {
   if (status == nullptr) return {};
-  std::string found = one_line(api_->GetErrorMessage(status));
+  const std::string why = one_line(api_->GetErrorMessage(status));
   api_->ReleaseStatus(status);
-  return file_error(std::move(expected), std::move(found), std::move(hint));
+  return file_error(what + ": " + why, std::move(hint));
 }
 
 void OnnxRuntime::terminate(OrtRunOptions* options, bool on) const {

@@ -21,7 +21,7 @@ using OnnxOwned = std::unique_ptr<T, void (*)(T*)>;
 /// unloaded. Thread-safe.
 class OnnxRuntime {
  public:
-  /// @param library a file or a name that ld.so knows; empty: that of KEEPBOX_ONNXRUNTIME in the
+  /// @param library a file or a name that ld.so finds; empty: that of KEEPBOX_ONNXRUNTIME in the
   /// environment, or else libonnxruntime.so.1 or a name with a distribution's version number.
   /// kNoResource if it is missing, is not ONNX Runtime, or is older than 1.16.
   static Result<const OnnxRuntime*> load(const std::string& library);
@@ -36,7 +36,7 @@ class OnnxRuntime {
 
   /// Turns a Status into an error with its message on one line; nullptr is success. Takes
   /// ownership.
-  Status check(OrtStatus* status, std::string expected, std::string hint) const;
+  Status check(OrtStatus* status, const std::string& what, std::string hint) const;
 
   /// Ends runs with these options, and makes later ones fail while `on`. From any thread.
   void terminate(OrtRunOptions* options, bool on) const;

@@ -13,7 +13,6 @@
 #include "gst/base/error.h"
 #include "gst/infer/facts/modelinput.h"
 #include "gst/infer/onnx/providers.h"
-#include "gst/infer/onnx/quietly.h"
 
 namespace keepbox {
 namespace {
@@ -55,10 +54,10 @@ OnnxOwned<T> owned(T* object, void (*release)(T*)) {
 
 Status check_model_file(const std::string& file) {
   if (file.empty())
-    return fail(ErrorKind::kInvalid, "a model to run", "none", "set model-file= to an ONNX file");
+    return reject(ErrorKind::kInvalid, "model-file= is not set", "set it to an ONNX file");
   if (g_file_test(file.c_str(), G_FILE_TEST_IS_REGULAR)) return {};
   const bool other = g_file_test(file.c_str(), G_FILE_TEST_EXISTS);
-  return file_error("an ONNX file " + file, other ? "no regular file" : "none",
+  return file_error(file + (other ? " is not a regular file" : " does not exist"),
                     "set model-file= to an ONNX file");
 }
 
@@ -70,18 +69,17 @@ OnnxSession::OnnxSession(const OnnxRuntime& runtime, SessionSpec spec)
 
 Result<std::unique_ptr<OnnxSession>> OnnxSession::open(const SessionSpec& spec, void* stream,
                                                        const std::string* model) {
-  const auto runtime = OnnxRuntime::load(spec.runtime_library);
-  if (!runtime) return std::unexpected(runtime.error());
+  KB_ASSIGN(const auto runtime, OnnxRuntime::load(spec.runtime_library));
   KB_TRY(check_model_file(spec.file));
   if (const auto files = external_files(spec.file); !files) return std::unexpected(files.error());
-  std::unique_ptr<OnnxSession> out(new OnnxSession(**runtime, spec));
+  std::unique_ptr<OnnxSession> out(new OnnxSession(*runtime, spec));
   KB_TRY(out->load(stream, model));
   KB_TRY(out->describe());
   return out;
 }
 
-Status OnnxSession::check(OrtStatus* status, std::string expected) const {
-  return runtime_->check(status, std::move(expected) + " " + spec_.file,
+Status OnnxSession::check(OrtStatus* status, const std::string& subject) const {
+  return runtime_->check(status, "ONNX Runtime failed at " + subject + " " + spec_.file,
                          "see GST_DEBUG=tensorinfer:6");
 }
 
@@ -107,7 +105,6 @@ Status OnnxSession::create(OrtSessionOptions* options, const std::string* model)
             options, kOrtSessionOptionsModelExternalInitializersFileFolderPath, folder.c_str()),
         "a folder of weights for"));
   }
-  const WithoutSchemaErrors silence;
   OrtSession* session = nullptr;
   OrtStatus* status =
       model == nullptr ? api.CreateSession(runtime_->env(), spec_.file.c_str(), options, &session)
@@ -117,7 +114,7 @@ Status OnnxSession::create(OrtSessionOptions* options, const std::string* model)
   const auto code = status != nullptr ? api.GetErrorCode(status) : ORT_OK;
   const bool no_model = code == ORT_INVALID_PROTOBUF || code == ORT_NO_MODEL;
   return runtime_->check(
-      status, "a model that " + runtime_->name() + " can run in " + spec_.file,
+      status, runtime_->name() + " cannot run " + spec_.file,
       no_model ? "the file is truncated or not ONNX; set model-file= to an ONNX file"
                : "set model-file= to another model, or export it again: external weights must be "
                  "next to it, and a newer opset requires a newer ONNX Runtime");
@@ -166,10 +163,9 @@ Status OnnxSession::describe() {
   KB_TRY(check(api.SessionGetOutputCount(session_.get(), &outputs), "outputs of"));
   for (size_t i = 0; i < inputs + outputs; ++i) {
     const bool input = i < inputs;
-    auto one = port(input, input ? i : i - inputs);
-    if (!one) return std::unexpected(one.error());
-    if (input) claims_.inputs.push_back(std::move(*one));
-    else add_output(std::move(*one));
+    KB_ASSIGN(auto one, port(input, input ? i : i - inputs));
+    if (input) claims_.inputs.push_back(std::move(one));
+    else add_output(std::move(one));
   }
   if (claims_.outputs.empty())
     return fail(ErrorKind::kUnsupported, kNumbers + (" in an output of " + spec_.file),
@@ -278,9 +274,8 @@ Result<std::vector<OnnxOutput>> OnnxSession::run(std::span<const OrtValue* const
   KB_TRY(check(status, "a run of"));
   std::vector<OnnxOutput> out;
   for (size_t i = 0; i < owners.size(); ++i) {
-    auto one = output(std::move(owners[i]), claims_.outputs[i]);
-    if (!one) return std::unexpected(one.error());
-    out.push_back(std::move(*one));
+    KB_ASSIGN(auto one, output(std::move(owners[i]), claims_.outputs[i]));
+    out.push_back(std::move(one));
   }
   return out;
 }

@@ -39,7 +39,7 @@ struct SessionSpec {
   BatchRules batch;
   unsigned ahead = 0;            // frames that an element holds until their run is complete
   unsigned pictures = 1;         // per run of the session, on a GPU
-  unsigned lane = 0;             // tells sessions of a model that cannot run batches apart
+  unsigned lane = 0;             // distinguishes sessions of a model that cannot run batches
   std::vector<FileStamp> files;  // identify the model's content
 
   auto operator<=>(const SessionSpec&) const = default;
@@ -88,7 +88,7 @@ class OnnxSession {
                                       const OrtRunOptions* options) const;
 
   /// Converts an error of the runtime about this model.
-  Status check(OrtStatus* status, std::string expected) const;
+  Status check(OrtStatus* status, const std::string& subject) const;
 
  private:
   OnnxSession(const OnnxRuntime& runtime, SessionSpec spec);

@@ -23,9 +23,9 @@ constexpr unsigned kPictures = 3;
 /// Difference relative to an output's largest value. Results of another picture differ by far more.
 constexpr double kRounding = 1e-5;
 
-std::unexpected<Error> no_batch(std::string found) {
-  return fail(ErrorKind::kUnsupported, "a model that can run batches", std::move(found),
-              "export it with a dynamic batch");
+std::unexpected<Error> no_batch(const std::string& found) {
+  return reject(ErrorKind::kUnsupported, "The model cannot run batches: " + found,
+                "export it with a dynamic batch");
 }
 
 /// Opens the first dimension if it is 1. Returns true if it was.
@@ -95,28 +95,24 @@ Result<Inputs> inputs_of(const OnnxSession& session, const ModelFacts& facts,
   for (size_t i = 0; i < ports.size(); ++i)
     out.values.emplace_back(nullptr, session.runtime().api().ReleaseValue);
   const ModelPort& image = ports[facts.image_input];
-  auto value = session.tensor(pictures.data(), pictures.size(), facts.input.type,
-                              bound_dims(image, facts.input, batch));
-  if (!value) return std::unexpected(value.error());
-  out.values[facts.image_input] = std::move(*value);
+  KB_ASSIGN(auto value, session.tensor(pictures.data(), pictures.size(), facts.input.type,
+                                       bound_dims(image, facts.input, batch)));
+  out.values[facts.image_input] = std::move(value);
   for (const SizeInput& extra : facts.size_inputs) {
     const ModelPort& port = ports[extra.index];
-    auto made = make_extra(port, extra.kind, facts.input.size, batch);
-    if (!made) return std::unexpected(made.error());
-    auto bound = session.tensor(made->values.data(), made->bytes, *port.type, made->dims);
-    if (!bound) return std::unexpected(bound.error());
-    out.values[extra.index] = std::move(*bound);
-    out.extras.push_back(std::move(*made));
+    KB_ASSIGN(auto made, make_extra(port, extra.kind, facts.input.size, batch));
+    KB_ASSIGN(auto bound, session.tensor(made.values.data(), made.bytes, *port.type, made.dims));
+    out.values[extra.index] = std::move(bound);
+    out.extras.push_back(std::move(made));
   }
   return out;
 }
 
 Result<std::vector<OnnxOutput>> run(const OnnxSession& session, const ModelFacts& facts,
                                     std::span<std::byte> pictures, unsigned batch) {
-  const auto inputs = inputs_of(session, facts, pictures, batch);
-  if (!inputs) return std::unexpected(inputs.error());
+  KB_ASSIGN(const auto inputs, inputs_of(session, facts, pictures, batch));
   std::vector<const OrtValue*> values;
-  for (const OnnxValue& each : inputs->values) values.push_back(each.get());
+  for (const OnnxValue& each : inputs.values) values.push_back(each.get());
   return session.run(values, nullptr);
 }
 
@@ -192,14 +188,12 @@ Status compare_batches(const OnnxSession& one, const OnnxSession& many, const Mo
   std::vector<std::byte> pictures(kPictures * bytes);
   std::mt19937 random(1);
   fill_random(pictures, facts.input.type, random);
-  const auto batch = run(many, facts, pictures, kPictures);
-  if (!batch) return std::unexpected(batch.error());
+  KB_ASSIGN(const auto batch, run(many, facts, pictures, kPictures));
   bool different = false;  // pictures that all look the same would prove nothing
   for (unsigned i = 0; i < kPictures; ++i) {
-    const auto alone = run(one, facts, std::span(pictures).subspan(i * bytes, bytes), 1);
-    if (!alone) return std::unexpected(alone.error());
-    for (size_t k = 0; k < alone->size(); ++k) {
-      const OnnxOutput &each = (*alone)[k], &all = (*batch)[k];
+    KB_ASSIGN(const auto alone, run(one, facts, std::span(pictures).subspan(i * bytes, bytes), 1));
+    for (size_t k = 0; k < alone.size(); ++k) {
+      const OnnxOutput &each = alone[k], &all = batch[k];
       KB_TRY(check_slices(one.claims(), k, all.shape, kPictures));
       if (slice_shape(all.shape) != each.shape || all.bytes != each.bytes * kPictures ||
           !same(each, {all.data + i * each.bytes, each.bytes}))
@@ -241,13 +235,11 @@ Status check_tables(SessionSpec spec, const ModelClaims& claims, const ModelFact
 
 Result<std::string> opened_model(SessionSpec spec, const ModelFacts& facts) {
   spec = on_cpu(std::move(spec));
-  const auto one = OnnxSession::open(spec);
-  if (!one) return std::unexpected(one.error());
+  KB_ASSIGN(const auto one, OnnxSession::open(spec));
   auto model = open_batch(spec.file);
   if (!model) return model;
-  const auto many = OnnxSession::open(spec, nullptr, &*model);
-  if (!many) return std::unexpected(many.error());
-  KB_TRY(compare_batches(**one, **many, facts));
+  KB_ASSIGN(const auto many, OnnxSession::open(spec, nullptr, &*model));
+  KB_TRY(compare_batches(*one, *many, facts));
   return model;
 }
 

@@ -16,6 +16,7 @@ namespace keepbox {
 namespace {
 
 constexpr const char* kProviderSuffix = "ExecutionProvider";
+constexpr const char* kUnusable = " cannot be used";
 
 /// Returns the runtime's spelling of a provider, "OpenVINO" for "openvino"; empty if it has none.
 std::string provider_stem(const OnnxRuntime& runtime, const std::string& name) {
@@ -53,7 +54,7 @@ Status append_other(const OnnxRuntime& runtime, const SessionSpec& spec, OrtSess
     runtime.api().ReleaseStatus(refused);
     refused = append(capitals);
   }
-  return runtime.check(refused, "provider " + stem + " of " + runtime.name() + list,
+  return runtime.check(refused, "provider " + stem + " of " + runtime.name() + list + kUnusable,
                        "set provider=cpu, install what that provider requires, or correct "
                        "provider-options=");
 }
@@ -87,14 +88,14 @@ std::string engine_folder(const OnnxRuntime& runtime, const SessionSpec& spec) {
 Status append_tensorrt(const OnnxRuntime& runtime, const SessionSpec& spec,
                        OrtSessionOptions* options, void* stream) {
   const OrtApi& api = runtime.api();
-  const std::string wanted = "provider tensorrt of " + runtime.name();
+  const std::string wanted = "provider tensorrt of " + runtime.name() + kUnusable;
   const std::string hint = "install the TensorRT that this build requires, or set provider=cuda";
   OrtTensorRTProviderOptionsV2* made = nullptr;
   KB_TRY(runtime.check(api.CreateTensorRTProviderOptions(&made), wanted, hint));
   const OnnxOwned<OrtTensorRTProviderOptionsV2> owner(made, api.ReleaseTensorRTProviderOptions);
   const std::string device = std::to_string(spec.device), folder = engine_folder(runtime, spec);
   if (g_mkdir_with_parents(folder.c_str(), 0700) != 0)
-    return file_error("a folder for engines, " + folder, g_strerror(errno),
+    return file_error("The folder for engines cannot be made, " + folder + ": " + g_strerror(errno),
                       "make it writable, or set XDG_CACHE_HOME");
   const char* const keys[] = {"device_id", "trt_engine_cache_enable", "trt_engine_cache_path",
                               "trt_timing_cache_enable", "trt_timing_cache_path"};
@@ -117,7 +118,7 @@ Status append_cuda(const OnnxRuntime& runtime, const SessionSpec& spec, OrtSessi
   const std::string hint =
       "install the CUDA libraries and cuDNN that this build requires (see "
       "GST_DEBUG=tensorinfer:4), or set provider=cpu";
-  const std::string wanted = "provider cuda of " + runtime.name();
+  const std::string wanted = "provider cuda of " + runtime.name() + kUnusable;
   OrtCUDAProviderOptionsV2* made = nullptr;
   KB_TRY(runtime.check(api.CreateCUDAProviderOptions(&made), wanted, hint));
   const OnnxOwned<OrtCUDAProviderOptionsV2> cuda(made, api.ReleaseCUDAProviderOptions);
@@ -140,10 +141,10 @@ Status append_provider(const OnnxRuntime& runtime, const SessionSpec& spec,
                        OrtSessionOptions* options, void* stream) {
   const std::string stem = provider_stem(runtime, spec.provider);
   if (stem.empty())
-    return file_error("provider " + spec.provider + " of " + runtime.name(),
-                      "only " + list_of(runtime),
-                      "set provider= to one of these, or runtime-library= to a build with that "
-                      "provider");
+    return file_error(
+        runtime.name() + " has no provider " + spec.provider + ", only " + list_of(runtime),
+        "set provider= to one of these, or runtime-library= to a build with that "
+        "provider");
   if (stem == "CUDA") return append_cuda(runtime, spec, options, stream);
   if (stem == "Tensorrt") {
     KB_TRY(append_tensorrt(runtime, spec, options, stream));
@@ -153,8 +154,8 @@ Status append_provider(const OnnxRuntime& runtime, const SessionSpec& spec,
   }
   if (stem != "CPU") return append_other(runtime, spec, options, stem);
   if (spec.provider_options.empty()) return {};
-  return fail(ErrorKind::kInvalid, "no provider-options= for provider=cpu, which has none",
-              spec.provider_options.begin()->first, "set provider=, or leave them out");
+  return reject(ErrorKind::kInvalid, "provider-options has no effect: provider=cpu has no options",
+                "set provider=, or leave provider-options= unset");
 }
 
 }  // namespace keepbox

@@ -93,8 +93,7 @@ class CudaRasters final : public DeviceRasters {
     KB_TRY(prepare(context));
     GstVideoFrame frame;
     if (!gst_video_frame_map(&frame, &info, buffer, kChangeCuda))
-      return fail(ErrorKind::kTruncated, "a writable frame in CUDA memory",
-                  "a buffer that cannot be mapped");
+      return reject(ErrorKind::kTruncated, "The frame in CUDA memory cannot be mapped for writing");
     const Status status = draw(frame, stream_of(buffer), act);
     gst_video_frame_unmap(&frame);
     return status;

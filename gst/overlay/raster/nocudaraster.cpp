@@ -5,8 +5,8 @@
 namespace keepbox {
 
 Result<std::unique_ptr<DeviceRasters>> make_device_rasters() {
-  return fail(ErrorKind::kNoResource, "keepbox built with CUDA", "a build without CUDA",
-              "put cudadownload before boxoverlay, or build with ./dev build --cuda");
+  return reject(ErrorKind::kNoResource, "This build of keepbox has no CUDA",
+                "put cudadownload before boxoverlay, or build with ./dev build --cuda");
 }
 
 bool is_on_device(GstBuffer*) { return false; }

@@ -68,7 +68,7 @@ Status Drawer::reserve(size_t operations, size_t bytes) {
   KB_TRY(grow_host(operations_, job_.count * sizeof(DrawOperation), operation_room_,
                    operations * sizeof(DrawOperation)));
   if (bytes > std::numeric_limits<uint32_t>::max())
-    return fail(ErrorKind::kNoResource, "a drawing below 4 GiB", "a larger one");
+    return reject(ErrorKind::kNoResource, "What is drawn on a frame exceeds 4 GiB");
   return grow_host(cover_, cover_bytes_, cover_room_, bytes);
 }
 

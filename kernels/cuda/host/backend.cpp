@@ -6,7 +6,7 @@ namespace keepbox::cuda {
 namespace {
 
 /// Maximum second dimension of a grid.
-constexpr uint32_t kMostImages = 65535;
+constexpr uint32_t kMaxImages = 65535;
 
 /// Maximum number of candidates for methods that compare all pairs: more would block the device
 /// noticeably for its other users.
@@ -23,42 +23,46 @@ constexpr uint64_t kMaxJudged = (uint64_t{1} << 22) - 1;
 
 Status supports(const Plan& plan) {
   const uint32_t images = plan.layout.images;
-  if (images == 0 || images > kMostImages)
-    return fail(ErrorKind::kUnsupported,
-                "1 to " + std::to_string(kMostImages) + " images in backend cuda",
-                std::to_string(images), "set backend=auto");
+  if (images == 0 || images > kMaxImages)
+    return reject(ErrorKind::kUnsupported,
+                  "backend=cuda cannot decode " + std::to_string(images) +
+                      " images at once: the maximum is " + std::to_string(kMaxImages),
+                  "set backend=auto");
   int devices = 0;
   const cudaError_t error = cudaGetDeviceCount(&devices);
   if (error != cudaSuccess) (void)cudaGetLastError();
   if (error != cudaSuccess || devices == 0)
-    return fail(ErrorKind::kNoResource, "a CUDA device for backend cuda",
-                error == cudaSuccess ? "none" : '"' + std::string(cudaGetErrorString(error)) + '"',
-                "set backend=auto");
+    return reject(ErrorKind::kNoResource,
+                  std::string("backend=cuda has no device: ") +
+                      (error == cudaSuccess ? "there is none" : cudaGetErrorString(error)),
+                  "set backend=auto");
   for (const TensorForm& form : plan.forms)
     if (const auto count = form.shape.count(); !count || *count / images > ~0u)
-      return fail(ErrorKind::kUnsupported, "tensors below 2^32 elements in backend cuda",
-                  form.shape.to_string(), "set backend=auto");
+      return reject(ErrorKind::kUnsupported,
+                    "backend=cuda cannot read a tensor of " + form.shape.to_string() +
+                        ": the maximum is 2^32 elements",
+                    "set backend=auto");
   if (plan.forms.size() > kMaxTensors)
-    return fail(ErrorKind::kUnsupported,
-                "at most " + std::to_string(kMaxTensors) + " tensors in backend cuda",
-                std::to_string(plan.forms.size()), "set backend=auto");
+    return reject(ErrorKind::kUnsupported,
+                  "backend=cuda cannot read " + std::to_string(plan.forms.size()) +
+                      " tensors: the maximum is " + std::to_string(kMaxTensors),
+                  "set backend=auto");
   if (plan.payload.mean)
-    return fail(
-        ErrorKind::kUnsupported,
-        std::string(plan.payload.kind.name) + " of single boxes in backend cuda",
-        "means of " + std::string(plan.payload.kind.name) + " because of nms-method=weighted",
-        "set backend=auto, nms-method=greedy or keypoints=false");
+    return reject(ErrorKind::kUnsupported,
+                  "backend=cuda does not average " + std::string(plan.payload.kind.name) +
+                      " for nms-method=weighted",
+                  "set backend=auto, nms-method=greedy or keypoints=false");
   const uint64_t judged = uint64_t{plan.layout.anchors} * plan.layout.classes;
   if (plan.rules.multi_label && judged > kMaxJudged)
-    return fail(
-        ErrorKind::kUnsupported,
-        "at most " + std::to_string(kMaxJudged) + " scores with multi-label in backend cuda",
-        std::to_string(judged), "set multi-label=false or backend=auto");
+    return reject(ErrorKind::kUnsupported,
+                  "backend=cuda cannot compare " + std::to_string(judged) +
+                      " scores with multi-label: the maximum is " + std::to_string(kMaxJudged),
+                  "set multi-label=false or backend=auto");
   if (compares_all(plan.rules) && plan.rules.pre_nms_top_k > kMaxPaired)
-    return fail(ErrorKind::kUnsupported,
-                "at most " + std::to_string(kMaxPaired) +
-                    " candidates for this nms-method and these limits in backend cuda",
-                std::to_string(plan.rules.pre_nms_top_k), "set pre-nms-top-k=");
+    return reject(ErrorKind::kUnsupported,
+                  "backend=cuda cannot compare " + std::to_string(plan.rules.pre_nms_top_k) +
+                      " candidates with this nms-method and these limits",
+                  "set pre-nms-top-k= to at most " + std::to_string(kMaxPaired));
   return {};
 }
 

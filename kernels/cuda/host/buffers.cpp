@@ -108,10 +108,10 @@ uint32_t high_of(float score) { return static_cast<uint32_t>(order_key(score, 0,
 
 /// Returns the octaves from a score of 1 to the lowest that passes, up to a useful maximum.
 uint32_t octaves_of(float lowest) {
-  constexpr uint32_t kMost = 16, kOctave = 1u << 23;
-  if (!(lowest > 0)) return kMost;
+  constexpr uint32_t kMax = 16, kOctave = 1u << 23;
+  if (!(lowest > 0)) return kMax;
   const uint32_t range = lowest < 1 ? high_of(lowest) - high_of(1.0f) : 0;
-  return std::clamp((range + kOctave - 1) / kOctave, 1u, kMost);
+  return std::clamp((range + kOctave - 1) / kOctave, 1u, kMax);
 }
 
 }  // namespace

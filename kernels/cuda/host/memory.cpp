@@ -10,10 +10,10 @@ Status check(cudaError_t error, const char* call) {
   if (error == cudaSuccess) return {};
   (void)cudaGetLastError();  // cleared, so that the next launch does not report it again
   const std::string_view name = std::string_view(call).substr(0, std::string_view(call).find('('));
-  return fail(ErrorKind::kNoResource, "success of CUDA's " + std::string(name),
-              '"' + std::string(cudaGetErrorString(error)) + '"',
-              error == cudaErrorMemoryAllocation ? "free device memory, or set backend=auto"
-                                                 : "set backend=auto to continue without CUDA");
+  return reject(ErrorKind::kNoResource,
+                "CUDA failed at " + std::string(name) + ": " + cudaGetErrorString(error),
+                error == cudaErrorMemoryAllocation ? "free device memory, or set backend=auto"
+                                                   : "set backend=auto to continue without CUDA");
 }
 
 Result<DeviceBlob> allocate_device(size_t bytes) {

@@ -185,8 +185,8 @@ Status CudaRunner::bind(const Plan& plan, std::span<const TensorView> tensors) {
 
 Status CudaRunner::run(const Plan& plan, std::span<const TensorView> tensors, const Stop&) {
   if (lost_)
-    return fail(ErrorKind::kNoResource, "a CUDA context", "one lost to an earlier error",
-                "set backend=auto to continue without CUDA");
+    return reject(ErrorKind::kNoResource, "The CUDA context was lost to an earlier error",
+                  "set backend=auto to continue without CUDA");
   const Status status = run_frame(plan, tensors);
   if (status) return status;
   const cudaError_t error = cudaStreamQuery(stream_.get());
@@ -293,7 +293,8 @@ Status CudaRunner::wait(std::span<Header> headers) {
   KB_TRY_CUDA(cudaEventRecord(event_.get(), stream_.get()));
   KB_TRY_CUDA(cudaEventSynchronize(event_.get()));
   if (arrived()) return {};
-  return fail(ErrorKind::kNoResource, "boxes from the device", "none", "report this as a bug");
+  return reject(ErrorKind::kNoResource, "The GPU finished a frame without returning its boxes",
+                "set backend=auto to continue without CUDA, and report this as a bug");
 }
 
 /// Updates the counters; empty boxes outside of the frame or filtered out are included in `kept`.

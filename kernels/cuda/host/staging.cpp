@@ -25,8 +25,8 @@ Status Staging::allocate(const Plan& plan) {
 Result<const std::byte*> Staging::upload(const TensorView& tensor, size_t index,
                                          cudaStream_t stream) {
   if (host_ == nullptr)
-    return fail(ErrorKind::kUnsupported, "tensors in CUDA memory", "tensors in system memory",
-                "set backend=auto");
+    return reject(ErrorKind::kUnsupported,
+                  "backend=cuda cannot read these tensors in system memory", "set backend=auto");
   std::byte* const to = device_.get() + offsets_[index];
   std::byte* const pinned = host_.get() + offsets_[index];
   const size_t bytes = *tensor.shape.count() * size_of(tensor.type);

@@ -20,7 +20,7 @@ namespace keepbox::test::gpu {
 
 constexpr size_t kTensors = 8;  // used in turn
 constexpr float kIou = 0.45f;
-constexpr uint32_t kMost = 300;
+constexpr uint32_t kMax = 300;
 
 /// Row of the table.
 struct Row {

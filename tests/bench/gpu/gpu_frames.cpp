@@ -81,7 +81,7 @@ void measure_ready(Session& session) {
   settings.detector = "yolov10";
   settings.method = NmsMethod::kNone;
   settings.score_threshold = 0.25f;
-  settings.max_detections = kMost;
+  settings.max_detections = kMax;
   const Input input =
       make_input(session, "contents", "1x300x6, ready rows", "", settings, ready_rows());
   measure_backends(session, input, true);

@@ -74,7 +74,7 @@ Settings frame_settings(bool planes, float threshold) {
   settings.detector = planes ? "yolov8" : "yolov5";
   settings.score_threshold = threshold;
   settings.iou_threshold = kIou;
-  settings.max_detections = kMost;
+  settings.max_detections = kMax;
   return settings;
 }
 

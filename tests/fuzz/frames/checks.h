@@ -8,7 +8,8 @@
 
 namespace keepbox::fuzz {
 
-/// Checks that an error has its expected and found texts. @param where for the message
+/// Checks that an error has a statement, or its expected and found texts. @param where for the
+/// message
 void check_error(const Error& error, const char* where);
 
 /// Checks boxes, keypoints and masks of a run: in order, within all limits, on the frame, readable.

@@ -57,8 +57,8 @@ void draw_regions(Input& input, std::vector<Region>& out, Size frame) {
 }
 
 void draw_filters(Input& input, FilterSettings& filters, Size frame) {
-  if (input.chance(40)) draw_sizes(input, filters.least, true);
-  if (input.chance(40)) draw_sizes(input, filters.most, false);
+  if (input.chance(40)) draw_sizes(input, filters.min, true);
+  if (input.chance(40)) draw_sizes(input, filters.max, false);
   if (input.chance(40)) draw_regions(input, filters.wanted, frame);
   if (input.chance(40)) draw_regions(input, filters.excluded, frame);
   filters.rule = static_cast<RegionRule>(input.below(3));

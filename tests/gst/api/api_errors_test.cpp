@@ -53,7 +53,7 @@ TEST(Api, ReportsInvalidArgumentsAndAddsNothing) {
       {"12 bytes", describe("a", GST_TENSOR_DATA_TYPE_FLOAT16, {1, 1, 6}, row, 24)},
       {"n_dims", describe("a", kFloat, {}, row, 24)},
       {"1 to 8 dimensions", describe("a", kFloat, std::vector<gsize>(9, 1), row, 4)},
-      {"fits in memory", describe("a", kFloat, {kHuge, kHuge, 6}, row, 24)},
+      {"does not fit in memory", describe("a", kFloat, {kHuge, kHuge, 6}, row, 24)},
       {"NULL", describe("a", kFloat, {1, 1, 6}, nullptr, 24)},
   };
   for (const auto& [word, lent] : mistakes) expect_refused(word, lent);

@@ -75,7 +75,7 @@ TEST(Boxdecode, StopsWithOneClearErrorWithoutTensors) {
   Harness h("boxdecode");
   EXPECT_FALSE(h.run(gst_buffer_new_allocate(nullptr, 64, nullptr)));
   EXPECT_EQ(h.flow, GST_FLOW_ERROR);
-  EXPECT_NE(h.error().find("expected tensors on the frame"), std::string::npos);
+  EXPECT_NE(h.error().find("The frame has no tensors"), std::string::npos);
 }
 
 TEST(Boxdecode, WarnsOncePerCauseAndPassesFrames) {
@@ -132,7 +132,7 @@ TEST(Boxdecode, ReportsWrongTensors) {
   expect_words(error_of("a", DataType::kFloat32, {1, 300, 6}, 7200, "boxdecode tensor-ids=b"),
                {"id b", "a 1x300x6", "tensor-ids="});
   expect_words(error_of("yolo-v8-out", DataType::kFloat32, {2, 84, 525}, 2 * 84 * 525 * 4),
-               {"batch size 2", "keepbox_buffers_add_tensor()", "tensorinfer batch-size="});
+               {"a batch of 2 frames", "keepbox_buffers_add_tensor()", "tensorinfer batch-size="});
   expect_words(error_of("yolo-v8-out", DataType::kFloat32, {1, 84, SIZE_MAX / 100}, 1000),
                {"anchors"});
 }

@@ -107,7 +107,7 @@ TEST(Cascades, ReportMissingTensorsAfterADecoder) {
   Harness h("identity ! " + model(dir, "p", kPerson, "") + decoder() + decoder(), kCaps);
   EXPECT_FALSE(h.run(frame()));
   const std::string error = h.error();
-  EXPECT_NE(error.find("no decoder upstream"), std::string::npos) << error;
+  EXPECT_NE(error.find("were decoded upstream"), std::string::npos) << error;
   EXPECT_NE(error.find("1x1x6"), std::string::npos) << error;
 }
 

@@ -119,14 +119,14 @@ TEST(Recognition, WarnsOncePerImplausibleSetting) {
   const Tensor tensor = dense({.classes = 6});
   const auto run = [&] { return boxes(h.run(carrying({tensor}))).size(); };
   for (int i = 0; i < 3; ++i) EXPECT_EQ(run(), 0u);
-  expect_words(h.warning(), {"score-threshold below 1", "found 25", "score-threshold="});
+  expect_words(h.warning(), {"score-threshold=25 drops every box", "Set score-threshold="});
   EXPECT_EQ(h.warning(), "");
   h.set("score-threshold", 30.0);
   EXPECT_EQ(run(), 0u);
   EXPECT_EQ(h.warning(), "") << "known";
   h.set("score-threshold", 0.5, "include-classes", "1,80");
   for (int i = 0; i < 3; ++i) EXPECT_GT(run(), 0u);
-  expect_words(h.warning(), {"include-classes among the model's classes, 0 to 5", "found 80"});
+  expect_words(h.warning(), {"include-classes names class 80", "the model's classes are 0 to 5"});
   EXPECT_EQ(h.warning(), "");
 }
 

@@ -18,7 +18,7 @@ using test::Rect;
 constexpr const char* kLetterbox =
     "videoconvertscale ! "
     "capsfilter caps=video/x-raw,width=160,height=160,pixel-aspect-ratio=1/1";
-constexpr float kMost = 3;  // pixels that a scaler and the model's cells may move an edge
+constexpr float kMax = 3;  // pixels that a scaler and the model's cells may move an edge
 
 class InferMoved : public test::Inference {
  protected:
@@ -36,8 +36,8 @@ class InferMoved : public test::Inference {
   void expect_boxes(const std::string& line, Rect red, Rect blue) {
     const Buffer out = run(line);
     ASSERT_TRUE(out) << line << ": " << error_;
-    EXPECT_TRUE(has_box(out, "disc", red, kMost)) << line;
-    EXPECT_TRUE(has_box(out, "bar", blue, kMost)) << line;
+    EXPECT_TRUE(has_box(out, "disc", red, kMax)) << line;
+    EXPECT_TRUE(has_box(out, "bar", blue, kMax)) << line;
   }
 
   Rect red_{96, 24, 176, 88}, blue_{200, 56, 296, 136};

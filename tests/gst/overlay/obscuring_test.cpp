@@ -124,9 +124,10 @@ TEST_F(Obscured, AreMissedWithOneWarningIfMisspelt) {
   set("blur", "persn");
   drawn(striped(0, 20));
   gst_harness_push_event(harness_, gst_event_new_eos());
-  EXPECT_EQ(warning(),
-            "expected boxes of \"persn\", as in blur=, found only boxes of \"person\": if one of "
-            "these is meant, correct the name");
+  EXPECT_EQ(
+      warning(),
+      "blur names \"persn\", but the boxes were of \"person\". Correct the name if one of these "
+      "is meant.");
   EXPECT_EQ(warning(), "");
 }
 

@@ -152,7 +152,8 @@ TEST_F(BoxPublish, WarnsOfMessagesThatAreLostAtTheStop) {
   publisher.stop();
   std::string all;
   for (std::string text; !(text = publisher.message(GST_MESSAGE_WARNING)).empty();) all += text;
-  EXPECT_NE(all.find("found 3 that are not: set queue-location= to keep them"), std::string::npos)
+  EXPECT_NE(all.find("3 messages were not delivered before the stop. Set queue-location="),
+            std::string::npos)
       << all;
 }
 
@@ -198,10 +199,9 @@ TEST_F(BoxPublish, RejectsSettings) {
     EXPECT_FALSE(publisher.can_start()) << value;
     return publisher.message(GST_MESSAGE_ERROR);
   };
-  EXPECT_EQ(
-      error_of("address", "http://x"),
-      "expected the address of a broker, found \"http://x\": set address= to HOST, HOST:PORT, "
-      "mqtt://HOST:PORT or mqtts://HOST:PORT");
+  EXPECT_EQ(error_of("address", "http://x"),
+            "address=http://x is not the address of a broker. Set address= to HOST, HOST:PORT, "
+            "mqtt://HOST:PORT or mqtts://HOST:PORT");
   EXPECT_NE(error_of("topic-tracks", "a/#").find("topic-tracks="), std::string::npos);
   EXPECT_NE(error_of("what", "all").find("what="), std::string::npos);
   EXPECT_NE(error_of("password-file", "/missing").find("password-file="), std::string::npos);

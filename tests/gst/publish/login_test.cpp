@@ -128,7 +128,7 @@ TEST_F(Login, NeedsFilesThatAreThere) {
   Publisher publisher("mqtts://localhost");
   publisher.set("ca-file", "/missing.pem");
   EXPECT_FALSE(publisher.can_start());
-  EXPECT_NE(publisher.message(GST_MESSAGE_ERROR).find("set ca-file= to a readable file"),
+  EXPECT_NE(publisher.message(GST_MESSAGE_ERROR).find("Set ca-file= to a readable file"),
             std::string::npos);
   publisher.set("ca-file", certificate("authority.pem"));
   publisher.set("cert-file", certificate("client.pem"));

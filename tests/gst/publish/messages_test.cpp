@@ -91,8 +91,8 @@ TEST(TopicPattern, HasPlaceholders) {
   for (const char* wrong : {"a/#", "+/a", "{", "{stream}", "{}", "a{source", "a\nb", "\xff"})
     EXPECT_FALSE(TopicPattern::parse(wrong, "topic-boxes")) << wrong;
   EXPECT_EQ(TopicPattern::parse("a/#", "topic-boxes").error().message(),
-            "expected a topic with {source}, {class}, {model} or {id}, and without + and #, found "
-            "\"a/#\": set topic-boxes= to one such as keepbox/{source}/boxes");
+            "topic-boxes=a/# is not a topic: it may have {source}, {class}, {model} and {id}, but "
+            "not + and #. Set topic-boxes= to one such as keepbox/{source}/boxes.");
 }
 
 TEST(Settings, AreChecked) {
@@ -103,11 +103,12 @@ TEST(Settings, AreChecked) {
   PublishProps props;
   EXPECT_EQ(error(props), "");
   props.what = "boxes,count";
-  EXPECT_EQ(error(props),
-            "expected a list of boxes, counts and tracks, found \"count\": set what= to such a "
-            "list, as in boxes,counts");
+  EXPECT_EQ(
+      error(props),
+      "what has \"count\", which is not boxes, counts or tracks. Set what= to such a list, as "
+      "in boxes,counts.");
   props.what = " , ";
-  EXPECT_NE(error(props).find("something to publish"), std::string::npos);
+  EXPECT_NE(error(props).find("nothing to publish"), std::string::npos);
   props = {};
   props.tags = "{";
   EXPECT_NE(error(props).find("tags="), std::string::npos);

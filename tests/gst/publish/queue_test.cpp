@@ -184,13 +184,12 @@ TEST(DiskQueue, LeavesOutWhatACrashLeftIncomplete) {
 TEST(DiskQueue, IsForOneUser) {
   const TempDir dir;
   const auto queue = DiskQueue::open(dir / "queue");
-  EXPECT_EQ(left_in(dir / "queue"),
-            Texts{"expected no other user of the folder " + (dir / "queue") +
-                  ", found one: set a different queue-location= for each element"});
+  EXPECT_EQ(left_in(dir / "queue"), Texts{"Another element uses the folder " + (dir / "queue") +
+                                          ". Set a different queue-location= for each element."});
   dir.write("file", "");
   EXPECT_EQ(left_in(dir / "file/queue"),
-            Texts{"expected a folder that can be written to, " + (dir / "file/queue") +
-                  ", found Not a directory: set queue-location= to another folder"});
+            Texts{"Cannot write to the folder " + (dir / "file/queue") +
+                  ": Not a directory. Set queue-location= to another folder."});
 }
 
 TEST(DiskQueue, NoticesThatAFileIsGone) {

@@ -134,7 +134,7 @@ TEST(RecordFiles, OlderRecordingStaysWithoutEos) {
   dir.write("copy/frames.jsonl.part", "{}\n");
   EXPECT_EQ(again.play(), "");
   ASSERT_EQ(again.warnings().size(), 1u);
-  test::expect_words(again.warnings()[0], {"of an earlier run", "frames.jsonl.part.1"});
+  test::expect_words(again.warnings()[0], {"An earlier run", "frames.jsonl.part.1"});
 }
 
 /// Makes a frame with a tensor that core does not support.

@@ -198,7 +198,7 @@ TEST_F(BoxSinkFiles, LeaveOnlyTheLastUnfinishedWithoutEos) {
   start();
   push(with_foreign(0));
   EXPECT_TRUE(end());
-  EXPECT_TRUE(mentions(message(GST_MESSAGE_WARNING), "was renamed to " + path("2.jsonl.part.1")));
+  EXPECT_TRUE(mentions(message(GST_MESSAGE_WARNING), "which is now " + path("2.jsonl.part.1")));
   EXPECT_EQ(names(), (Names{"0.jsonl", "1.jsonl", "2.jsonl", "2.jsonl.part.1"}));
 }
 
@@ -207,19 +207,18 @@ TEST_F(BoxSinkFiles, NeedNamesThatDiffer) {
   for (const char* same : {"-", "boxes.jsonl", "/dev/null", "100%%"}) {
     set("location", same);
     EXPECT_FALSE(can_start()) << same;
-    EXPECT_EQ(message(),
-              "expected a location with a number or a time, because max-file-time= or "
-              "max-file-size= is set, found \"" +
-                  std::string(same) +
-                  "\": set location= to a pattern such as boxes-%05d.jsonl or "
-                  "boxes-%Y%m%d-%H%M%S.jsonl");
+    EXPECT_EQ(message(), "max-file-time and max-file-size need a number or a time in location=" +
+                             std::string(same) +
+                             ". Set location= to a pattern such as boxes-%05d.jsonl or "
+                             "boxes-%Y%m%d-%H%M%S.jsonl.");
   }
   set("format", "kitti");
   set("location", path("%06d.txt"));
   EXPECT_FALSE(can_start());
-  EXPECT_EQ(message(),
-            "expected no max-file-time= or max-file-size= with format=kitti, found one of them: "
-            "leave it out: each file of this format has one frame");
+  EXPECT_EQ(
+      message(),
+      "max-file-time and max-file-size have no effect with format=kitti, whose files have one "
+      "frame each. Leave them unset.");
   EXPECT_EQ(names(), Names{});
 }
 

@@ -80,7 +80,7 @@ TEST_F(BoxSink, RejectsAFifoWithoutAReader) {
   ASSERT_EQ(mkfifo(path("fifo").c_str(), 0600), 0);
   set("location", path("fifo"));
   EXPECT_FALSE(can_start());
-  EXPECT_TRUE(mentions(message(), "a reader of the FIFO " + path("fifo")));
+  EXPECT_TRUE(mentions(message(), "The FIFO " + path("fifo") + " has no reader"));
   while (!message().empty()) {
   }  // GStreamer's own error of that start
   ASSERT_EQ(mkfifo(path("0").c_str(), 0600), 0);
@@ -109,10 +109,11 @@ TEST_F(BoxSink, WritesClassesWithInvalidFileNames) {
   set("format", "dota");
   start();
   EXPECT_EQ(push(with_foreign(0, std::string(300, 'x').c_str())), GST_FLOW_OK);
-  EXPECT_TRUE(mentions(message(GST_MESSAGE_WARNING), "names of at most 180 bytes"));
+  EXPECT_TRUE(mentions(message(GST_MESSAGE_WARNING), "is too long for a file"));
   EXPECT_EQ(push(with_foreign(1, "a/b")), GST_FLOW_OK);
   EXPECT_EQ(push(with_foreign(2, "a_b")), GST_FLOW_OK);
-  EXPECT_TRUE(mentions(message(GST_MESSAGE_WARNING), "'a_b', which gives a_b like another class"));
+  EXPECT_TRUE(
+      mentions(message(GST_MESSAGE_WARNING), "give the file name a_b: the file of \"a_b\""));
   EXPECT_TRUE(end());
   stop();
   EXPECT_EQ(files_in(folder_), 3u);

@@ -158,7 +158,7 @@ TEST(Boxtrack, WarnsOnceThatRepeatedBoxesStay) {
     EXPECT_EQ(boxes(h.see(i + 1, two(true)))[0].box, at(10).box);
     h.see(i + 2, two(true));
     const std::string warning = h.warning();
-    if (i == 0) test::expect_words(warning, {"predict=true", "remove hold=true"});
+    if (i == 0) test::expect_words(warning, {"predict=true", "Remove hold=true"});
     else EXPECT_EQ(warning, "");
   }
 }

@@ -14,7 +14,7 @@ namespace {
 struct FoundImage {
   std::vector<Detection> boxes;
   Funnel funnel;
-  SecondGathered gathered;
+  SecondPayload payload;
 };
 
 /// True if a side is within its limits, if any.
@@ -112,7 +112,7 @@ class SecondRunner final : public Runner {
   }
   const Funnel& funnel(uint32_t image) const override { return images_[image].funnel; }
   PayloadOutput payload(uint32_t image) const override {
-    const SecondGathered& from = images_[image].gathered;
+    const SecondPayload& from = images_[image].payload;
     return {from.values, from.places.bits, from.bits.data()};
   }
 
@@ -134,7 +134,7 @@ class SecondRunner final : public Runner {
     kept.resize(kernels.nms(plan, ordered, kept, {}));
     out.funnel.kept = static_cast<uint32_t>(kept.size());
     for (const uint32_t i : kept) emit(plan, map_of(plan, image), ordered[i], out);
-    out.gathered = second_gather(plan, tensors, image, out.boxes);
+    out.payload = second_payload(plan, tensors, image, out.boxes);
     return out;
   }
 

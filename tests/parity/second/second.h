@@ -93,12 +93,12 @@ const HostKernels& second_kernels();
 bool is_planted(Bug bug);
 
 /// Computes the payload of boxes by independent code.
-struct SecondGathered {
+struct SecondPayload {
   std::vector<float> values;
   MaskPlaces places;
   std::vector<uint32_t> bits;
 };
-SecondGathered second_gather(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
+SecondPayload second_payload(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
                              std::span<const Detection> boxes);
 
 /// Runs frames by these kernels, with an independent map to the frame and filters. Allocates.

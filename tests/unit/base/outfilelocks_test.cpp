@@ -57,7 +57,7 @@ class Writers : public testing::Test {
   }
   bool is_refused() {
     const auto file = OutFile::open(path_);
-    return !file && file.error().message().contains("expected no other writer");
+    return !file && file.error().message().contains("Another writer uses");
   }
 
   test::TempDir dir_;
@@ -102,7 +102,7 @@ TEST_F(Writers, DoNotOverwriteAnothersPart) {
   ASSERT_TRUE(b);
   const Status status = a->resume();
   ASSERT_FALSE(status);
-  EXPECT_TRUE(status.error().message().contains("expected no other writer"));
+  EXPECT_TRUE(status.error().message().contains("Another writer uses"));
   EXPECT_EQ(text_of(path_), "a");
   EXPECT_TRUE(b->finish(""));
   EXPECT_EQ(text_of(path_), "b");
@@ -115,7 +115,7 @@ TEST_F(Writers, DoNotContinueAnothersFile) {
   ASSERT_TRUE(b && b->finish("]"));
   const Status status = a->resume();
   ASSERT_FALSE(status);
-  EXPECT_TRUE(status.error().message().contains("found a different file"))
+  EXPECT_TRUE(status.error().message().contains("another file or writer"))
       << status.error().message();
   EXPECT_EQ(text_of(path_), "another]");
   EXPECT_FALSE(fs::exists(part_));
@@ -128,10 +128,9 @@ TEST_F(Writers, KeepUnfinishedFilesOfEarlierOnes) {
   EXPECT_FALSE(open_with("one")->older());
   auto file = open_with("two");
   ASSERT_TRUE(file && file->older());
-  EXPECT_EQ(file->older()->message(), "expected no unfinished " + part_ +
-                                          " of an earlier run, found one, which was "
-                                          "renamed to " +
-                                          part_ + ".1: rename it to use its content, or remove it");
+  EXPECT_EQ(file->older()->message(), "An earlier run left the unfinished file " + part_ +
+                                          ", which is now " + part_ +
+                                          ".1. Rename it to use its content, or remove it.");
   EXPECT_EQ(text_of(part_), "two");
   file = fail(ErrorKind::kInvalid, "", "");
   EXPECT_TRUE(open_with("")->older());

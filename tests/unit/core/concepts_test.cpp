@@ -4,7 +4,7 @@
 
 #include "core/formula/oriented.h"
 #include "core/formula/score.h"
-#include "core/reference/source.h"
+#include "core/reference/values.h"
 
 namespace keepbox {
 namespace {
@@ -23,11 +23,11 @@ struct WithDoubles : Upright {
 
 struct WithoutAShape {};
 
-struct HostReader : reference::Source {
-  using Source::Source;
+struct HostReader : reference::Values {
+  using Values::Values;
 };
 
-struct WithoutChannels : reference::Source {
+struct WithoutChannels : reference::Values {
   static float get(FieldId, uint32_t) { return 0; }
 };
 

@@ -45,25 +45,25 @@ TEST(Sizes, LimitsAreInclusive) {
   const float below = std::nextafter(32.0f, 0.0f), above = std::nextafter(32.0f, 99.0f);
   const std::vector<Row> rows{
       sized(0, 32, 32), {0, 100, below, 132, 0.8f, 0}, {200, 0, 232, below, 0.7f, 0}};
-  EXPECT_EQ(left({.least = {{32, 32}, {}}}, rows), (Anchors{0}));
+  EXPECT_EQ(left({.min = {{32, 32}, {}}}, rows), (Anchors{0}));
   const std::vector<Row> large{
       {0, 0, 32, 32, 0.9f, 0}, {0, 0, above, 32, 0.8f, 1}, {0, 0, 32, above, 0.7f, 2}};
-  EXPECT_EQ(left({.most = {{32, 32}, {}}}, large), (Anchors{0}));
-  EXPECT_EQ(left({.least = {{32, 32}, {}}, .most = {{32, 32}, {}}}, large), (Anchors{0}));
+  EXPECT_EQ(left({.max = {{32, 32}, {}}}, large), (Anchors{0}));
+  EXPECT_EQ(left({.min = {{32, 32}, {}}, .max = {{32, 32}, {}}}, large), (Anchors{0}));
 }
 
 TEST(Sizes, MayLimitOneSideOnly) {
   const std::vector<Row> rows{sized(0, 20, 50), sized(1, 50, 20)};
-  EXPECT_EQ(left({.least = {{30, 0}, {}}}, rows), (Anchors{1}));
-  EXPECT_EQ(left({.most = {{0, 30}, {}}}, rows), (Anchors{1}));
+  EXPECT_EQ(left({.min = {{30, 0}, {}}}, rows), (Anchors{1}));
+  EXPECT_EQ(left({.max = {{0, 30}, {}}}, rows), (Anchors{1}));
   EXPECT_EQ(left({}, rows), (Anchors{0, 1}));
 }
 
 TEST(Sizes, OfAClassReplaceTheGeneralOnes) {
   const std::vector<Row> rows{sized(0, 20, 20, 0), sized(1, 20, 20, 1), sized(2, 20, 20, 2),
                               sized(3, 60, 60, 3)};
-  EXPECT_EQ(left({.least = {{30, 30}, {{1, {10, 10}}, {2, {}}}}}, rows), (Anchors{1, 2, 3}));
-  EXPECT_EQ(left({.most = {{30, 30}, {{3, {60, 60}}, {0, {19, 60}}}}}, rows), (Anchors{1, 2, 3}));
+  EXPECT_EQ(left({.min = {{30, 30}, {{1, {10, 10}}, {2, {}}}}}, rows), (Anchors{1, 2, 3}));
+  EXPECT_EQ(left({.max = {{30, 30}, {{3, {60, 60}}, {0, {19, 60}}}}}, rows), (Anchors{1, 2, 3}));
 }
 
 TEST(Sizes, OfUnknownClassesAreIgnored) {
@@ -71,7 +71,7 @@ TEST(Sizes, OfUnknownClassesAreIgnored) {
   settings.model = {640, 640};
   settings.detector = "yolov8";
   for (uint32_t id = 0; id < 6; ++id)
-    settings.filters.least.of_class.emplace_back(id, BoxSize{30, 30});
+    settings.filters.min.of_class.emplace_back(id, BoxSize{30, 30});
   // one box of 20x20 with three classes; a sanitizer detects writes past their limits
   const Tensor tensor{.values = {50, 50, 20, 20, 0, 0, 0.9f}, .shape = {1, 7, 1}};
   const TensorView view = tensor.view();
@@ -83,15 +83,15 @@ TEST(Sizes, OfUnknownClassesAreIgnored) {
 
 TEST(Sizes, ApplyToClippedBoxesOnTheFrame) {
   const std::vector<Row> rows{sized(0, 20, 20), {-30, 100, 10, 140, 0.8f, 0}};
-  EXPECT_EQ(left({.least = {{40, 40}, {}}}, rows, nullptr, 1280), (Anchors{0})) << "two to one";
-  EXPECT_EQ(left({.most = {{10, 40}, {}}}, rows), (Anchors{1})) << "10 of 40 pixels are visible";
+  EXPECT_EQ(left({.min = {{40, 40}, {}}}, rows, nullptr, 1280), (Anchors{0})) << "two to one";
+  EXPECT_EQ(left({.max = {{10, 40}, {}}}, rows), (Anchors{1})) << "10 of 40 pixels are visible";
 }
 
 TEST(Filters, CountSeparatelyAndAfterTheLimit) {
   Funnel funnel;
   const std::vector<Row> rows{
       sized(0, 20, 20), sized(1, 90, 90), {-50, 0, -20, 10, 0.7f, 0}, {101, 0, 190, 90, 0.6f, 0}};
-  EXPECT_EQ(left({.most = {{50, 50}, {}}}, rows, &funnel), (Anchors{0}));
+  EXPECT_EQ(left({.max = {{50, 50}, {}}}, rows, &funnel), (Anchors{0}));
   EXPECT_EQ(funnel.kept, 3u) << "a dropped box still suppresses";
   EXPECT_EQ(funnel.clipped_away, 1u);
   EXPECT_EQ(funnel.filtered_out, 1u);
@@ -157,7 +157,7 @@ TEST(Filters, ChangeWithoutANewPlan) {
       EXPECT_TRUE(processor->retune(settings) && processor->run(std::span(&view, 1)));
       return processor->detections().size();
     };
-    EXPECT_EQ(count({.least = {{41, 0}, {}}}), 0u) << backend.name;
+    EXPECT_EQ(count({.min = {{41, 0}, {}}}), 0u) << backend.name;
     EXPECT_EQ(count({.excluded = {{{0, 0, 0.25f, 1}, 1}}}), 2u);
     EXPECT_EQ(count({}), 3u);
   }
@@ -174,13 +174,13 @@ TEST(Filters, OutOfRangeAreErrors) {
            plan.error().hint.find(property) != std::string::npos;
   };
   const float nan = std::nanf(""), inf = std::numeric_limits<float>::infinity();
-  EXPECT_TRUE(refused({.least = {{-1, 0}, {}}}, "min-size"));
-  EXPECT_TRUE(refused({.least = {{0, -1}, {}}}, "min-size"));
-  EXPECT_TRUE(refused({.least = {{inf, 0}, {}}}, "min-size"));
-  EXPECT_TRUE(refused({.least = {{0, inf}, {}}}, "min-size"));
-  EXPECT_TRUE(refused({.most = {{0, nan}, {}}}, "max-size"));
-  EXPECT_TRUE(refused({.least = {{}, {{0, {nan, 1}}}}}, "min-size"));
-  EXPECT_TRUE(refused({.least = {{}, {{kMaxClasses, {1, 1}}}}}, "min-size"));
+  EXPECT_TRUE(refused({.min = {{-1, 0}, {}}}, "min-size"));
+  EXPECT_TRUE(refused({.min = {{0, -1}, {}}}, "min-size"));
+  EXPECT_TRUE(refused({.min = {{inf, 0}, {}}}, "min-size"));
+  EXPECT_TRUE(refused({.min = {{0, inf}, {}}}, "min-size"));
+  EXPECT_TRUE(refused({.max = {{0, nan}, {}}}, "max-size"));
+  EXPECT_TRUE(refused({.min = {{}, {{0, {nan, 1}}}}}, "min-size"));
+  EXPECT_TRUE(refused({.min = {{}, {{kMaxClasses, {1, 1}}}}}, "min-size"));
   EXPECT_TRUE(refused({.wanted = {{{0, 0, 0, 5}}}}, "regions"));
   EXPECT_TRUE(refused({.excluded = {{{0, 0, nan, 5}}}}, "exclude-regions"));
   EXPECT_TRUE(refused({.wanted = std::vector(kMaxRegions + 1, Region{{0, 0, 1, 1}})}, "regions"));

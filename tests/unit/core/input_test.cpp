@@ -19,10 +19,10 @@ using test::grey;
 using test::planned;
 using test::square;
 
-using Place = InputPlan::Place;
+using Rect = InputPlan::Rect;
 
-void expect_place(Size frame, ResizeMode mode, Place want, uint32_t par_n = 1, uint32_t par_d = 1) {
-  const Place got = planned(grey(frame.width, frame.height), square(640), mode, par_n, par_d).place;
+void expect_place(Size frame, ResizeMode mode, Rect want, uint32_t par_n = 1, uint32_t par_d = 1) {
+  const Rect got = planned(grey(frame.width, frame.height), square(640), mode, par_n, par_d).place;
   EXPECT_EQ(got.x, want.x) << frame.width << "x" << frame.height;
   EXPECT_EQ(got.y, want.y) << frame.width << "x" << frame.height;
   EXPECT_EQ(got.width, want.width) << frame.width << "x" << frame.height;
@@ -71,13 +71,13 @@ TEST(InputPlace, KeepsTheDisplayedAspect) {
 }
 
 /// Checks the input that a picture needs of at most `most`, and the picture's place in it.
-void expect_rectangle(Size frame, Size most, Size want, Place place, uint32_t par_n = 1,
+void expect_rectangle(Size frame, Size most, Size want, Rect place, uint32_t par_n = 1,
                       uint32_t par_d = 1) {
   const Picture picture{.size = frame, .par_n = par_n, .par_d = par_d};
   const InputForm input = rectangle_of(picture, {.size = most}, 32);
   const std::string what = std::to_string(frame.width) + "x" + std::to_string(frame.height);
   EXPECT_EQ(input.size, want) << what << " " << input.size.width << "x" << input.size.height;
-  const Place got =
+  const Rect got =
       planned(grey(frame.width, frame.height), input, ResizeMode::kLetterboxCenter, par_n, par_d)
           .place;
   EXPECT_EQ(got.x, place.x) << what;
@@ -104,7 +104,7 @@ TEST(InputRectangle, KeepsTheScaleOfTheWholeInput) {
 }
 
 /// Checks the rectangle of a cropped picture, of which the whole input shows the middle.
-InputPlan expect_crop(Size frame, Size input, FittedPlace want, uint32_t par_n = 1,
+InputPlan expect_crop(Size frame, Size input, FittedRect want, uint32_t par_n = 1,
                       uint32_t par_d = 1) {
   const FrameForm form = grey(frame.width, frame.height);
   const InputPlan plan = planned(form, {.size = input}, ResizeMode::kCrop, par_n, par_d);

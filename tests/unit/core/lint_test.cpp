@@ -34,7 +34,7 @@ void expect_one(const std::string& text, const char* word) {
 const test::Tensor kPlanes = test::dense({.classes = 6});
 const test::Tensor kRows = test::rows({{10, 20, 110, 220, 0.9f, 2}, {300, 300, 340, 380, 0.6f, 7}});
 
-TEST(Sense, AcceptsPlausibleSettings) {
+TEST(Lint, AcceptsPlausibleSettings) {
   for (const float threshold : {0.0f, 0.001f, 0.25f, 0.999f})
     for (const char* contract : {"exact", "onnx", "inclusive"})
       for (const auto* tensor : {&kPlanes, &kRows})
@@ -52,13 +52,13 @@ TEST(Sense, AcceptsPlausibleSettings) {
             "");
 }
 
-TEST(Sense, WarnsAboutThresholdsThatNothingPasses) {
+TEST(Lint, WarnsAboutThresholdsThatNothingPasses) {
   for (const auto* tensor : {&kPlanes, &kRows}) {
     expect_one(warnings(*tensor, with([](Settings& s) { s.score_threshold = 25; })),
-               "a score-threshold below 1");
-    expect_one(warnings(*tensor, with([](Settings& s) { s.score_threshold = 1; })), "below 1");
+               "score-threshold=25 drops every box");
+    expect_one(warnings(*tensor, with([](Settings& s) { s.score_threshold = 1; })), "at most 1");
     expect_one(warnings(*tensor, with([](Settings& s) { s.score_threshold = -0.5f; })),
-               "a score-threshold of at least 0");
+               "score-threshold=-0.5 lets every anchor pass");
   }
   EXPECT_EQ(warnings(kPlanes, with([](Settings& s) {
                        s.score_threshold = 1;
@@ -72,7 +72,7 @@ TEST(Sense, WarnsAboutThresholdsThatNothingPasses) {
             "");
 }
 
-TEST(Sense, TakesThresholdsOfLogitsAsProbabilities) {
+TEST(Lint, TakesThresholdsOfLogitsAsProbabilities) {
   const test::Tensor boxes{std::vector<float>(20 * 4), {1, 20, 4}, ""};
   const test::Tensor scores{std::vector<float>(20 * 3, 8), {1, 20, 3}, ""};
   Settings settings = test::pixel_settings();
@@ -87,25 +87,25 @@ TEST(Sense, TakesThresholdsOfLogitsAsProbabilities) {
   ASSERT_EQ(make_plan(settings, views)->warnings.size(), 1u);
 }
 
-TEST(Sense, WarnsAboutUnknownClasses) {
+TEST(Lint, WarnsAboutUnknownClasses) {
   expect_one(warnings(kPlanes, with([](Settings& s) { s.include_classes = {2, 6}; })),
-             "include-classes among the model's classes, 0 to 5, found 6");
+             "include-classes names class 6, but the model's classes are 0 to 5");
   expect_one(warnings(kPlanes, with([](Settings& s) { s.exclude_classes = {17}; })),
-             "exclude-classes among the model's classes");
+             "exclude-classes names class 17");
   expect_one(warnings(kPlanes, with([](Settings& s) { s.class_thresholds = {{9, 0.5f}}; })),
-             "class-thresholds among the model's classes");
+             "class-thresholds names class 9");
   expect_one(warnings(kPlanes, with([](Settings& s) {
                         s.include_classes = {3};
                         s.exclude_classes = {3};
                       })),
-             "none left by include-classes");
+             "leave no class to detect");
   EXPECT_EQ(warnings(kRows, with([](Settings& s) { s.include_classes = {900}; })), "")
       << "rows may have any class";
 }
 
-TEST(Sense, WarnsAboutNmsSettingsWithoutNms) {
+TEST(Lint, WarnsAboutNmsSettingsWithoutNms) {
   expect_one(warnings(kRows, with([](Settings& s) { s.iou_threshold = 0.7f; })),
-             "no iou-threshold because yolo26 needs no NMS, found 0.7: ");
+             "iou-threshold=0.7 has no effect: yolo26 needs no NMS. Set nms-method=");
   EXPECT_EQ(warnings(kRows, with([](Settings& s) {
                        s.iou_threshold = 0.7f;
                        s.method = NmsMethod::kGreedy;
@@ -115,7 +115,7 @@ TEST(Sense, WarnsAboutNmsSettingsWithoutNms) {
                         s.iou_threshold = 0;
                         s.contract = "inclusive";
                       })),
-             "an iou-threshold above 0");
+             "With iou-threshold=0");
   expect_one(warnings(kPlanes, with([](Settings& s) {
                         s.iou_threshold = 0.7f;
                         s.method = NmsMethod::kMatrix;
@@ -123,32 +123,32 @@ TEST(Sense, WarnsAboutNmsSettingsWithoutNms) {
              "by every overlap");
 }
 
-TEST(Sense, WarnsAboutImpossibleSizesAndRegions) {
+TEST(Lint, WarnsAboutImpossibleSizesAndRegions) {
   for (const auto* tensor : {&kPlanes, &kRows}) {
     expect_one(warnings(*tensor, with([](Settings& s) {
-                 s.filters = {.least = {{9, 9}, {}}, .most = {{}, {{2, {20, 8}}}}};
+                 s.filters = {.min = {{9, 9}, {}}, .max = {{}, {{2, {20, 8}}}}};
                })),
                "class 2");
     expect_one(warnings(*tensor, with([](Settings& s) {
                  s.filters.wanted = {{{0, 0, 9, 9}}, {{640, 0, 700, 9}}};
                })),
-               "region 2 outside");
+               "Region 2 of regions is outside");
     expect_one(
         warnings(*tensor, with([](Settings& s) { s.filters.excluded = {{{0, 1, 1, 2}, 1}}; })),
-        "exclude-regions that overlap the frame");
+        "Region 1 of exclude-regions is outside");
     EXPECT_EQ(warnings(*tensor, with([](Settings& s) {
-                s.filters = {.least = {{9, 9}, {}},
-                             .most = {{9, 0}, {{1, {1, 1}}}},
+                s.filters = {.min = {{9, 9}, {}},
+                             .max = {{9, 0}, {{1, {1, 1}}}},
                              .wanted = {{{600, 0, 700, 9}}},
                              .excluded = {{{0, 0, 1, 1}, 1}}};
                 s.exclude_classes = {1};
               })),
               "");
   }
-  expect_one(warnings(kPlanes, with([](Settings& s) { s.filters.least.of_class = {{9, {1, 1}}}; })),
-             "min-size among the model's classes");
-  expect_one(warnings(kPlanes, with([](Settings& s) { s.filters.most.of_class = {{99, {5, 5}}}; })),
-             "max-size among the model's classes");
+  expect_one(warnings(kPlanes, with([](Settings& s) { s.filters.min.of_class = {{9, {1, 1}}}; })),
+             "min-size names class 9");
+  expect_one(warnings(kPlanes, with([](Settings& s) { s.filters.max.of_class = {{99, {5, 5}}}; })),
+             "max-size names class 99");
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ Processor processor_of(const Settings& settings, const std::vector<TensorView>& 
   return std::move(*made);
 }
 
-TEST(Gather, PointsAreMappedAndNotClipped) {
+TEST(Payload, PointsAreMappedAndNotClipped) {
   Settings settings = settings_of("yolov8-pose");
   settings.model = {64, 64};
   settings.frame.size = {128, 64};
@@ -47,7 +47,7 @@ TEST(Gather, PointsAreMappedAndNotClipped) {
   EXPECT_TRUE(made.masks().empty());
 }
 
-TEST(Gather, PointsHaveTwoValuesIfTheThirdIsNotAScore) {
+TEST(Payload, PointsHaveTwoValuesIfTheThirdIsNotAScore) {
   const std::vector<float> pairs{1, 2, 30, 4, 50, 6}, triples{10, 20, 0, 40, 50, 1};
   const Tensor two = anchor({32, 32, 20, 20}, 0.9f, pairs);
   const Tensor three = anchor({32, 32, 20, 20}, 0.9f, triples);
@@ -60,7 +60,7 @@ TEST(Gather, PointsHaveTwoValuesIfTheThirdIsNotAScore) {
   EXPECT_EQ(b.points()[1], (Keypoint{40, 50, 1}));
 }
 
-TEST(Gather, PointsThatAreNanHaveNoScore) {
+TEST(Payload, PointsThatAreNanHaveNoScore) {
   const Tensor tensor =
       anchor({32, 32, 20, 20}, 0.9f, {NAN, 2, 0.5f, 3, INFINITY, 0.5f, 4, 5, 0.5f});
   const Processor made = processor_of(settings_of("yolov8-pose"), {tensor.view()});
@@ -68,7 +68,7 @@ TEST(Gather, PointsThatAreNanHaveNoScore) {
   EXPECT_TRUE(std::ranges::equal(made.points(), want));
 }
 
-TEST(Gather, PointsMayPrecedeTheClassesOfALevel) {
+TEST(Payload, PointsMayPrecedeTheClassesOfALevel) {
   auto family = std::make_shared<DetectorSpec>(*find_detector("yolov5-face"));
   family->strides = {8};
   family->cell_anchors = {1};
@@ -86,7 +86,7 @@ TEST(Gather, PointsMayPrecedeTheClassesOfALevel) {
   EXPECT_EQ(made.points()[4], (Keypoint{8, 9, 1}));
 }
 
-TEST(Gather, NothingIsReadIfNotRequested) {
+TEST(Payload, NothingIsReadIfNotRequested) {
   Settings settings = settings_of("yolov8-pose");
   settings.points = false;
   const Tensor tensor = anchor({32, 32, 20, 20}, 0.9f, {1, 2, 0.5f});
@@ -95,7 +95,7 @@ TEST(Gather, NothingIsReadIfNotRequested) {
   EXPECT_TRUE(made.points().empty());
 }
 
-TEST(Gather, PointsOfMergedBoxesAreMeans) {
+TEST(Payload, PointsOfMergedBoxesAreMeans) {
   Settings settings = settings_of("yolov8-pose");
   settings.method = NmsMethod::kWeighted;
   settings.max_detections = 1;
@@ -117,7 +117,7 @@ TEST(Gather, PointsOfMergedBoxesAreMeans) {
   EXPECT_EQ(made->points()[0].y, 20);
 }
 
-TEST(Gather, PointSetFollowsFromTheNumberOfPoints) {
+TEST(Payload, PointSetFollowsFromTheNumberOfPoints) {
   const Tensor body = anchor({32, 32, 20, 20}, 0.9f, std::vector<float>(51, 0.5f));
   const Processor made = processor_of(settings_of("yolov8-pose"), {body.view()});
   EXPECT_EQ(made.plan().payload.point_set.name, "body-pose/coco-17");
@@ -149,7 +149,7 @@ Tensor prototypes(Size maps, bool planes) {
 /// A disc with a radius of a quarter of the input, and a box around it.
 Tensor disc() { return anchor({32, 32, 40, 40}, 0.9f, {0.0625f, 1}); }
 
-TEST(Gather, MasksAreCroppedToTheirBoxes) {
+TEST(Payload, MasksAreCroppedToTheirBoxes) {
   Settings settings = settings_of("yolov8-seg");
   const Tensor box = anchor({32, 32, 20, 12}, 0.9f, {0.0625f, 1});  // narrower than the disc
   for (const bool planes : {true, false}) {
@@ -165,7 +165,7 @@ TEST(Gather, MasksAreCroppedToTheirBoxes) {
   }
 }
 
-TEST(Gather, MasksScaleWithBothSidesOfTheirMaps) {
+TEST(Payload, MasksScaleWithBothSidesOfTheirMaps) {
   const Tensor box = anchor({32, 32, 20, 12}, 0.9f, {0.0625f, 1});
   for (const bool planes : {true, false}) {
     const Tensor maps = prototypes({16, 8}, planes);
@@ -191,7 +191,7 @@ size_t wrong(const Mask& mask, double x, double y, double radius_x, double radiu
   return out;
 }
 
-TEST(Gather, FrameMasksAreAccurateToAPixel) {
+TEST(Payload, FrameMasksAreAccurateToAPixel) {
   Settings settings = settings_of("yolov8-seg");
   settings.frame_masks = true;
   settings.model = {64, 64};
@@ -221,7 +221,7 @@ TEST(Gather, FrameMasksAreAccurateToAPixel) {
   }
 }
 
-TEST(Gather, MasksNeedPrototypes) {
+TEST(Payload, MasksNeedPrototypes) {
   Settings settings = settings_of("yolov8-seg");
   const Tensor box = disc();
   const Processor made = processor_of(settings, {box.view()});
@@ -230,7 +230,7 @@ TEST(Gather, MasksNeedPrototypes) {
   EXPECT_NE(made.plan().remark.find("no prototypes"), std::string::npos);
 }
 
-TEST(Gather, MasksOfBoxesAtTheEdgeStayInside) {
+TEST(Payload, MasksOfBoxesAtTheEdgeStayInside) {
   Settings settings = settings_of("yolov8-seg");
   const Tensor maps = prototypes({16, 16}, true);
   for (const bool enlarged : {false, true}) {
@@ -248,7 +248,7 @@ TEST(Gather, MasksOfBoxesAtTheEdgeStayInside) {
   }
 }
 
-TEST(Gather, FourPointsAreABodyOnlyIfTheFamilyDeclaresIt) {
+TEST(Payload, FourPointsAreABodyOnlyIfTheFamilyDeclaresIt) {
   const Tensor plate = anchor({32, 32, 20, 20}, 0.9f, std::vector<float>(12, 0.5f));
   const Processor made = processor_of(settings_of("yolov8-pose"), {plate.view()});
   EXPECT_EQ(made.plan().payload.point_set.count, 4u);

@@ -11,7 +11,7 @@ namespace {
 
 using test::Tensor;
 
-TEST(Gather, PointsNeedATensorInEveryLevel) {
+TEST(Payload, PointsNeedATensorInEveryLevel) {
   Settings settings = test::pixel_settings(64);
   settings.detector = "scrfd";
   std::vector<Tensor> tensors;
@@ -34,7 +34,7 @@ TEST(Gather, PointsNeedATensorInEveryLevel) {
   EXPECT_EQ(plan->payload.points.count, 0u);
 }
 
-TEST(Gather, MasksHaveALimitOfPixels) {
+TEST(Payload, MasksHaveALimitOfPixels) {
   Plan plan;
   plan.letterbox.frame = plan.letterbox.model = {2048, 2048};
   plan.payload.masks = {.maps = {2048, 2048}, .coefficients = 1};
@@ -59,7 +59,7 @@ TEST(Gather, MasksHaveALimitOfPixels) {
 }
 
 /// A box between two prototype pixels, whose mask has rows without columns.
-TEST(Gather, EmptyMasksHaveNoRows) {
+TEST(Payload, EmptyMasksHaveNoRows) {
   Plan plan;
   plan.letterbox.frame = plan.letterbox.model = {64, 64};
   plan.payload.masks = {.maps = {16, 16}, .coefficients = 1};

@@ -42,5 +42,19 @@ TEST(Result, IsAssignedOrReturned) {
   EXPECT_EQ(check(-3).error().message(), "expected a value of 0 or more, found -3");
 }
 
+TEST(Error, IsAStatementOrAComparison) {
+  Error error = problem(ErrorKind::kInvalid, "iou-threshold=0.3 has no effect: NMS is off",
+                        "set nms-method=greedy to apply it");
+  EXPECT_EQ(error.message(),
+            "iou-threshold=0.3 has no effect: NMS is off. Set nms-method=greedy to apply it.");
+  error.place = "file:7";
+  error.hint.clear();
+  EXPECT_EQ(error.message(), "file:7: iou-threshold=0.3 has no effect: NMS is off");
+  const Status failed = reject(ErrorKind::kInvalid, "A", "/x is one");
+  EXPECT_EQ(failed.error().message(), "A. /x is one.");
+  EXPECT_EQ((Error{ErrorKind::kInvalid, "1 of A", "2 of B", "set c="}.message()),
+            "expected 1 of A, found 2 of B: set c=");
+}
+
 }  // namespace
 }  // namespace keepbox

@@ -174,7 +174,8 @@ TEST(Tiles, NeedOneImageEach) {
   const std::vector<TensorView> views{tensor.view()};
   const auto plan = make_plan(settings, views);
   ASSERT_FALSE(plan);
-  EXPECT_NE(plan.error().message().find("3 images, one per tile"), std::string::npos)
+  EXPECT_NE(plan.error().message().find("has 3 tiles, but the tensors are of 2 images"),
+            std::string::npos)
       << plan.error().message();
 }
 

@@ -150,7 +150,7 @@ TEST(Values, DistinguishNormalizedFromPixelCoordinates) {
   settings.detector = "yolov8-normalized";
   const auto plan = plan_of({dense({.classes = 80})}, settings);
   ASSERT_TRUE(plan && plan->warnings.size() == 1);
-  expect_words(plan->warnings[0].message(), {"coordinates in 0..1", "box-units="});
+  expect_words(plan->warnings[0].message(), {"coordinates are not in 0..1", "box-units="});
 }
 
 uint32_t classes_of(const std::vector<Tensor>& tensors, const char* detector, uint32_t labels = 0,

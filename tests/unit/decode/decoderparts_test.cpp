@@ -58,7 +58,8 @@ TEST_F(IntakeOfTensors, TakesWhatNoDecoderHasDecoded) {
   FrameTensors again;
   const Status none = intake.take(frame.get(), again);
   ASSERT_FALSE(none);
-  EXPECT_TRUE(none.error().found.starts_with("only decoded ones")) << none.error().message();
+  EXPECT_TRUE(none.error().what.starts_with("All tensors on this frame were decoded"))
+      << none.error().message();
 }
 
 TEST_F(IntakeOfTensors, LeavesUnlistedIdsToOthers) {
@@ -182,7 +183,8 @@ TEST_F(PlansOfStream, AreOfOneFrame) {
   ASSERT_TRUE(tensors.look(frame.get()));
   const auto planned = planner.plan(tensors);
   ASSERT_FALSE(planned);
-  EXPECT_EQ(planned.error().found, "batch size 2");
+  EXPECT_EQ(planned.error().what,
+            "The tensors are of a batch of 2 frames, not of this frame alone");
 }
 
 TEST_F(PlansOfStream, WarnOnceAboutAWrongFamily) {

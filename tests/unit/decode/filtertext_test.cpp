@@ -21,7 +21,7 @@ TEST(SizeText, ErrorsQuoteTheText) {
                            "16x16,", "person:16", "0=16x16"}) {
     const auto sizes = sizes_of(text, kLabels, "min-size");
     ASSERT_FALSE(sizes) << text;
-    EXPECT_NE(sizes.error().message().find("set min-size= to a value such as 16x16"),
+    EXPECT_NE(sizes.error().message().find("Set min-size= to a value such as 16x16"),
               std::string::npos)
         << text;
   }
@@ -44,7 +44,7 @@ TEST(RegionText, ErrorsQuoteTheText) {
                            "1,2,3,4;", "1,2,nan,4", "1;2;3;4"}) {
     const auto regions = regions_of(text, "exclude-regions");
     ASSERT_FALSE(regions) << text;
-    EXPECT_NE(regions.error().message().find("set exclude-regions= to a value such as "),
+    EXPECT_NE(regions.error().message().find("Set exclude-regions= to a value such as "),
               std::string::npos);
   }
   std::string many = "1,2,3,4";

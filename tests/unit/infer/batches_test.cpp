@@ -115,7 +115,7 @@ TEST_F(BatchesTest, TheEarliestGoesFirstWhenABatchIsFull) {
   for (int i = 0; i < 8; ++i) batches_.join(1);
   EXPECT_EQ(run(members[0], 1), 1u);
   wait_until([&] { return engine_.waiting == 1; });
-  std::vector<Batches::Place> full;
+  std::vector<Batches::Slot> full;
   for (uint64_t i = 1; i < 5; ++i) {
     full.push_back(*batches_.take(members[i], i));
     batches_.put(full.back(), picture(i));
@@ -150,7 +150,7 @@ TEST_F(BatchesTest, AMemberHasItsShareWhileOthersWait) {
   batches_.join(1);
   EXPECT_EQ(run(modest, 1), 1u);
   wait_until([&] { return engine_.waiting == 1; });
-  std::vector<Batches::Place> places;
+  std::vector<Batches::Slot> places;
   for (int i = 0; i < 4; ++i) {
     auto place = batches_.take(greedy, 0);
     ASSERT_TRUE(place);
@@ -235,13 +235,13 @@ TEST_F(BatchesTest, AdjacentPlacesAreTakenAtOnce) {
   ASSERT_TRUE(first);
   EXPECT_EQ(first->size(), 4u) << "the capacity";
   for (unsigned i = 0; i < 4; ++i) EXPECT_EQ((*first)[i].index, i);
-  for (const Batches::Place& each : *first) batches_.put(each, picture(each.index + 1));
+  for (const Batches::Slot& each : *first) batches_.put(each, picture(each.index + 1));
   auto rest = batches_.take_some(member, 0, 2, 4);
   ASSERT_TRUE(rest);
   EXPECT_EQ(rest->size(), 2u);
-  for (const Batches::Place& each : *rest) batches_.put(each, picture(each.index + 5));
+  for (const Batches::Slot& each : *rest) batches_.put(each, picture(each.index + 5));
   for (auto* places : {&*first, &*rest})
-    for (const Batches::Place& each : *places) {
+    for (const Batches::Slot& each : *places) {
       const uintptr_t want = each.index + (places == &*first ? 1 : 5);
       EXPECT_EQ(picture_in(batches_.result(member, each), each.index), want);
     }

@@ -20,20 +20,19 @@ class TiledBatches : public test::BatchesTest {
   TiledBatches() { engine_.end_all(); }
 
   /// Gives all pictures of a frame to the batches, as an element does.
-  std::vector<Batches::Place> begin(Batches::Member& member, unsigned pictures,
-                                    uint64_t order = 0) {
-    std::vector<Batches::Place> out;
+  std::vector<Batches::Slot> begin(Batches::Member& member, unsigned pictures, uint64_t order = 0) {
+    std::vector<Batches::Slot> out;
     while (out.size() < pictures) {
       const auto before = static_cast<unsigned>(out.size());
       const auto places = patient_.take_some(member, order, pictures - before, before);
       EXPECT_TRUE(places);
-      for (const Batches::Place& each : *places) patient_.put(each, picture(1));
+      for (const Batches::Slot& each : *places) patient_.put(each, picture(1));
       out.insert(out.end(), places->begin(), places->end());
     }
     return out;
   }
-  void finish(Batches::Member& member, const std::vector<Batches::Place>& places) {
-    for (const Batches::Place& each : places) EXPECT_TRUE(patient_.result(member, each));
+  void finish(Batches::Member& member, const std::vector<Batches::Slot>& places) {
+    for (const Batches::Slot& each : places) EXPECT_TRUE(patient_.result(member, each));
   }
   /// Runs a frame, and returns how long that took.
   Batches::Clock::duration run(Batches::Member& member, unsigned pictures) {

@@ -87,8 +87,8 @@ TEST(ModelFacts, RejectUnknownInputs) {
 TEST(ModelFacts, FillDynamicSizesFromAnySource) {
   ModelClaims claims = kUnknown;
   claims.inputs[0].dims = {-1, 3, -1, -1};
-  EXPECT_SAID(said_of(claims), "set input-width= and input-height=");
-  EXPECT_SAID(said_of(claims, {.size = {640, 0}}), "set input-width=");
+  EXPECT_SAID(said_of(claims), "Set input-width= and input-height=");
+  EXPECT_SAID(said_of(claims, {.size = {640, 0}}), "Set input-width=");
   EXPECT_EQ(facts_of(claims, {.size = {640, 480}}).input.size, (Size{640, 480}));
   claims.metadata = ultralytics("detect", "['a']", {{"imgsz", "[320, 256]"}});
   EXPECT_EQ(facts_of(claims).input.size, (Size{256, 320}));

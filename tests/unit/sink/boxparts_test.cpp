@@ -104,8 +104,7 @@ TEST(ClassWords, AreUniqueAndReportedOnce) {
   const auto alike = words.take_warnings();
   ASSERT_EQ(alike.size(), 1u);
   EXPECT_EQ(alike[0].message(),
-            "expected class names that give different file names, found 'a b', which gives "
-            "a_b like another class: its file has a_b-2 in its name");
+            "Two classes give the file name a_b: the file of \"a b\" is named a_b-2");
   EXPECT_EQ(words.of(".."), "__");
   EXPECT_EQ(words.of("__"), "__-2");
   EXPECT_TRUE(words.take_warnings().empty());
@@ -120,8 +119,7 @@ TEST(ClassWords, AreShortEnoughForFiles) {
   const auto told = words.take_warnings();
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(told[0].message(),
-            "expected class names of at most 180 bytes, found a name of 181 bytes: "
-            "its file is named by its beginning: " +
+            "A class name of 181 bytes is too long for a file: its file is named " +
                 std::string(179, 'y'));
   EXPECT_EQ(words.of(many), std::string(178, 'x') + "-2");
   EXPECT_EQ(words.of(more), std::string(178, 'x') + "-3");
@@ -147,8 +145,8 @@ TEST(Dota, HasCornersByClass) {
                       {"large_vehicle", "P0003 0.1 140 130 140 150 100 150 100 130\n"},
                       {"person", line + line}}));
   EXPECT_EQ(writer.write(kFrame, boxes, text).error().message(),
-            "expected at most 1 frames, found more: add a line per frame to the file of "
-            "image-ids=");
+            "There are more frames than the 1 of image-ids=. Add a line per frame to the file of "
+            "image-ids=.");
   BoxWriter numbered(BoxFormat::kDota, {});
   text.clear();
   ASSERT_TRUE(numbered.write(kFrame, {&boxes[1], 1}, text));

@@ -126,8 +126,8 @@ TEST(Coco, UsesIdsFromLists) {
   EXPECT_NE(text.find(R"("image_id":139,"category_id":18,)"), text.npos);
   EXPECT_TRUE(writer.take_news().odd.empty());
   EXPECT_EQ(text_of(writer, {}),
-            "expected at most 1 frames, found more: add a line per frame to the file of "
-            "image-ids=");
+            "There are more frames than the 1 of image-ids=. Add a line per frame to the file of "
+            "image-ids=.");
 }
 
 TEST(Coco, RejectsIdsMissingFromTheLists) {
@@ -135,11 +135,11 @@ TEST(Coco, RejectsIdsMissingFromTheLists) {
   beyond.class_id = 2;
   const WriterOptions options{.categories = {{1, ""}, {18, "dog"}}};
   EXPECT_EQ(text_of(BoxFormat::kCoco, {beyond}, options),
-            "expected a class below 2, found class 2: add a line per class to the file of "
-            "category-ids=");
+            "category-ids= lists 2 classes, but a box is of class 2. Add a line per class to the "
+            "file of category-ids=.");
   EXPECT_EQ(text_of(BoxFormat::kCoco, {foreign("cat")}, options),
-            "expected a label listed in category-ids=, found \"cat\": write the label after its "
-            "number: this decoder gives no class numbers");
+            "category-ids= does not list the label \"cat\". Write the label after its number: this "
+            "decoder gives no class numbers.");
 }
 
 TEST(Coco, NamesTheModel) {

@@ -33,8 +33,8 @@ TEST(CocoIds, AreANumberAndANamePerLine) {
 TEST(CocoIds, ErrorsNameTheLine) {
   const auto ids = list_of("1\n2.jpg\n");
   ASSERT_FALSE(ids);
-  EXPECT_TRUE(ids.error().expected.starts_with("an integer first in line 2 of /"));
-  EXPECT_EQ(ids.error().found, "\"2.jpg\"");
+  EXPECT_TRUE(ids.error().what.starts_with("Line 2 of /"));
+  EXPECT_TRUE(ids.error().what.ends_with(", \"2.jpg\", does not begin with an integer"));
   EXPECT_TRUE(ids.error().hint.starts_with("set image-ids="));
   EXPECT_FALSE(list_of("\n"));
   for (const std::string path : {"/nonexistent/ids", "/dev/zero"}) {
@@ -110,9 +110,9 @@ TEST(CategoryIds, StayStableIfAModelTurnsOutNotToBeCoco) {
   const CategoryNews news = ids.take_news();
   ASSERT_EQ(news.wrong.size(), 1u);
   EXPECT_EQ(news.wrong[0].message(),
-            "expected only the 80 classes of COCO, as in earlier frames, found class 1 \"car\": "
-            "this and other new classes get category ids outside of COCO's; set category-ids=, or "
-            "model-name= of each of several decoders");
+            "After frames with classes of COCO only, there is class 1 \"car\": this and other new "
+            "classes get category ids outside of COCO's. Set category-ids=, or model-name= of each "
+            "of several decoders.");
   ASSERT_EQ(news.odd.size(), 2u);
   EXPECT_EQ(news.odd[0],
             "category_id 1001 is used for class 1 \"car\", because 1 is taken or "
@@ -159,8 +159,8 @@ TEST(CategoryIds, PreferTheUsersList) {
   const auto unknown = ids.of(of("nose", 1, "faces"));
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().message(),
-            "expected a label listed in category-ids=, found \"nose\": write the label after its "
-            "number: class numbers apply only to the model of the first box");
+            "category-ids= does not list the label \"nose\". Write the label after its number: "
+            "class numbers apply only to the model of the first box.");
 }
 
 }  // namespace

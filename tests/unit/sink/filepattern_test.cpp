@@ -36,8 +36,8 @@ TEST(FilePattern, TakesADayOnlyNextToATime) {
 
 TEST(FilePattern, RefusesOthers) {
   EXPECT_EQ(name_of("90%"),
-            "expected a location with conversions of a time, such as %Y, and at most one number, "
-            "such as %05d, found \"90%\": write %% for a percent sign");
+            "location=90% may only have conversions of a time, such as %Y, and at most one number, "
+            "such as %05d. Write %% for a percent sign.");
   for (const char* bad :
        {"%", "%05d-%06d", "%d%d", "%05d-%d", "%_", "%Q", "%0999d", "100%.csv", "a%\xff"})
     EXPECT_FALSE(FilePattern::parse(bad, false)) << bad;

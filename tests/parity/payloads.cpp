@@ -210,7 +210,7 @@ Input frame_mask_edges(Random& random) {
   return input;
 }
 
-constexpr Family kGatheredFamilies[] = {
+constexpr Family kPayloadFamilies[] = {
     {"points", "points of other anchors, their units, order and number", points},
     {"landmarks", "points from cells, priors and boxes, in separate tensors", landmarks},
     {"masks", "places, sizes, types and numbers of prototypes", masks, 2},
@@ -221,6 +221,6 @@ constexpr Family kGatheredFamilies[] = {
 
 }  // namespace
 
-std::span<const Family> gathered_families() { return kGatheredFamilies; }
+std::span<const Family> payload_families() { return kPayloadFamilies; }
 
 }  // namespace keepbox::test

@@ -180,10 +180,10 @@ void enlarge(const Plan& plan, uint32_t image, const std::vector<float>& all, co
 
 }  // namespace
 
-SecondGathered second_gather(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
+SecondPayload second_payload(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
                              std::span<const Detection> boxes) {
   const Numbers numbers{plan, tensors, image};
-  SecondGathered out;
+  SecondPayload out;
   for (const Detection& box : boxes) {
     if (plan.payload.points.count != 0) add_points(plan, numbers, box.anchor, out.values);
     for (uint32_t i = 0; plan.payload.has(Moves::kFixed) && i < plan.payload.count; ++i)

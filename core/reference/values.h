@@ -9,14 +9,14 @@
 
 namespace keepbox::reference {
 
-struct Source {
+struct Values {
   const Rules& rules;
   const Segment& segment;
   const Tables tables;
   std::span<const TensorView> tensors;
   uint32_t image;
 
-  Source(const Plan& plan, const Segment& of, std::span<const TensorView> from, uint32_t index)
+  Values(const Plan& plan, const Segment& of, std::span<const TensorView> from, uint32_t index)
       : rules(plan.rules), segment(of), tables(plan.tables()), tensors(from), image(index) {}
 
   bool has(FieldId part) const { return segment[part].present(); }
@@ -26,6 +26,6 @@ struct Source {
   }
 };
 
-static_assert(AnchorReader<Source>);
+static_assert(AnchorReader<Values>);
 
 }  // namespace keepbox::reference

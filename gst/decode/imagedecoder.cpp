@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Decodes images one by one; those of tiles are decoded together.
+#include "gst/decode/imagedecoder.h"
+
+#include <format>
+#include <string>
+#include <utility>
+
+#include "core/plan/nms_limits.h"
+#include "core/recognition/value_checks.h"
+#include "gst/metas/attachboxes.h"
+
+namespace keepbox {
+
+void ImageDecoder::clear() {
+  boxes_.clear();
+  funnel_ = {};
+  image_boxes_.clear();
+}
+
+Status ImageDecoder::decode(GstBuffer* buffer, FrameTensors& tensors) {
+  return processor_.of_objects() ? decode_objects(buffer, tensors) : decode_frame(tensors);
+}
+
+/// Runs the processor on one image.
+Status ImageDecoder::decode_image(const FrameTensors& tensors) {
+  KB_TRY(processor_.run(tensors));
+  const Plan& plan = processor_->plan();
+  if (!processor_->detections().empty())
+    KB_TRY(planner_.accept(plan, check_best_score(plan.layout, processor_->detections()[0].score)));
+  const Funnel& funnel = processor_->funnel();
+  if (const auto warning = ceiling_reached(plan, funnel.after_class_filter, funnel.after_top_k))
+    stream_.warn_once(*warning);
+  funnel_ += funnel;
+  return {};
+}
+
+/// Decodes tensors of frames, or of all tiles of a frame together.
+Status ImageDecoder::decode_frame(const FrameTensors& tensors) {
+  KB_TRY(decode_image(tensors));
+  for (uint32_t tile = 0; tile < processor_->plan().tiles.size(); ++tile)
+    image_boxes_.push_back(processor_->image_funnel(tile).boxes());
+  return boxes_.add(*processor_, *labels_, common());
+}
+
+/// Decodes the images of the objects that are still on the frame, one by one.
+Status ImageDecoder::decode_objects(GstBuffer* buffer, FrameTensors& tensors) {
+  const Size input = processor_.source()->geometry.model;
+  for (const PictureRecord& record : read_pictures(buffer, processor_.source()->producer)) {
+    const auto of = object_image(record, input, stream_.picture.size, frame());
+    if (!of || !tensors.select_image(of->image)) continue;
+    processor_.place(of->letterbox);
+    KB_TRY(decode_image(tensors));
+    const uint32_t before = funnel_.boxes() - processor_->funnel().boxes();
+    KB_TRY(boxes_.add_parts(*processor_, *labels_, common(), *of, frame(), funnel_));
+    image_boxes_.push_back(funnel_.boxes() - before);
+  }
+  limit_parts(buffer);
+  return {};
+}
+
+/// Drops the parts beyond the limit of a frame, which max-detections per object does not ensure.
+void ImageDecoder::limit_parts(GstBuffer* buffer) {
+  const size_t found = boxes_.boxes().size();
+  if (!boxes_.keep_best(room_on(buffer), stream_.props.class_meta)) return;
+  stream_.warn_once(
+      problem(ErrorKind::kInvalid,
+              std::format("Only the best {} of {} parts are kept: a frame can have {} boxes "
+                          "with the parts of all objects, or half as many with masks or "
+                          "class-meta=true",
+                          boxes_.boxes().size(), found, kMaxMtds),
+              "lower max-detections=, which counts per object, or raise score-threshold="));
+}
+
+Size ImageDecoder::frame() const {
+  if (processor_ && !processor_.of_objects()) return processor_->plan().letterbox.frame;
+  const DecodeProps& props = stream_.props;
+  return props.source_width != 0 && props.source_height != 0
+             ? Size{props.source_width, props.source_height}
+             : stream_.picture.size;
+}
+
+/// Returns the values that all boxes of a frame have.
+FrameBox ImageDecoder::common() const {
+  const std::string& wanted = stream_.props.model_name;
+  const SharedTensorSource& source = processor_.source();
+  const std::string& name = wanted.empty() && source != nullptr ? source->model : wanted;
+  const char* model = name.empty() ? GST_OBJECT_NAME(stream_.element) : name.c_str();
+  return {.model = g_quark_from_string(model),
+          .unnamed = name.empty(),
+          .held = source != nullptr && source->held};
+}
+
+}  // namespace keepbox

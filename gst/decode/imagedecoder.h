@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Runs a processor on the images of a frame, and collects their boxes.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "gst/decode/decodestream.h"
+#include "gst/decode/detectedboxes.h"
+#include "gst/decode/planner.h"
+#include "gst/decode/streamprocessor.h"
+
+namespace keepbox {
+
+/// Decodes the frame, its tiles or its objects, and keeps the results of the last frame.
+class ImageDecoder {
+ public:
+  /// All outlive this.
+  ImageDecoder(DecodeStream& stream, Planner& planner, StreamProcessor& processor)
+      : stream_(stream), planner_(planner), processor_(processor) {}
+
+  void clear();
+  /// Sets the names of the processor's classes.
+  void set_labels(std::shared_ptr<const Labels> labels) { labels_ = std::move(labels); }
+  /// Adds the boxes of the frame. @pre the processor is made for the tensors, which are mapped.
+  Status decode(GstBuffer* buffer, FrameTensors& tensors);
+
+  std::span<FrameBox> boxes() { return boxes_.boxes(); }
+  std::span<FrameBox> weak() { return boxes_.weak(); }
+  const Funnel& funnel() const { return funnel_; }
+  std::span<const guint> image_boxes() const { return image_boxes_; }
+  /// Returns the size of the frame that boxes are on.
+  Size frame() const;
+
+ private:
+  Status decode_image(const FrameTensors& tensors);
+  Status decode_frame(const FrameTensors& tensors);
+  Status decode_objects(GstBuffer* buffer, FrameTensors& tensors);
+  void limit_parts(GstBuffer* buffer);
+  FrameBox common() const;
+
+  DecodeStream& stream_;
+  Planner& planner_;
+  StreamProcessor& processor_;
+  std::shared_ptr<const Labels> labels_;
+  DetectedBoxes boxes_;
+  Funnel funnel_;  // over all images
+  std::vector<guint> image_boxes_;
+};
+
+}  // namespace keepbox
