@@ -138,7 +138,7 @@ Status Model::open() {
 }
 
 /// Adds to the error of a GPU that the model runs on the CPU.
-Error on_cpu(Error why) {
+static Error on_cpu(Error why) {
   why.hint = "the model runs on the CPU; to run it on the GPU, " + why.hint;
   return why;
 }

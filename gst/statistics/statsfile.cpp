@@ -55,7 +55,7 @@ Status replace_file(const std::string& file, const std::string& text) {
   if (g_file_set_contents_full(file.c_str(), text.data(), static_cast<gssize>(text.size()),
                                G_FILE_SET_CONTENTS_CONSISTENT, kReadable, &error))
     return {};
-  return file_error("a file that can be written for statistics", error->message,
+  return file_error("Cannot write the statistics: " + std::string(error->message),
                     "set file= to one in a folder that exists and may be written");
 }
 
