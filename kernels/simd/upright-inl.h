@@ -55,7 +55,7 @@ struct UprightVectors {
 
  private:
   /// True if two boxes have no area between them.
-  static HWY_INLINE auto empty(const Lanes& lanes, size_t k, const Box& box) {
+  static HWY_INLINE hn::Mask<Floats> empty(const Lanes& lanes, size_t k, const Box& box) {
     const Floats d;
     const auto width = hn::Sub(hn::Load(d, lanes[2] + k), hn::Load(d, lanes[0] + k));
     const auto height = hn::Sub(hn::Load(d, lanes[3] + k), hn::Load(d, lanes[1] + k));
