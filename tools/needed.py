@@ -12,7 +12,7 @@ def modules(text, *names):
         return
     program = pathlib.Path(sys.argv[0]).name
     if {"-h", "--help"} & set(sys.argv[1:]):
-        print(f"usage: {program} ...   (its options are shown where Python has {', '.join(missing)})\n")
+        print(f"usage: {program} ...   (Python needs {', '.join(missing)} to show its options)\n")
         print(text.strip())
         sys.exit(0)
     sys.exit(f"{program}: expected the Python modules {', '.join(names)}, found no "

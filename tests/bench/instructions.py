@@ -38,7 +38,8 @@ def main():
     program, recorded, compiler = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
     if '--record' in sys.argv:
         counts = {f'{b} {t}': per_frame(program, b, t) for b, t in CASES}
-        recorded.write_text(json.dumps({'compiler': compiler, 'instructions': counts}, indent=1) + '\n')
+        text = json.dumps({'compiler': compiler, 'instructions': counts}, indent=1)
+        recorded.write_text(text + '\n')
         return
     known = json.loads(recorded.read_text())
     if not shutil.which('valgrind') or known['compiler'] != compiler:

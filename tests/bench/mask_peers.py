@@ -61,7 +61,8 @@ def main():
         torch = None
     for side in (40, SIDE):
         numbers = made(side)
-        print(f"NumPy, boxes {side}x{side}: {median(lambda: by_numpy(*numbers)):.0f} us", flush=True)
+        time = median(lambda: by_numpy(*numbers))
+        print(f"NumPy, boxes {side}x{side}: {time:.0f} us", flush=True)
         if torch is None or not torch.cuda.is_available():
             continue
         on_device = [torch.from_numpy(each).cuda() for each in numbers]

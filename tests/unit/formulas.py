@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Checks that core's formulas compile as device code, where no function may call one of the host.
-nvcc does not look into inline functions that nothing calls, so they are compiled as if they were not
+nvcc does not check inline functions that nothing calls, so they are compiled as if they were not
 inline. Arguments: the source folder and nvcc."""
 import pathlib
 import subprocess
