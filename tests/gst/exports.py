@@ -14,7 +14,8 @@ def main():
         return
     print(f'1..{len(sys.argv)}')
     plugins = {pathlib.Path(library).resolve() for library in sys.argv[1:]}
-    others = {path for plugin in plugins for path in plugin.parent.rglob('*.so*')} - plugins
+    others = {path for plugin in plugins for path in plugin.parent.rglob('*.so*')
+              if path.is_file()} - plugins
     print(f'{"not ok" if others else "ok"} {len(sys.argv)} - no other libraries')
     print(''.join(f'# {path}\n' for path in sorted(others)), end='')
     for number, library in enumerate(sys.argv[1:], 1):
