@@ -47,8 +47,8 @@ void settle_units(Plan& plan, const Settings& settings, bool box_coding_open,
     plan.rules.boxes.unit_x = static_cast<float>(model.width);
     plan.rules.boxes.unit_y = static_cast<float>(model.height);
     if (plan.spec->coding != BoxCoding::kPriorDelta && seen.largest > kMaxNormalized)
-      plan.warnings.push_back({ErrorKind::kMismatch, "coordinates in 0..1", "larger values",
-                               "set box-units=pixels, or another detector="});
+      plan.warnings.push_back(
+          {ErrorKind::kMismatch, "coordinates in 0..1", "larger values", "set box-units=pixels"});
   }
 }
 
