@@ -255,8 +255,7 @@ void install_properties(GObjectClass* klass) {
                 "after each step: anchors, above-threshold, not-finite, after-class-filter, "
                 "after-top-k, kept, clipped-away, filtered-out, merged-away (for a box of another "
                 "tile), empty-masks, for-tracker (only), attached; image-boxes, the boxes of each "
-                "tile before "
-                "they were joined, or of each object.");
+                "tile before they were joined, or of each object.");
 }
 
 }  // namespace
