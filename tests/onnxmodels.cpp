@@ -81,7 +81,7 @@ std::string part(Model& m, const std::string& of, int64_t axis, int64_t begin, i
 struct Cells {
   std::string scores;        // 1x2xN
   std::string centre;        // 1x2xN
-  std::string middle, size;  // of the cell's box, 1x2xN each: the box of its colour, or the cell
+  std::string middle, size;  // of the cell's box, 1x2xN each: that of its colour, or half the cell
 };
 
 Cells cells(Model& m, const Looked& seen, int64_t stride) {
@@ -96,7 +96,7 @@ Cells cells(Model& m, const Looked& seen, int64_t stride) {
       {m.add("Greater", {red, blue}), part(m, seen.boxes, 2, 0, 1), part(m, seen.boxes, 2, 1, 2)});
   const std::string any = m.add("Greater", {m.add("Add", {red, blue}), m.number(0.01f)});
   out.middle = m.add("Where", {any, part(m, box, 1, 0, 2), out.centre});
-  out.size = m.add("Where", {any, part(m, box, 1, 2, 4), m.number(static_cast<float>(stride))});
+  out.size = m.add("Where", {any, part(m, box, 1, 2, 4), m.number(static_cast<float>(stride) / 2)});
   return out;
 }
 

@@ -162,17 +162,19 @@ constexpr DetectorSpec kDetectors[] = {
                                 {.plain = {"boxes"}}, {.plain = {"confs"}}, BoxCoding::kCorners),
                           Units::kNormalized),
                kStretchedInput)),
-    shaped(with_units(labelled(split("yolo-nas",
-                                     "YOLO-NAS: boxes x1 y1 x2 y2 in pixels and class "
-                                     "scores",
-                                     {}, {}, BoxCoding::kCorners)),
-                      Units::kPixels)),
-    fed(with_units(labelled(split("ppyoloe",
-                                  "PP-YOLOE without its NMS: boxes x1 y1 x2 y2 in pixels and "
-                                  "planes of class scores",
-                                  {}, {}, BoxCoding::kCorners)),
-                   Units::kPixels),
-        kPpyoloeInput),
+    hinted(shaped(with_units(labelled(split("yolo-nas",
+                                            "YOLO-NAS: boxes x1 y1 x2 y2 in pixels and rows of "
+                                            "class scores",
+                                            {}, {}, BoxCoding::kCorners)),
+                             Units::kPixels)),
+           {.scores = TableForm::kRows}),
+    hinted(shaped(fed(with_units(labelled(split("ppyoloe",
+                                                "PP-YOLOE without its NMS: boxes x1 y1 x2 y2 in "
+                                                "pixels and planes of class scores",
+                                                {}, {}, BoxCoding::kCorners)),
+                                 Units::kPixels),
+                      kPpyoloeInput)),
+           {.scores = TableForm::kPlanes}),
     nanodet(),
     shaped(picodet()),
     shaped(detr(queries(

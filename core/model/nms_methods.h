@@ -35,8 +35,9 @@ struct NmsTraits {
   bool moves_boxes = false;        // kept boxes become means
   bool merges_payload = false;     // and so does what they carry: fills NmsScratch::owners
   Pairs pairs = Pairs::kKept;      // compared in the worst case
-  uint32_t max_pairs = 0;          // takes less than a second on one thread; oriented boxes take
-                                   // four times as long. 0: no limit
+  // These take less than a second on one thread; 0: no limit.
+  uint32_t max_pairs = 0;
+  uint32_t max_oriented_pairs = max_pairs / 8;
   HostScratch scratch = HostScratch::kNone;
 };
 
@@ -49,6 +50,7 @@ inline constexpr NmsTraits kNmsMethods[] = {
      .name = "greedy",
      .summary = "Exact greedy suppression: kept boxes suppress worse ones",
      .exact = true,
+     .max_oriented_pairs = 1u << 24,
      .scratch = HostScratch::kGrid},
     {.method = NmsMethod::kNone,
      .name = "none",
@@ -57,11 +59,13 @@ inline constexpr NmsTraits kNmsMethods[] = {
      .name = "bitmask",
      .summary = "Same boxes as greedy, computed with an IoU bit mask as in Faster R-CNN",
      .exact = true,
+     .max_oriented_pairs = 1u << 24,
      .scratch = HostScratch::kGrid},
     {.method = NmsMethod::kSegmented,
      .name = "segmented",
      .summary = "Same boxes as greedy, computed by sorting by class, with one mask per class",
      .exact = true,
+     .max_oriented_pairs = 1u << 24,
      .scratch = HostScratch::kGrid},
     {.method = NmsMethod::kFast,
      .name = "fast",

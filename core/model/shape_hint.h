@@ -24,7 +24,8 @@ enum class TableForm : uint8_t { kNone, kRows, kPlanes, kAny };
 /// Required number of anchors: that of the cells of an input, or any other.
 enum class Cells : uint8_t { kAny, kGrid, kNoGrid };
 
-/// Describes the tensor of a family with a single one. Everything unset is no evidence.
+/// Describes the tensor of a family with a single one, or that of its scores. Everything unset is
+/// no evidence.
 struct ShapeHint {
   bool listed = false;  // a candidate for every tensor that fits, if only in an error message
   ValueSign sign = ValueSign::kNone;
@@ -35,6 +36,7 @@ struct ShapeHint {
   uint16_t max_rows = 0;                    // end-to-end rows, that many at most and not on a grid
   uint8_t rank = 0;                         // end-to-end rows in a tensor of that many dimensions
   bool prototypes = false;                  // maps in another tensor identify it
+  TableForm scores = TableForm::kAny;       // required of scores in a tensor of their own
 };
 
 }  // namespace keepbox

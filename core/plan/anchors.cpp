@@ -37,9 +37,10 @@ Status fail_grid(const DetectorSpec& spec, uint32_t wanted, Size model, uint32_t
               std::to_string(wanted) + " anchors for an input of " + std::to_string(model.width) +
                   "x" + std::to_string(model.height),
               std::to_string(found),
-              std::string(known ? "set another detector="
-                                : "set model-width= and model-height=, or another detector=") +
-                  (spec.priors ? ", or priors-file= to the model's table of cy cx h w" : ""));
+              std::string(known ? "" : "set model-width= and model-height=") +
+                  (spec.priors ? std::string(known ? "set" : ", or") +
+                                     " priors-file= to the model's table of cy cx h w"
+                               : ""));
 }
 
 /// Returns the grids of the tensors, with their cells computed if the tensors only have rows.

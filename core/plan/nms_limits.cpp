@@ -16,9 +16,6 @@ namespace {
 /// Returns `limit`, or `most` if that is less or the limit is 0.
 uint32_t up_to(uint32_t limit, uint32_t most) { return limit == 0 ? most : std::min(limit, most); }
 
-/// Cost of a pair of oriented boxes.
-constexpr uint32_t kOrientedCost = 4;
-
 /// Returns the maximum number of boxes kept by the overall and class limits.
 uint64_t max_kept(const Rules& rules) {
   const uint32_t classes = rules.classes == 0 ? kMaxClasses : rules.end_class - rules.first_class;
@@ -28,8 +25,8 @@ uint64_t max_kept(const Rules& rules) {
 /// Returns the method's own limit of candidates; 0: none.
 uint32_t ceiling_of(const Rules& rules) {
   const NmsTraits& method = traits_of(rules.method);
-  if (method.max_pairs == 0) return 0;
-  const uint64_t pairs = method.max_pairs / (rules.oriented ? kOrientedCost : 1);
+  const uint64_t pairs = rules.oriented ? method.max_oriented_pairs : method.max_pairs;
+  if (pairs == 0) return 0;
   const uint64_t kept = method.pairs == Pairs::kAll ? kMaxAnchors : max_kept(rules);
   // n candidates make n^2 / 2 pairs, or n - kept / 2 per kept box.
   if (kept * kept / 2 >= pairs) return static_cast<uint32_t>(std::sqrt(2.0 * double(pairs)));

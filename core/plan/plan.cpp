@@ -14,6 +14,7 @@
 #include "core/plan/lint.h"
 #include "core/plan/nms_limits.h"
 #include "core/plan/payload.h"
+#include "core/plan/remarks.h"
 #include "core/plan/units.h"
 #include "core/recognition/fit.h"
 #include "core/recognition/grid.h"
@@ -72,9 +73,10 @@ Status confirm(Plan& plan, std::span<const TensorView> tensors, const Request& r
     plan.warnings.push_back(std::move(error));
     return {};
   }
-  const auto families =
-      candidates_text(tensors[static_cast<size_t>(plan.layout[FieldId::kBox].tensor)], request);
-  if (!families.empty()) error.found += ", which fits " + families;
+  const Candidates others =
+      candidates_of(tensors[static_cast<size_t>(plan.layout[FieldId::kBox].tensor)], request);
+  if (!others.families.empty()) error.found += ", which fits " + others.families;
+  error.hint += others.inputs;
   return std::unexpected(std::move(error));
 }
 
@@ -134,6 +136,17 @@ void settle_rules(Plan& plan) {
   boxes.cell_offset = spec.cell_offset;
   boxes.delta_limit = spec.delta_limit;
   std::ranges::copy(spec.box_scale, boxes.scale);
+}
+
+/// Settles the anchors, with the families that fit instead if their number is another.
+Status fit_anchors(Plan& plan, const Settings& settings, std::span<const TensorView> tensors,
+                   const Request& request, Size model) {
+  const bool known = settings.letterbox.has_value();
+  Status settled = settle_anchors(plan, settings, model, known);
+  if (settled || settled.error().kind != ErrorKind::kMismatch) return settled;
+  Error error = settled.error();
+  suggest_others(error, plan, tensors, request, known ? model : Size{});
+  return std::unexpected(std::move(error));
 }
 
 /// Keeps only the tensors that have a field, and renumbers them.
@@ -207,6 +220,7 @@ Request request_of(const Settings& settings) {
           .label_count = settings.label_count,
           .class_count = settings.class_count,
           .has_priors = !settings.priors.empty(),
+          .open_rows = settings.open_rows,
           .frame = picture_of(settings)};
 }
 
@@ -241,10 +255,13 @@ Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> ten
   KB_TRY(check_tensors(plan.layout, tensors));
 
   KB_ASSIGN(const auto model, settle_model(settings, plan.layout));
+  const size_t before = plan.warnings.size();
   settle_units(plan, settings, recognition.box_coding_open, tensors, model);
+  for (Error& warning : std::span(plan.warnings).subspan(before))
+    suggest_others(warning, plan, tensors, request, {});
   KB_TRY(confirm(plan, tensors, request));
   settle_rules(plan);
-  KB_TRY(settle_anchors(plan, settings, model, settings.letterbox.has_value()));
+  KB_TRY(fit_anchors(plan, settings, tensors, request, model));
   settle_classes(plan, settings);
   KB_TRY(settle_labels(plan, settings));
   settle_limits(plan, settings);
@@ -255,6 +272,7 @@ Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> ten
   std::ranges::move(lint_settings(plan, settings), std::back_inserter(plan.warnings));
   settle_payload(plan, settings, tensors);
   settle_reads(plan, tensors);
+  note_declared(plan, settings);
   return plan;
 }
 

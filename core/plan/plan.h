@@ -64,6 +64,7 @@ struct Settings {
   bool parts = false;  // images are parts of a frame, possibly turned, that the caller maps to it
   uint32_t label_count = 0;
   uint32_t class_count = 0;  // of the model; 0: from shapes, prototypes, labels
+  bool open_rows = false;    // declared by the producer: the number of rows is dynamic
   std::vector<Prior> priors;
   bool points = true;        // decode keypoints if the family has them
   bool masks = true;         // compute masks if the family has them

@@ -49,7 +49,7 @@ void settle_units(Plan& plan, const Settings& settings, bool box_coding_open,
     if (plan.spec->coding != BoxCoding::kPriorDelta && seen.largest > kMaxNormalized)
       plan.warnings.push_back(problem(ErrorKind::kMismatch,
                                       "The coordinates are not in 0..1: there are larger values",
-                                      "set box-units=pixels, or another detector="));
+                                      "set box-units=pixels"));
   }
 }
 

@@ -38,8 +38,8 @@ bool has_input(const Layout& layout, const Request& request) {
   const DetectorSpec& spec = *layout.spec;
   if (!counts_anchors(spec) || (spec.priors && request.has_priors)) return true;
   if (input_of_maps(layout).width != 0) return true;
-  return grid_anchors(request.frame, spec) == layout.anchors ||
-         square_input(layout.anchors, spec).width != 0;
+  if (grid_anchors(request.frame, spec) == layout.anchors) return true;
+  return !request.open_rows && square_input(layout.anchors, spec).width != 0;
 }
 
 /// True for the known number of classes, or a common one.
@@ -78,13 +78,23 @@ struct Fit {
   }
 };
 
+/// True if the family's scores, in a tensor of their own, may have the arrangement of its models.
+bool arranged(const Layout& layout, std::span<const TensorView> tensors) {
+  const TableForm wanted = layout.spec->shape.scores;
+  if (wanted == TableForm::kAny) return true;
+  const Field& scores = layout[FieldId::kScores];
+  const bool list = layout.classes == 1 && tensors[size_t(scores.tensor)].shape.rank() < 3;
+  return list || wanted == (scores.channel_stride == 1 ? TableForm::kRows : TableForm::kPlanes);
+}
+
 /// Returns the family's fit, unless the values contradict it.
 std::optional<Fit> fit_of(const DetectorSpec& spec, std::span<const TensorView> tensors,
                           const Request& request) {
   auto layout = fit(spec, tensors, request);
   if (layout && spec.usual_classes != 0 && spec.usual_classes != layout->classes)
     return std::nullopt;
-  if (!layout || (in_bounds(*layout, tensors) && !check_numbers(*layout, tensors)))
+  if (!layout || !arranged(*layout, tensors) ||
+      (in_bounds(*layout, tensors) && !check_numbers(*layout, tensors)))
     return std::nullopt;
   const size_t used = tensors_of(*layout);
   const bool classes = likely_classes(*layout, request), scores = likely_scores(*layout, tensors);
@@ -152,12 +162,23 @@ Result<std::optional<Proposal>> best_of(std::vector<Fit> found,
   };
   if (std::ranges::all_of(found, twin)) return first_of_twins(std::move(found), tensors);
   std::string names;
-  for (const Fit& fit : found) names += (names.empty() ? "" : ", ") + family_text(fit.layout);
+  std::vector<Layout> layouts;
+  for (const Fit& fit : found) {
+    names += (names.empty() ? "" : ", ") + family_text(fit.layout);
+    layouts.push_back(fit.layout);
+  }
   return fail(ErrorKind::kAmbiguous, "tensors whose ids or shapes identify one family",
-              to_string(tensors) + ", which fit " + names, "set detector= to one of them");
+              to_string(tensors) + ", which fit " + names,
+              "set detector= to one of them" + input_hint(layouts));
 }
 
 }  // namespace
+
+std::vector<Layout> fitting_families(std::span<const TensorView> tensors, const Request& request) {
+  std::vector<Layout> out;
+  for (Fit& each : fits(tensors, request)) out.push_back(std::move(each.layout));
+  return out;
+}
 
 Result<std::optional<Proposal>> propose(std::span<const TensorView> tensors,
                                         const Request& request) {

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "core/base/result.h"
 #include "core/recognition/layout.h"
@@ -16,6 +18,9 @@ struct Proposal {
   std::string why;             // for the log: "8 tensors of 4 levels"
   std::optional<Error> doubt;  // for a warning, if a similar family fits as well
 };
+
+/// Returns how all families fit several tensors, in the order of the table.
+std::vector<Layout> fitting_families(std::span<const TensorView> tensors, const Request& request);
 
 /// Returns the only family that fits these tensors, or nothing. Errors: kAmbiguous, with the
 /// families that fit.

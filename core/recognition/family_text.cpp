@@ -2,7 +2,39 @@
 // Formats families with their classes and payloads.
 #include "core/recognition/family_text.h"
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "core/recognition/recognise.h"
+
 namespace keepbox {
+namespace {
+
+/// Lists the inputs of the families and the families that share them; empty if several share one.
+std::string inputs_text(std::span<const Layout> layouts) {
+  std::vector<std::pair<std::string, std::string>> inputs;  // and their families
+  for (const Layout& each : layouts) {
+    const std::string input = input_text(each.spec->input);
+    const auto found = std::ranges::find(inputs, input, &decltype(inputs)::value_type::first);
+    if (found == inputs.end()) inputs.emplace_back(input, each.spec->name);
+    else found->second += ", " + std::string(each.spec->name);
+  }
+  if (layouts.size() > 1 && inputs.size() < 2) return {};
+  std::string text;
+  for (const auto& [input, families] : inputs)
+    if (!input.empty()) text += (text.empty() ? "" : "; ") + input + " for " + families;
+  return text;
+}
+
+}  // namespace
+
+std::string input_hint(std::span<const Layout> layouts) {
+  const std::string inputs = inputs_text(layouts);
+  if (inputs.empty()) return {};
+  return "; tensorinfer then uses the input of that family, other elements need it set (" + inputs +
+         ")";
+}
 
 std::string payload_text(const DetectorSpec& spec, size_t numbers) {
   const auto of = [&](std::string_view what, size_t each = 1) {

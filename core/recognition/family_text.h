@@ -2,6 +2,7 @@
 // Texts about families and their numbers.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -11,6 +12,11 @@ namespace keepbox {
 
 /// Returns "yolov8-seg (1 class, 32 mask coefficients)".
 std::string family_text(const Layout& layout);
+
+/// Returns the inputs of the families, for the end of a hint to set detector= to one of them:
+/// "; tensorinfer then uses the input of that family, ..."; empty if they share one, or if none is
+/// known.
+std::string input_hint(std::span<const Layout> layouts);
 
 /// Returns "17 keypoints", or "keypoints" if the number is 0.
 std::string payload_text(const DetectorSpec& spec, size_t numbers);

@@ -86,7 +86,9 @@ struct Request {
   uint32_t label_count = 0;                   // classes in the label file; 0: none
   uint32_t class_count = 0;                   // of the model, overrides the others; 0: detected
   bool has_priors = false;                    // a table of prior boxes is set
-  Size frame;                                 // size of the picture that the tensors belong to
+  bool open_rows = false;  // the producer has any number of rows, which is evidence only if it is
+                           // that of all cells
+  Size frame;              // size of the picture that the tensors belong to
 };
 
 }  // namespace keepbox

@@ -17,6 +17,7 @@ namespace {
 
 constexpr size_t kMinGrid = 21;  // cells of the smallest input: fewer rows are not a grid
 constexpr size_t kMinReadyColumns = 6;
+constexpr size_t kMaxFound = 1000;  // end-to-end rows of a picture
 
 /// Returns the number of classes set by the caller or the labels, or 0.
 size_t known_classes(const Request& request) {
@@ -40,11 +41,13 @@ size_t published_channels(const DetectorSpec& spec) {
 }
 
 /// Returns how well that many anchors agree with the cells of an input, as in FamilyCandidate. A
-/// square is weaker for one anchor per cell, because more numbers have one.
-uint8_t cells_of(const DetectorSpec& spec, size_t anchors, Size frame) {
+/// square is weaker for one anchor per cell, because more numbers have one. A dynamic number that
+/// may be that of objects found is no evidence.
+uint8_t cells_of(const DetectorSpec& spec, size_t anchors, const Request& request) {
   if (anchors < kMinGrid || spec.level_count() == 0) return 0;
-  if (grid_anchors(frame, spec) == anchors) return 2;
-  if (square_input(narrow(anchors), spec).width == 0) return 0;
+  if (request.open_rows && anchors <= kMaxFound) return 0;
+  if (grid_anchors(request.frame, spec) == anchors) return 2;
+  if (request.open_rows || square_input(narrow(anchors), spec).width == 0) return 0;
   return spec.anchors_of(0) > 1 ? 2 : 1;
 }
 
@@ -59,7 +62,7 @@ class Ranking {
         maps_(prototypes(tensors)),
         request_(request) {
     const auto listed_grid = [&](const DetectorSpec& spec) {
-      return spec.shape.listed && cells_of(spec, std::max(a_, b_), request.frame) != 0;
+      return spec.shape.listed && cells_of(spec, std::max(a_, b_), request) != 0;
     };
     grid_ = std::ranges::any_of(detectors(), listed_grid);
     const bool rows = a_ >= b_ || (b_ == kMinReadyColumns && a_ < kMinGrid);
@@ -71,7 +74,7 @@ class Ranking {
     const bool ready = spec.reader == Reader::kReady, rows = ready || a_ >= b_;
     const size_t channels = rows ? b_ : a_;
     const bool exact = ready && channels == min_channels(spec);
-    FamilyCandidate out{.spec = &spec, .cells = cells_of(spec, rows ? a_ : b_, request_.frame)};
+    FamilyCandidate out{.spec = &spec, .cells = cells_of(spec, rows ? a_ : b_, request_)};
     if (is_floating(tensor_.type)) {
       if (by_rank(hint, exact, out)) return out;
       if (is_plane(tensor_.shape)) return std::nullopt;
@@ -197,16 +200,6 @@ std::optional<Layout> fit_candidate(const FamilyCandidate& candidate, const Tens
   return likely ? layout : std::nullopt;
 }
 
-/// Returns the layouts of the candidates that the values do not contradict.
-std::vector<Layout> fitting(const TensorView& tensor, const Request& request) {
-  std::vector<Layout> out;
-  const auto dims = batched(tensor.shape, 2);
-  if (!dims || std::min(dims->dims[0], dims->dims[1]) < kMinChannels) return out;
-  for (const FamilyCandidate& each : rank_families({&tensor, 1}, 0, request))
-    if (auto layout = fit_candidate(each, tensor, request)) out.push_back(*std::move(layout));
-  return out;
-}
-
 /// Describes a layout, with the required num-classes= for a payload unlike the published models'.
 std::string with_setting(const Layout& layout, const Request& request) {
   const bool known = layout.payload_count == 0 ||
@@ -219,22 +212,6 @@ std::string layouts_text(std::span<const Layout> layouts, const Request& request
   std::string text;
   for (const Layout& each : layouts)
     text += (text.empty() ? "" : ", ") + with_setting(each, request);
-  return text;
-}
-
-/// Lists the inputs of the families and the families that share them; empty if several share one.
-std::string inputs_text(std::span<const Layout> layouts) {
-  std::vector<std::pair<std::string, std::string>> inputs;  // and their families
-  for (const Layout& each : layouts) {
-    const std::string input = input_text(each.spec->input);
-    const auto found = std::ranges::find(inputs, input, &decltype(inputs)::value_type::first);
-    if (found == inputs.end()) inputs.emplace_back(input, each.spec->name);
-    else found->second += ", " + std::string(each.spec->name);
-  }
-  if (layouts.size() > 1 && inputs.size() < 2) return {};
-  std::string text;
-  for (const auto& [input, families] : inputs)
-    if (!input.empty()) text += (text.empty() ? "" : "; ") + input + " for " + families;
   return text;
 }
 
@@ -262,28 +239,36 @@ std::vector<FamilyCandidate> rank_families(std::span<const TensorView> tensors, 
   return out;
 }
 
+std::vector<Layout> fitting_layouts(const TensorView& tensor, const Request& request) {
+  std::vector<Layout> out;
+  const auto dims = batched(tensor.shape, 2);
+  if (!dims || std::min(dims->dims[0], dims->dims[1]) < kMinChannels) return out;
+  for (const FamilyCandidate& each : rank_families({&tensor, 1}, 0, request))
+    if (auto layout = fit_candidate(each, tensor, request)) out.push_back(*std::move(layout));
+  return out;
+}
+
 const FamilyCandidate* decided(std::span<const FamilyCandidate> ranked) {
   if (ranked.empty() || !ranked[0].decisive) return nullptr;
   return ranked.size() == 1 || ranked[1].rank() < ranked[0].rank() ? &ranked[0] : nullptr;
 }
 
-std::string candidates_text(const TensorView& tensor, const Request& request) {
-  return layouts_text(fitting(tensor, request), request);
+Candidates candidates_of(const TensorView& tensor, const Request& request) {
+  const std::vector<Layout> layouts = fitting_layouts(tensor, request);
+  return {layouts_text(layouts, request), input_hint(layouts)};
 }
 
 std::unexpected<Error> undecided(std::span<const TensorView> tensors, const Request& request) {
   const std::string other = other_task(tensors);
   if (tensors.size() != 1 || !other.empty()) return unknown(tensors, other);
-  const std::vector<Layout> likely = fitting(tensors[0], request);
+  const std::vector<Layout> likely = fitting_layouts(tensors[0], request);
   if (likely.empty()) return unknown(tensors, other);
   std::string hint = likely.size() > 1 ? "set detector= to one of them"
                                        : "set detector=" + std::string(likely[0].spec->name) +
                                              " if the model is of that family";
   if (known_classes(request) == 0)
     hint += ", or label-file= or num-classes= so that the number of classes decides";
-  if (const std::string inputs = inputs_text(likely); !inputs.empty())
-    hint += "; tensorinfer then uses the input of that family, other elements need it set (" +
-            inputs + ")";
+  hint += input_hint(likely);
   return fail(ErrorKind::kAmbiguous, "a tensor whose id or shape names its family",
               to_string(tensors) + ", which fits " + layouts_text(likely, request),
               std::move(hint));

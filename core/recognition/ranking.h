@@ -41,9 +41,16 @@ std::vector<FamilyCandidate> rank_families(std::span<const TensorView> tensors, 
 /// Returns the first candidate if its evidence suffices, or nullptr.
 const FamilyCandidate* decided(std::span<const FamilyCandidate> ranked);
 
-/// Lists the candidates for a tensor that its values do not contradict, the most likely first, with
-/// their classes and payloads; empty if there are none.
-std::string candidates_text(const TensorView& tensor, const Request& request);
+/// Returns how the candidates that the tensor's values do not contradict fit it, the most likely
+/// first.
+std::vector<Layout> fitting_layouts(const TensorView& tensor, const Request& request);
+
+/// Texts about these candidates for an error; empty if there are none.
+struct Candidates {
+  std::string families;  // with their classes and payloads
+  std::string inputs;    // for the end of a hint, as input_hint()
+};
+Candidates candidates_of(const TensorView& tensor, const Request& request);
 
 /// Returns the error for tensors that no candidate decides: kAmbiguous with a list of them, or
 /// kMismatch.

@@ -103,6 +103,12 @@ Result<Recognition> by_one_tensor(std::span<const TensorView> tensors, const Req
   return undecided(tensors, request);
 }
 
+/// Returns the basis for a family whose name or numbers were found, unless the number of classes
+/// was needed as well, which models of other families may have.
+Basis basis_of(const Proposal& found, Basis usual) {
+  return found.layout.spec->usual_classes != 0 ? Basis::kShape : usual;
+}
+
 Result<Recognition> by_shape(std::span<const TensorView> tensors, const Request& request) {
   for (const DetectorSpec& spec : detectors())
     if (auto known = by_outputs(tensors, request, spec)) return *std::move(known);
@@ -111,7 +117,8 @@ Result<Recognition> by_shape(std::span<const TensorView> tensors, const Request&
   if (!*several) return by_one_tensor(tensors, request);
   std::string remark = describe((*several)->layout, tensors) + " (by shapes, ";
   remark += (*several)->why + "; detector= overrides)";
-  return Recognition{std::move((*several)->layout), std::move(remark), false, Basis::kNumbers,
+  const Basis basis = basis_of(**several, Basis::kNumbers);
+  return Recognition{std::move((*several)->layout), std::move(remark), false, basis,
                      std::move((*several)->doubt)};
 }
 
@@ -135,7 +142,8 @@ Result<std::optional<Recognition>> by_plain_names(std::span<const TensorView> te
   if (!found) return std::unexpected(found.error());
   if (!*found) return std::nullopt;
   std::string remark = describe((*found)->layout, tensors) + " (by tensor names)";
-  return Recognition{std::move((*found)->layout), std::move(remark)};
+  const Basis basis = basis_of(**found, Basis::kNamed);
+  return Recognition{std::move((*found)->layout), std::move(remark), false, basis};
 }
 
 /// Recognises tensors by the producer's declaration, or by ids, names or shapes.

@@ -220,8 +220,6 @@ std::vector<size_t> find_outputs(ValueSign sign, std::span<const TensorView> ten
   }
 }
 
-namespace {}  // namespace
-
 bool adds_to_one(const TensorView& tensor, size_t rows, size_t columns) {
   constexpr float kRoundedSum = 0.02f;
   if (tensor.space != MemorySpace::kSystem || tensor.data == nullptr || !check_bounds(tensor))

@@ -34,14 +34,16 @@ struct Funnel {
   uint32_t clipped_away = 0;  // of those, entirely outside the frame
   uint32_t filtered_out = 0;  // of those, dropped by a size or region filter
   uint32_t merged_away = 0;   // of those on the frame, dropped for a box of another tile
+  uint32_t empty_masks = 0;   // of those left, dropped by the caller for a mask without a pixel
 
   /// Returns the number of boxes on the frame.
-  uint32_t boxes() const { return kept - clipped_away - filtered_out - merged_away; }
+  uint32_t boxes() const { return kept - clipped_away - filtered_out - merged_away - empty_masks; }
 
   Funnel& operator+=(const Funnel& other) {
-    for (auto count : {&Funnel::anchors, &Funnel::above_threshold, &Funnel::not_finite,
-                       &Funnel::after_class_filter, &Funnel::after_top_k, &Funnel::kept,
-                       &Funnel::clipped_away, &Funnel::filtered_out, &Funnel::merged_away})
+    for (auto count :
+         {&Funnel::anchors, &Funnel::above_threshold, &Funnel::not_finite,
+          &Funnel::after_class_filter, &Funnel::after_top_k, &Funnel::kept, &Funnel::clipped_away,
+          &Funnel::filtered_out, &Funnel::merged_away, &Funnel::empty_masks})
       this->*count += other.*count;
     return *this;
   }

@@ -86,11 +86,11 @@ namespace {
 
 using Self = KeepboxBoxDecode;
 
-/// Makes the properties show the lists in force if the requested ones are invalid.
+/// Makes the properties show the values in force if the requested ones are invalid.
 void show_in_force(KeepboxBoxDecode* self, const DecodeProps& asked) {
   State& s = *self->state;
   GST_OBJECT_LOCK(self);
-  const auto changed = take_lists(s.props, asked, s.decoder.props());
+  const auto changed = take_texts(s.props, asked, s.decoder.props());
   GST_OBJECT_UNLOCK(self);
   for (const char* name : changed) g_object_notify(G_OBJECT(self), name);
 }
@@ -254,8 +254,8 @@ void install_properties(GObjectClass* klass) {
                 "on purpose, or without objects for it), and the candidates of the last frame "
                 "after each step: anchors, above-threshold, not-finite, after-class-filter, "
                 "after-top-k, kept, clipped-away, filtered-out, merged-away (for a box of another "
-                "tile), for-tracker (only), attached; image-boxes, the boxes of each tile before "
-                "they were joined, or of each object.");
+                "tile), empty-masks, for-tracker (only), attached; image-boxes, the boxes of each "
+                "tile before they were joined, or of each object.");
 }
 
 }  // namespace

@@ -2,10 +2,13 @@
 // Reads files when their names change, and prefers them to what comes with tensors.
 #include "gst/decode/decodefiles.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "gst/decode/decodesettings.h"
 #include "gst/decode/priors.h"
+#include "gst/decode/quantization.h"
 
 namespace keepbox {
 namespace {
@@ -73,8 +76,14 @@ Result<Settings> DecodeFiles::settings(const DecodeProps& props, const Picture& 
 }
 
 std::vector<Error> DecodeFiles::keep_right(DecodeProps& props, const DecodeProps& old) {
-  if (!load(props)) return {};  // the next frame reports that
-  return keep_right_lists(props, old, *labels());
+  std::vector<Error> wrong = keep_right_names(props, old, [](const DecodeProps& alone) -> Status {
+    const auto quantization = Quantization::from(alone.quantization);
+    if (!quantization) return std::unexpected(quantization.error());
+    return DecodeFiles().check(alone);
+  });
+  if (!load(props)) return wrong;  // the next frame reports that
+  std::ranges::move(keep_right_lists(props, old, *labels()), std::back_inserter(wrong));
+  return wrong;
 }
 
 Result<std::shared_ptr<const DetectorSpec>> DecodeFiles::family(const DecodeProps& props) {

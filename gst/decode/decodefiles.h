@@ -27,8 +27,9 @@ class DecodeFiles {
   /// provide them.
   Status check(const DecodeProps& props);
 
-  /// Replaces lists that do not match the current labels (of the file, or of the last source) by
-  /// the values of `old`. @return one error per list.
+  /// Replaces an unknown family, files that cannot be read, an invalid quantization, and lists that
+  /// do not match the current labels (of the file, or of the last source) by the values of `old`.
+  /// @return one error for each.
   std::vector<Error> keep_right(DecodeProps& props, const DecodeProps& old);
 
   /// Returns the family of the file that detector= names, reading it if the name changed; else

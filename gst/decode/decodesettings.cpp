@@ -2,6 +2,7 @@
 // Settings from properties, labels and the source of the tensors.
 #include "gst/decode/decodesettings.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -26,6 +27,22 @@ constexpr struct {
               {"regions", &DecodeProps::regions},
               {"exclude-regions", &DecodeProps::exclude_regions}};
 
+/// Properties that name a family, files or scales, each of which can be checked alone.
+constexpr struct {
+  const char* name;
+  std::string DecodeProps::* text;
+} kNames[] = {{"detector", &DecodeProps::detector},
+              {"label-file", &DecodeProps::label_file},
+              {"priors-file", &DecodeProps::priors_file},
+              {"quantization", &DecodeProps::quantization}};
+
+/// Replaces an invalid text by the old one. @return the error, with the value that is kept.
+Error kept(const char* name, std::string& text, const std::string& old, Error error) {
+  error.hint += std::string("; ") + name + " stays " + in_quotes(old);
+  text = old;
+  return error;
+}
+
 std::optional<bool> multi_label_of(const DecodeProps& props) {
   if (props.multi_label == kMultiLabelAuto) return std::nullopt;
   return props.multi_label == kMultiLabelTrue;
@@ -42,6 +59,7 @@ void take_source(Settings& settings, const TensorSource& source) {
   settings.declared_detector = source.detector;
   settings.declared_contract = source.contract;
   settings.declared_iou_threshold = source.iou_threshold;
+  settings.open_rows = source.open_rows;
   if (settings.units == Units::kAuto) settings.units = source.units;
   if (!source.has_geometry()) return;
   settings.letterbox = source.geometry;
@@ -106,22 +124,34 @@ std::vector<Error> keep_right_lists(DecodeProps& props, const DecodeProps& old,
     DecodeProps alone;
     alone.*list = props.*list;
     const auto settings = resolve(alone, labels, Picture(), nullptr);
-    if (settings) continue;
-    wrong.push_back(settings.error());
-    wrong.back().hint += std::string("; ") + name + " stays " + in_quotes(old.*list);
-    props.*list = old.*list;
+    if (!settings) wrong.push_back(kept(name, props.*list, old.*list, settings.error()));
   }
   return wrong;
 }
 
-std::vector<const char*> take_lists(DecodeProps& props, const DecodeProps& asked,
+std::vector<Error> keep_right_names(DecodeProps& props, const DecodeProps& old,
+                                    const std::function<Status(const DecodeProps&)>& check) {
+  std::vector<Error> wrong;
+  for (const auto& [name, text] : kNames) {
+    if (props.*text == old.*text) continue;
+    DecodeProps alone;
+    alone.*text = props.*text;
+    const Status right = check(alone);
+    if (!right) wrong.push_back(kept(name, props.*text, old.*text, right.error()));
+  }
+  return wrong;
+}
+
+std::vector<const char*> take_texts(DecodeProps& props, const DecodeProps& asked,
                                     const DecodeProps& in_force) {
   std::vector<const char*> changed;
-  for (const auto& [name, list] : kLists) {
-    if (asked.*list == in_force.*list || props.*list != asked.*list) continue;
-    props.*list = in_force.*list;
+  const auto take = [&](const char* name, std::string DecodeProps::* text) {
+    if (asked.*text == in_force.*text || props.*text != asked.*text) return;
+    props.*text = in_force.*text;
     changed.push_back(name);
-  }
+  };
+  for (const auto& [name, list] : kLists) take(name, list);
+  for (const auto& [name, text] : kNames) take(name, text);
   return changed;
 }
 

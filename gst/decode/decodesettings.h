@@ -2,6 +2,7 @@
 // Translates the properties of boxdecode to core settings.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "core/plan/plan.h"
@@ -22,9 +23,14 @@ Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const P
 std::vector<Error> keep_right_lists(DecodeProps& props, const DecodeProps& old,
                                     const Labels& labels);
 
-/// Replaces lists that were asked for by those in force, unless they have changed since.
-/// @return the names of the lists that were replaced.
-std::vector<const char*> take_lists(DecodeProps& props, const DecodeProps& asked,
+/// Replaces a changed family, file or quantization by that of `old` if `check` refuses it alone.
+/// @return one error for each; its hint names the value that is kept.
+std::vector<Error> keep_right_names(DecodeProps& props, const DecodeProps& old,
+                                    const std::function<Status(const DecodeProps&)>& check);
+
+/// Replaces texts that were asked for by those in force, unless they have changed since.
+/// @return the names of the properties that were replaced.
+std::vector<const char*> take_texts(DecodeProps& props, const DecodeProps& asked,
                                     const DecodeProps& in_force);
 
 }  // namespace keepbox

@@ -45,10 +45,11 @@ void DecodeStats::add(const Funnel* funnel, Route route, size_t boxes, size_t we
   downloaded_ += route == Route::kDownloaded;
   last_ = funnel != nullptr ? *funnel : Funnel{};
   for (auto count : {&Funnel::anchors, &Funnel::above_threshold, &Funnel::after_class_filter,
-                     &Funnel::clipped_away, &Funnel::filtered_out})
+                     &Funnel::clipped_away, &Funnel::filtered_out, &Funnel::empty_masks})
     most_.*count = std::max(most_.*count, last_.*count);
   boxes_ += boxes;
   weak_ += weak;
+  last_boxes_ = static_cast<guint>(boxes);
   last_weak_ = static_cast<guint>(weak);
   time_ += time;
   last_time_ = time;
@@ -58,7 +59,7 @@ void DecodeStats::add_skipped(GstClockTime time) {
   ++frames_;
   ++skipped_;
   last_ = {};
-  last_weak_ = 0;
+  last_boxes_ = last_weak_ = 0;
   time_ += time;
   last_time_ = time;
 }
@@ -99,6 +100,9 @@ std::optional<Error> DecodeStats::why_no_box() const {
     return none("all boxes were outside the frame",
                 "set resize-mode=, model-width= and model-height= to match how the frame was "
                 "resized");
+  if (most_.empty_masks != 0)
+    return none("no mask had a pixel of its object",
+                "set nms-contract=exact to keep boxes with an empty mask");
   return none("max-detections is 0", "set max-detections= to 1 or more");
 }
 
@@ -114,12 +118,10 @@ GstStructure* DecodeStats::structure() const {
       last_.not_finite, "after-class-filter", G_TYPE_UINT, last_.after_class_filter, "after-top-k",
       G_TYPE_UINT, last_.after_top_k, "kept", G_TYPE_UINT, last_.kept, "clipped-away", G_TYPE_UINT,
       last_.clipped_away, "filtered-out", G_TYPE_UINT, last_.filtered_out, "merged-away",
-      G_TYPE_UINT, last_.merged_away, "for-tracker", G_TYPE_UINT, last_weak_, "attached",
-      G_TYPE_UINT,
-      last_.kept - last_.clipped_away - last_.filtered_out - last_.merged_away - last_weak_,
-      "detector", G_TYPE_STRING, detector_.c_str(), "recognized", G_TYPE_STRING,
-      recognised_.c_str(), "backend", G_TYPE_STRING, backend_.c_str(), "backend-reason",
-      G_TYPE_STRING, backend_reason_.c_str(), nullptr);
+      G_TYPE_UINT, last_.merged_away, "empty-masks", G_TYPE_UINT, last_.empty_masks, "for-tracker",
+      G_TYPE_UINT, last_weak_, "attached", G_TYPE_UINT, last_boxes_, "detector", G_TYPE_STRING,
+      detector_.c_str(), "recognized", G_TYPE_STRING, recognised_.c_str(), "backend", G_TYPE_STRING,
+      backend_.c_str(), "backend-reason", G_TYPE_STRING, backend_reason_.c_str(), nullptr);
   if (!image_boxes_.empty()) set_numbers(out, "image-boxes", image_boxes_);
   return out;
 }

@@ -44,7 +44,7 @@ class DecodeStats {
   guint64 frames_ = 0, mismatches_ = 0, skipped_ = 0, boxes_ = 0, weak_ = 0;
   guint64 zero_copy_ = 0, uploaded_ = 0, downloaded_ = 0;
   GstClockTime time_ = 0, last_time_ = 0;
-  guint last_weak_ = 0;
+  guint last_boxes_ = 0, last_weak_ = 0;
   Funnel last_;
   Funnel most_;  // the maximum of each count over all frames
   Size input_;   // of the model

@@ -28,16 +28,16 @@ void DetectedBoxes::clear() {
   points_.clear(), values_.clear(), turned_.clear();
 }
 
-Status DetectedBoxes::add(const Processor& processor, const Labels& labels,
-                          const FrameBox& common) {
-  std::vector<Found> found = found_by(processor, labels, common);
+Status DetectedBoxes::add(const Processor& processor, const Labels& labels, const FrameBox& common,
+                          Funnel& dropped) {
+  std::vector<Found> found = found_by(processor, labels, common, dropped);
   return take(found, processor.plan());
 }
 
 Status DetectedBoxes::add_parts(const Processor& processor, const Labels& labels,
                                 const FrameBox& common, const ObjectImage& of, Size frame,
                                 Funnel& dropped) {
-  std::vector<Found> found = found_by(processor, labels, common);
+  std::vector<Found> found = found_by(processor, labels, common, dropped);
   for (Found& each : found) {
     each.box.parent = of.od_id;
     copy_payload(each.box, of);
@@ -57,7 +57,7 @@ bool DetectedBoxes::keep_best(gsize room, bool classes) {
 
 std::vector<DetectedBoxes::Found> DetectedBoxes::found_by(const Processor& processor,
                                                           const Labels& labels,
-                                                          const FrameBox& common) {
+                                                          const FrameBox& common, Funnel& dropped) {
   const PayloadPlan& payload = processor.plan().payload;
   const PointSet& set = payload.point_set;
   const GQuark name = set.name.empty() ? 0 : g_quark_from_string(std::string(set.name).c_str());
@@ -79,7 +79,8 @@ std::vector<DetectedBoxes::Found> DetectedBoxes::found_by(const Processor& proce
     if (!processor.masks().empty()) mask = processor.masks()[i];
   }
   if (!processor.masks().empty() && processor.plan().rules.contract.drop_empty_masks)
-    std::erase_if(out, [](const Found& each) { return is_blank(each.mask); });
+    dropped.empty_masks += static_cast<uint32_t>(
+        std::erase_if(out, [](const Found& each) { return is_blank(each.mask); }));
   return out;
 }
 

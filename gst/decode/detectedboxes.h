@@ -20,12 +20,14 @@ namespace keepbox {
 class DetectedBoxes {
  public:
   /// Adds the boxes of the processor's last run, which owns their keypoints and values until its
-  /// next run. @param common values that all boxes have, such as the model.
-  Status add(const Processor& processor, const Labels& labels, const FrameBox& common);
+  /// next run. @param common values that all boxes have, such as the model. @param dropped is
+  /// increased by the number of boxes with empty masks that the contract drops.
+  Status add(const Processor& processor, const Labels& labels, const FrameBox& common,
+             Funnel& dropped);
 
   /// Adds the boxes of an object's image as its parts. Keypoints and values are copied.
-  /// @param frame size that boxes are on. @param dropped is increased by the number of boxes
-  /// outside of it, and of those that plan().part_regions do not admit.
+  /// @param frame size that boxes are on. @param dropped is increased as by add(), and by the
+  /// number of boxes outside of the frame and of those that plan().part_regions do not admit.
   Status add_parts(const Processor& processor, const Labels& labels, const FrameBox& common,
                    const ObjectImage& of, Size frame, Funnel& dropped);
 
@@ -47,7 +49,7 @@ class DetectedBoxes {
     Mask mask{};
   };
   static std::vector<Found> found_by(const Processor& processor, const Labels& labels,
-                                     const FrameBox& common);
+                                     const FrameBox& common, Funnel& dropped);
   void place(std::vector<Found>& found, const Plan& plan, const ObjectImage& of, Size frame,
              Funnel& dropped);
   void copy_payload(FrameBox& box, const ObjectImage& of);

@@ -40,7 +40,7 @@ Status ImageDecoder::decode_frame(const FrameTensors& tensors) {
   KB_TRY(decode_image(tensors));
   for (uint32_t tile = 0; tile < processor_->plan().tiles.size(); ++tile)
     image_boxes_.push_back(processor_->image_funnel(tile).boxes());
-  return boxes_.add(*processor_, *labels_, common());
+  return boxes_.add(*processor_, *labels_, common(), funnel_);
 }
 
 /// Decodes the images of the objects that are still on the frame, one by one.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "gst/metas/pixelway.h"
+#include "gst/tensors/metatype.h"
 
 namespace keepbox {
 namespace {
@@ -50,27 +51,26 @@ gboolean copy_frame(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type, gpoin
 gboolean extend_way(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type, gpointer data);
 
 GType frame_api() {
-  static const gchar* tags[] = {nullptr};
-  static const GType type = gst_meta_api_type_register("KeepboxFrameMetaAPI", tags);
+  static const GType type = meta_api("KeepboxFrameMetaAPI", sizeof(FrameMeta));
   return type;
 }
 
 GType way_api() {
   static const gchar* tags[] = {GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_ORIENTATION_STR,
                                 GST_META_TAG_VIDEO_SIZE_STR, nullptr};
-  static const GType type = gst_meta_api_type_register("KeepboxWayMetaAPI", tags);
+  static const GType type = meta_api("KeepboxWayMetaAPI", sizeof(WayMeta), tags);
   return type;
 }
 
 FrameMeta& add_frame(GstBuffer* buffer) {
-  static const GstMetaInfo* info = gst_meta_register(
-      frame_api(), "KeepboxFrameMeta", sizeof(FrameMeta), init_frame, release_frame, copy_frame);
+  static const GstMetaInfo* info = meta_info(frame_api(), "KeepboxFrameMeta", sizeof(FrameMeta),
+                                             {init_frame, release_frame, copy_frame});
   return *reinterpret_cast<FrameMeta*>(gst_buffer_add_meta(buffer, info, nullptr));
 }
 
 WayMeta& add_way(GstBuffer* buffer) {
-  static const GstMetaInfo* info = gst_meta_register(way_api(), "KeepboxWayMeta", sizeof(WayMeta),
-                                                     init_way, release_way, extend_way);
+  static const GstMetaInfo* info =
+      meta_info(way_api(), "KeepboxWayMeta", sizeof(WayMeta), {init_way, release_way, extend_way});
   return *reinterpret_cast<WayMeta*>(gst_buffer_add_meta(buffer, info, nullptr));
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "gst/base/picture.h"
+#include "gst/tensors/metatype.h"
 
 namespace keepbox {
 namespace {
@@ -33,14 +34,14 @@ gboolean extend_inferred(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type, 
 GType inferred_api() {
   static const gchar* tags[] = {GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_ORIENTATION_STR,
                                 GST_META_TAG_VIDEO_SIZE_STR, nullptr};
-  static const GType type = gst_meta_api_type_register("KeepboxInferredMetaAPI", tags);
+  static const GType type = meta_api("KeepboxInferredMetaAPI", sizeof(InferredMeta), tags);
   return type;
 }
 
 InferredMeta& add_inferred(GstBuffer* buffer) {
   static const GstMetaInfo* info =
-      gst_meta_register(inferred_api(), "KeepboxInferredMeta", sizeof(InferredMeta), init_inferred,
-                        release_inferred, extend_inferred);
+      meta_info(inferred_api(), "KeepboxInferredMeta", sizeof(InferredMeta),
+                {init_inferred, release_inferred, extend_inferred});
   return *cast(gst_buffer_add_meta(buffer, info, nullptr));
 }
 

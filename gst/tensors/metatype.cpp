@@ -12,11 +12,12 @@ std::string sized(const char* name, gsize bytes) { return name + ('-' + std::to_
 
 }  // namespace
 
-GType meta_api(const char* name, gsize bytes) {
-  static const gchar* tags[] = {nullptr};
+GType meta_api(const char* name, gsize bytes, const gchar** tags) {
+  static const gchar* none[] = {nullptr};
   const std::string whole = sized(name, bytes);
   const GType there = g_type_from_name(whole.c_str());
-  return there != 0 ? there : gst_meta_api_type_register(whole.c_str(), tags);
+  if (there != 0) return there;
+  return gst_meta_api_type_register(whole.c_str(), tags != nullptr ? tags : none);
 }
 
 const GstMetaInfo* meta_info(GType api, const char* name, gsize bytes,

@@ -8,8 +8,9 @@
 
 namespace keepbox {
 
-/// Returns the API type with that name for metas of that many bytes, without tags.
-GType meta_api(const char* name, gsize bytes);
+/// Returns the API type with that name for metas of that many bytes.
+/// @param tags end with nullptr; nullptr: no tags, so that no transform drops the meta.
+GType meta_api(const char* name, gsize bytes, const gchar** tags = nullptr);
 
 /// Functions of a meta. meta_info() returns the meta of that name and size, with the functions of
 /// the first caller.

@@ -50,14 +50,15 @@ SourceMeta* add_source(GstBuffer* data) {
 
 auto but_for_geometry(const TensorSource& source) {
   return std::tie(source.model, source.detector, source.contract, source.iou_threshold,
-                  source.units, source.labels, source.labels_of, source.objects);
+                  source.units, source.labels, source.labels_of, source.open_rows, source.objects);
 }
 
 }  // namespace
 
 bool operator==(const TensorSource& a, const TensorSource& b) {
   return a.producer == b.producer && a.file == b.file && a.geometry == b.geometry &&
-         a.tiles == b.tiles && a.held == b.held && but_for_geometry(a) == but_for_geometry(b);
+         a.tiles == b.tiles && a.held == b.held && a.lost_geometry == b.lost_geometry &&
+         but_for_geometry(a) == but_for_geometry(b);
 }
 
 bool same_source(const SharedTensorSource& a, const SharedTensorSource& b) {

@@ -35,7 +35,7 @@ def _add_typelib_of_checkout() -> None:
 
 def _add_plugins_of_checkout() -> None:
     """Adds them for this process only, so that the user's registry of plugins stays as it is."""
-    folder = BUILD / 'gst'
+    folder = BUILD / 'gst/plugins'
     if not (folder / 'libgstkeepbox.so').exists():
         return
     registry = Gst.Registry.get()

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Checks that the plugins export only the symbols that GStreamer looks up."""
+"""Checks that the plugins export only the symbols that GStreamer looks up, and that no other library
+is below their folder, where GStreamer would load it as a plugin. Arguments: the plugins."""
 import pathlib
 import shutil
 import subprocess
@@ -11,7 +12,12 @@ def main():
     if shutil.which('nm') is None:
         print('1..0 # SKIP no nm on this machine')
         return
-    print(f'1..{len(sys.argv) - 1}')
+    print(f'1..{len(sys.argv)}')
+    plugins = {pathlib.Path(library).resolve() for library in sys.argv[1:]}
+    others = {path for plugin in plugins for path in plugin.parent.rglob('*.so*')
+              if path.is_file()} - plugins
+    print(f'{"not ok" if others else "ok"} {len(sys.argv)} - no other libraries')
+    print(''.join(f'# {path}\n' for path in sorted(others)), end='')
     for number, library in enumerate(sys.argv[1:], 1):
         name = pathlib.Path(library).name.removeprefix('libgst').removesuffix('.so')
         wanted = {f'gst_plugin_{name}_get_desc', f'gst_plugin_{name}_register'}

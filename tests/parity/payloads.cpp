@@ -69,6 +69,7 @@ Input points(Random& random) {
   const size_t each = size_t(pick(random, 2, 3)), count = size_t(pick(random, 1, 21));
   const bool ready = pick(random, 0, 3) == 0;
   Input input = input_of(random, ready ? "yolo26-pose" : "yolov8-pose");
+  if (pick(random, 0, 2) == 0) input.settings.contract = "ultralytics";
   const size_t classes = ready ? 2 : size_t(pick(random, 1, 3));
   input.settings.class_count = ready ? 0 : uint32_t(classes);
   const size_t anchors = ready ? 40 : 126, images = size_t(pick(random, 1, 2));
@@ -211,7 +212,7 @@ Input frame_mask_edges(Random& random) {
 }
 
 constexpr Family kPayloadFamilies[] = {
-    {"points", "points of other anchors, their units, order and number", points},
+    {"points", "points of other anchors, their units, order and number, clipped or not", points},
     {"landmarks", "points from cells, priors and boxes, in separate tensors", landmarks},
     {"masks", "places, sizes, types and numbers of prototypes", masks, 2},
     {"mask-edges", "sums close to 0", mask_edges, 2},

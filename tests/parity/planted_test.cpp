@@ -83,6 +83,7 @@ constexpr Trap kTraps[] = {
     {Bug::kPointsInOrder, Kernel::kFrame, "points"},
     {Bug::kPointsPlain, Kernel::kFrame, "landmarks"},
     {Bug::kPointsClipped, Kernel::kFrame, "points"},
+    {Bug::kPointsUnclipped, Kernel::kFrame, "points"},
     {Bug::kMaskWider, Kernel::kFrame, "masks"},
     {Bug::kMaskFused, Kernel::kFrame, "mask-edges"},
     {Bug::kMaskNearest, Kernel::kFrame, "frame-masks"},

@@ -101,6 +101,48 @@ def test_a_build_folder_knows_its_name(folder):
     assert (checkout / 'build/made-as').read_text() == f'{checkout}/build\n'
 
 
+def sourced(script, **variables):
+    """Runs a script that calls functions of tools/dev. Returns its status and stdout."""
+    parts = ''.join(f'. "{SOURCE}/tools/dev/{part}.bash"\n'
+                    for part in ('steps', 'cache', 'host', 'roots', 'enter', 'build', 'test', 'compat'))
+    done = subprocess.run(['bash', '-c', f'set -euo pipefail\ntop={SOURCE} step_pid=\n{parts}{script}'], text=True,
+                          env={**os.environ, **{name: str(value) for name, value in variables.items()}},
+                          stdout=subprocess.PIPE, timeout=60, check=False)
+    return done.returncode, done.stdout
+
+
+def test_a_build_with_nothing_to_do_is_silent(folder):
+    del folder
+    stub = 'build=b targets=()\nin_env() { printf "%s\\n" "$lines"; return $status; }\nrun_ninja_briefly'
+    idle = "ninja: Entering directory `b'\nninja: no work to do."
+    assert sourced(stub, lines=idle, status=0) == (0, '')
+    busy = f'{idle.splitlines()[0]}\n[1/1] Linking target x'
+    assert sourced(stub, lines=busy, status=0) == (0, '[1/1] Linking target x\n')
+    status, out = sourced(stub, lines='FAILED: x', status=1)
+    assert status == 1 and 'FAILED' in out, 'a failure is not hidden'
+
+
+def test_helpers_of_compat_stay_for_other_commands(folder):
+    """A second ./dev compat must not remove what the first one is running with."""
+    package = folder / 'cache/trixie/usr/lib/python3/dist-packages/mesonbuild'
+    package.mkdir(parents=True)
+    (folder / 'build').mkdir()
+    stamps = [folder / f'cache/{root}.stamp' for root in ('trixie', 'forky')]
+    for stamp in stamps:
+        stamp.touch()
+    registry, used = folder / 'build/gst-registry-forky.bin', folder / 'build/compat/lib/used.so'
+    refresh = f'cache={folder}/cache build={folder}/build\nrefresh_helpers "$build/compat"'
+    assert sourced(refresh)[0] == 0
+    assert (folder / 'build/compat/python/mesonbuild').is_dir()
+    used.touch()
+    registry.touch()
+    assert sourced(refresh)[0] == 0
+    assert used.exists() and registry.exists()
+    os.utime(stamps[1], (1, 1))  # a root that was made again
+    assert sourced(refresh)[0] == 0
+    assert not used.exists() and not registry.exists()
+
+
 def test_a_link_to_it_is_the_checkout(folder):
     checkout = lay_out(folder)
     link = folder / 'link'

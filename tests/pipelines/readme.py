@@ -197,6 +197,13 @@ def test_every_other_line(folder):
         assert '"detection"' in out and not told, f'{line}{out[-500:]}{told}'
 
 
+def test_lines_print_warnings(folder):
+    """-q would hide them, and boxes on stdout need it."""
+    del folder
+    quiet = [block for block in blocks_of_pages('sh') if re.search(r'gst-launch-1.0 (-\w )*-q', block)]
+    assert not quiet, quiet
+
+
 def test_line_of_two_models_has_the_boxes_of_both(folder):
     need('tensorinfer')
     lay_out(folder)
@@ -227,7 +234,7 @@ def test_family_step_by_step(folder):
             assert 'coding=corners' in (folder / 'rows.detector').read_text()
             (folder / 'rows.detector').write_text(detector)
     boxes = [(box['roi_type'], box['x'], box['y'], box['w'], box['h'])
-             for box in json.loads(out)['objects']]
+             for box in json.loads((folder / 'boxes.jsonl').read_text())['objects']]
     assert boxes == [('person', 10, 20, 30, 40), ('car', 200, 20, 30, 40)], boxes
 
 

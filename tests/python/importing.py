@@ -55,7 +55,7 @@ def said(folder, program, **variables):
 
 def test_a_checkout_needs_no_other_variable(folder):
     need_inference()
-    if not (BUILD / 'gst/libgstkeepbox.so').exists():
+    if not (BUILD / 'gst/plugins/libgstkeepbox.so').exists():
         raise Skip(f'no build in {BUILD}')
     for again in range(2):
         assert said(folder, PROGRAM) == '8', again

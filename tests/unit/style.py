@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Checks that C++ and CUDA sources are as .clang-format has them, and that no line of code has more
-than 100 columns. Arguments: the source folder and clang-format, which is skipped if left out."""
+"""Checks that C++ and CUDA sources are as .clang-format has them, that no line of code has more than
+100 columns, and that the lines of tools/mutate.ignore exist. Arguments: the source folder and
+clang-format, which is skipped if left out."""
 import concurrent.futures
 import os
 import pathlib
@@ -36,9 +37,21 @@ def wrongly_formatted(source, clang_format):
     return [line for line in done.splitlines() if 'warning:' in line]
 
 
+def missing_lines(source):
+    """Returns the entries of mutate.ignore whose line is not in its file."""
+    path = None
+    for number, line in enumerate((source / 'tools/mutate.ignore').read_text().splitlines(), 1):
+        if not line.strip() or line.startswith(('#', '    ')):
+            continue
+        if not line.startswith('  '):
+            path = source / line
+        elif line.strip() not in map(str.strip, path.read_text(encoding='utf-8').splitlines()):
+            yield f'mutate.ignore:{number}: not in {path.relative_to(source)}'
+
+
 def main():
     source, clang_format = pathlib.Path(sys.argv[1]), sys.argv[2:]
-    print('1..2')
+    print('1..3')
     if clang_format:
         report(1, 'sources are formatted', wrongly_formatted(source, clang_format[0]))
     else:
@@ -48,6 +61,7 @@ def main():
             for path in files(source, SOURCES)
             for number, line in enumerate(path.read_text(encoding='utf-8').splitlines(), 1)
             if len(line) > COLUMNS])
+    report(3, 'lines that mutate.ignore names exist', list(missing_lines(source)))
 
 
 main()

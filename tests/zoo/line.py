@@ -8,7 +8,7 @@ import tempfile
 
 import numpy as np
 
-TOLD = re.compile(r'\bINFO\s+(?:tensorinfer|boxdecode)\s+\S+?:(?:set_frames|announce):\S*\s+(.*)$')
+TOLD = re.compile(r'\bINFO\s+(?:tensorinfer|boxdecode)\s+\S+?:(?:prepare|announce):\S*\s+(.*)$')
 SPOKEN = re.compile(r'(?:WARNING|ERROR): from element \S+: (.*)$')
 ASIDE = ("pipeline doesn't want to preroll", 'Internal data stream error')  # what follows an error
 

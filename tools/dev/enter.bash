@@ -84,7 +84,7 @@ enter() { # CACHE SUITE USER:GROUP[:GROUPS] COMMAND...
 collect_variables() {
   local name toolkit libraries=$extra_libraries
   variables=(
-    "HOME=$cache/home" "LANG=C.UTF-8" "GST_PLUGIN_PATH=$build/gst"
+    "HOME=$cache/home" "LANG=C.UTF-8" "GST_PLUGIN_PATH=$build/gst/plugins"
     "GI_TYPELIB_PATH=$build/gst/api/uninstalled" "GST_REGISTRY=$build/gst-registry-$environment.bin"
     "PYTHONPATH=$top/python"
   )
@@ -101,7 +101,7 @@ collect_variables() {
   else
     # keeps the paths of a GStreamer outside of the usual folders
     variables+=(
-      "PATH=$build/gst/tool:$PATH" "GST_PLUGIN_PATH=$build/gst${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH}"
+      "PATH=$build/gst/tool:$PATH" "GST_PLUGIN_PATH=$build/gst/plugins${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH}"
       "GI_TYPELIB_PATH=$build/gst/api/uninstalled${GI_TYPELIB_PATH:+:$GI_TYPELIB_PATH}"
       "PYTHONPATH=$top/python${PYTHONPATH:+:$PYTHONPATH}"
     )

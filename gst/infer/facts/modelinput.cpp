@@ -11,7 +11,6 @@ namespace keepbox {
 namespace {
 
 constexpr int64_t kLargestSide = 16384;
-constexpr const char* kOwnHint = "if dimensions are dynamic, a .modelinfo can define them";
 
 /// Returns the dimensions of an input, with dynamic ones taken from the .modelinfo.
 std::vector<int64_t> known_dims(const ModelClaims& claims, const ModelPort& port) {
@@ -32,6 +31,17 @@ std::optional<size_t> channels_at(const std::vector<int64_t>& dims) {
   if (is_channels(dims[batch])) return batch;
   if (is_channels(dims[batch + 2])) return batch + 2;
   return std::nullopt;
+}
+
+/// Returns what to do if no input is a picture.
+std::string hint_of_none(const ModelClaims& claims) {
+  const bool open = std::ranges::any_of(claims.inputs, [&](const ModelPort& port) {
+    const std::vector<int64_t> dims = known_dims(claims, port);
+    return dims.size() >= 3 && std::ranges::any_of(dims, [](int64_t dim) { return dim < 0; });
+  });
+  return open ? "define the dynamic dimensions, such as the number of channels, by dims= in a "
+                ".modelinfo, or export the model with fixed ones"
+              : "use a model with such an input";
 }
 
 std::optional<SizeInput::Kind> size_kind(const std::string& name) {
@@ -122,7 +132,7 @@ Result<ModelInputs> find_inputs(const ModelClaims& claims) {
   }
   if (!image)
     return fail(ErrorKind::kUnsupported, "a picture input of 1x3xHxW or 1xHxWx3, or with 1 channel",
-                "inputs " + all, kOwnHint);
+                "inputs " + all, hint_of_none(claims));
   for (size_t i = 0; i < claims.inputs.size(); ++i)
     if (i != image && std::ranges::find(found.sizes, i, &SizeInput::index) == found.sizes.end())
       return fail(

@@ -22,8 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kNoModel =
-    "the file is truncated or not ONNX; set model-file= to an ONNX file";
 constexpr int kDeepestMessage = 100;  // nested messages; protobuf has the same limit
 constexpr size_t kLongestLocation = 4096;
 /// The name by which ONNX Runtime refers to addresses in process memory.
@@ -246,13 +244,13 @@ int64_t nanoseconds(const timespec& time) {
 Result<std::set<std::string>> external_locations(const PlainFile& model) {
   OnnxWalk walk(model);
   if (walk.run()) return std::move(walk.locations());
-  return fail(ErrorKind::kInvalid, "an ONNX file " + model.path, walk.why_not(), kNoModel);
+  return fail(ErrorKind::kInvalid, "an ONNX file " + model.path, walk.why_not(), kNoModelHint);
 }
 
 Result<std::vector<std::string>> external_files(const std::string& model) {
   std::vector<std::string> files;
   if (model.ends_with(".ort")) return files;
-  KB_ASSIGN(const auto file, open_plain(model, kNoModel));
+  KB_ASSIGN(const auto file, open_plain(model, kNoModelHint));
   KB_ASSIGN(const auto locations, external_locations(file));
   for (const std::string& location : locations) {
     KB_ASSIGN(auto path, weights_file(model, location));

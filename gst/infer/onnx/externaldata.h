@@ -13,6 +13,11 @@
 
 namespace keepbox {
 
+/// What to do about a file that is not a model.
+inline constexpr const char* kNoModelHint =
+    "the file is truncated or not ONNX; set model-file= to an ONNX file, which 'yolo export "
+    "format=onnx' makes of a .pt";
+
 /// Returns all locations of external data in an ONNX file: of initializers, node attributes,
 /// subgraphs, functions, training and sparse tensors. kInvalid if the file is truncated or not
 /// ONNX, or if a location is ambiguous between readers of the format.

@@ -12,6 +12,7 @@
 
 #include "gst/base/error.h"
 #include "gst/infer/facts/modelinput.h"
+#include "gst/infer/onnx/externaldata.h"
 #include "gst/infer/onnx/providers.h"
 
 namespace keepbox {
@@ -115,7 +116,7 @@ Status OnnxSession::create(OrtSessionOptions* options, const std::string* model)
   const bool no_model = code == ORT_INVALID_PROTOBUF || code == ORT_NO_MODEL;
   return runtime_->check(
       status, runtime_->name() + " cannot run " + spec_.file,
-      no_model ? "the file is truncated or not ONNX; set model-file= to an ONNX file"
+      no_model ? kNoModelHint
                : "set model-file= to another model, or export it again: external weights must be "
                  "next to it, and a newer opset requires a newer ONNX Runtime");
 }

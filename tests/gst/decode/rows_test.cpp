@@ -2,6 +2,7 @@
 // Streams whose number of rows differs with each frame.
 #include <gst/gst.h>
 
+#include "tests/gst/decode/source.h"
 #include "tests/gst/frames.h"
 
 namespace keepbox {
@@ -53,6 +54,19 @@ TEST(Rows, KeepTheirFamilyOnBlankFrames) {
   const Buffer out = h.run(carrying(nameless(std::vector<Row>(63))));
   ASSERT_TRUE(out) << h.error();
   EXPECT_EQ(test::told(h.element(), "detector"), "yolov10");
+}
+
+TEST(Rows, OfAnyNumberAreNoGridOnTheFirstFrame) {
+  for (const bool open : {true, false}) {
+    Harness h("boxdecode on-mismatch=pass");
+    GstBuffer* frame = gst_buffer_new_allocate(nullptr, 64, nullptr);
+    TensorSource source;
+    source.open_rows = open;
+    test::attach(frame, nameless(std::vector<Row>(63)),
+                 std::make_shared<const TensorSource>(source));
+    ASSERT_TRUE(h.run(frame)) << h.error();
+    EXPECT_EQ(test::told(h.element(), "detector"), open ? "yolov10" : "yolov5");
+  }
 }
 
 TEST(Rows, KeepTheirUnits) {

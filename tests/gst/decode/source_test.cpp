@@ -53,7 +53,10 @@ TEST(Source, ComparesAllFields) {
            [](auto& s) { s.model = "x"; }, [](auto& s) { s.detector = "x"; },
            [](auto& s) { s.units = Units::kAuto; }, [](auto& s) { s.labels.pop_back(); },
            [](auto& s) { s.held = true; }, [](auto& s) { s.producer = 1; },
-           [](auto& s) { s.file = "x.onnx"; }}) {
+           [](auto& s) { s.file = "x.onnx"; }, [](auto& s) { s.contract = "x"; },
+           [](auto& s) { s.iou_threshold = 0.5f; }, [](auto& s) { s.labels_of["x"] = {"y"}; },
+           [](auto& s) { s.objects = true; }, [](auto& s) { s.open_rows = true; },
+           [](auto& s) { s.lost_geometry = true; }}) {
     TensorSource other = one;
     change(other);
     EXPECT_FALSE(one == other);
@@ -117,6 +120,17 @@ TEST(Source, WithoutGeometryUsesProperties) {
   TensorSource source = rows_model();
   source.geometry = {};
   EXPECT_EQ(boxes(h.run(said(source))).at(0).box, (Box{300, 720, 900, 1020}));
+}
+
+TEST(Source, WithoutTheWayToTheFrameIsAnError) {
+  // The frame was scaled by an element that dropped the metas which show how.
+  TensorSource source = rows_model();
+  source.producer = 7;
+  EXPECT_EQ(boxes(Harness("boxdecode", kHd).run(said(source))).size(), 1u);
+  Harness h("boxdecode", "video/x-raw,format=RGB,width=960,height=540");
+  EXPECT_FALSE(h.run(said(source)));
+  test::expect_words(h.error(), {"frames of 1920x1080 pixels, as the model saw them", "960x540",
+                                 "put boxdecode directly after the inference element"});
 }
 
 TEST(Source, MayChangeWithEachFrame) {

@@ -117,6 +117,8 @@ TEST_F(InferErrors, FilesThatAreNotModels) {
   expect_error("model-file=" + dir_.write("empty.onnx", ""), {"empty.onnx", "model-file"});
   expect_error("model-file=" + dir_.write("text.onnx", "person\nbicycle\ncar\n"),
                {"text.onnx", "model-file"});
+  expect_error("model-file=" + dir_.write("best.pt", "PK\3\4 of a framework"),
+               {"best.pt", "yolo export format=onnx"});
   const std::string whole = test::ultralytics_like({96, 96}).file();
   expect_error("model-file=" + dir_.write("cut.onnx", whole.substr(0, whole.size() / 2)),
                {"cut.onnx", "model-file"});

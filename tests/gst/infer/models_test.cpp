@@ -75,13 +75,38 @@ TEST_F(InferModels, InputFollowsTheDecodersFamily) {
                  "RGB", 333, 517);
 }
 
-/// Returns what tensorinfer's statistics say about its input.
+/// Returns what was recognised, by the statistics of an element.
 std::string recognised(Harness& h, const char* name) {
   g_autoptr(GstElement) element = gst_bin_get_by_name(h.bin(), name);
   g_autoptr(GstStructure) stats = nullptr;
   g_object_get(element, "stats", &stats, nullptr);
   const gchar* text = gst_structure_get_string(stats, "recognized");
   return text != nullptr ? text : "";
+}
+
+TEST_F(InferModels, ATrialRunRevealsTheFamilyAndItsInput) {
+  const std::string labels = dir_.write("labels", "disc\nbar\n");
+  const std::string line =
+      infer(test::yolox_like({320, 320}), "name=a") + " ! boxdecode name=b label-file=" + labels;
+  expect_boxes(line, "RGB", 333, 517);
+  const std::string caps = raw("RGB", 64, 64);
+  Harness h(line, caps);
+  ASSERT_TRUE(h.run(painted(caps, patches({8, 8, 40, 40})))) << h.error();
+  test::expect_words(recognised(h, "a"), {"BGR, 0..255, letterbox-topleft", "by a trial run"});
+  test::expect_words(recognised(h, "b"), {"as yolox"});
+  EXPECT_EQ(h.warning(), "");
+}
+
+TEST_F(InferModels, UltralyticsMetadataGivesTheThresholdAndTheContract) {
+  const std::string caps = raw("RGB", 64, 64);
+  const std::string model = infer(test::ultralytics_like({320, 320}));
+  const std::string declared = "nms-contract=ultralytics and iou-threshold=0.7 as declared";
+  Harness bare(model + " ! boxdecode name=b", caps);
+  ASSERT_TRUE(bare.run(painted(caps, test::grey))) << bare.error();
+  test::expect_words(recognised(bare, "b"), {declared.c_str()});
+  Harness set(model + " ! boxdecode name=b nms-contract=exact iou-threshold=0.5", caps);
+  ASSERT_TRUE(set.run(painted(caps, test::grey))) << set.error();
+  EXPECT_EQ(recognised(set, "b").find("nms-contract"), std::string::npos);
 }
 
 TEST_F(InferModels, OneDecoderAfterTwoModelsSetsTheInputOfNeither) {

@@ -81,7 +81,8 @@ void add_points(const Plan& plan, const Numbers& numbers, uint32_t anchor,
     p.x = (p.x - way.pad_x) * way.scale_x;
     p.y = (p.y - way.pad_y) * way.scale_y;
     if (!std::isfinite(p.x) || !std::isfinite(p.y) || !std::isfinite(p.score)) p = {0, 0, 0};
-    if (is_planted(Bug::kPointsClipped)) {
+    const bool clipped = rules.clipped || is_planted(Bug::kPointsClipped);
+    if (clipped && !is_planted(Bug::kPointsUnclipped)) {
       p.x = std::clamp(p.x, 0.0f, float(way.frame.width));
       p.y = std::clamp(p.y, 0.0f, float(way.frame.height));
     }

@@ -70,7 +70,8 @@ enum class Bug {
   kFilteredFirst,      // filters before suppression
   kPointsInOrder,      // points are those of another anchor
   kPointsPlain,        // keypoints are not relative to cells, priors or boxes
-  kPointsClipped,      // keypoints are clipped to the frame
+  kPointsClipped,      // all keypoints are clipped to the frame
+  kPointsUnclipped,    // keypoints are never clipped to the frame
   kMaskWider,          // masks begin one pixel early
   kMaskFused,          // fused multiply-add in a mask's sums
   kMaskNearest,        // frame masks take the nearest prototype pixel

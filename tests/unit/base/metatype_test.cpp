@@ -4,6 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
+#include "gst/frames/framemeta.h"
+#include "gst/metas/pixelway.h"
+
 namespace keepbox {
 namespace {
 
@@ -28,6 +33,28 @@ TEST(MetaType, HasTheRequestedSize) {
   gst_buffer_add_meta(buffer, there, nullptr);
   EXPECT_EQ(gst_buffer_get_meta(buffer, newer), nullptr) << "another layout";
   gst_buffer_unref(buffer);
+}
+
+TEST(MetaType, OfEveryMetaHasItsSizeInItsName) {
+  GstBuffer* buffer = gst_buffer_new();
+  GstBuffer* whole = gst_buffer_new();
+  GstCaps* caps = gst_caps_new_empty_simple("video/x-raw");
+  const Picture picture{.size = {64, 48}};
+  begin_way(buffer, 1, picture);
+  add_saved_frame(buffer, {whole, caps}, picture, nullptr);
+  gpointer state = nullptr;
+  size_t count = 0;
+  while (const GstMeta* meta = gst_buffer_iterate_meta(buffer, &state)) {
+    const std::string name = g_type_name(meta->info->type), api = g_type_name(meta->info->api);
+    const std::string size = '-' + std::to_string(meta->info->size);
+    EXPECT_TRUE(name.ends_with(size)) << name;
+    EXPECT_TRUE(api.ends_with(size)) << api;
+    ++count;
+  }
+  EXPECT_EQ(count, 3u);
+  gst_buffer_unref(buffer);
+  gst_buffer_unref(whole);
+  gst_caps_unref(caps);
 }
 
 }  // namespace

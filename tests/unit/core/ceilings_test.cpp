@@ -85,14 +85,25 @@ TEST(Ceilings, YieldToSettingsAndToLowerLimitsOfContracts) {
 }
 
 TEST(Ceilings, AreLowerForOrientedBoxes) {
-  Settings settings = settings_by(NmsMethod::kFast);
-  settings.detector = "yolov8-obb";
   const test::Tensor tensor{.values = std::vector<float>(size_t{kCrowded} * 7),
                             .shape = {1, 7, kCrowded}};
   const TensorView view = tensor.view();
-  const auto plan = make_plan(settings, {&view, 1});
-  ASSERT_TRUE(plan) << plan.error().message();
-  EXPECT_EQ(plan->rules.pre_nms_top_k, 8'192u);
+  const auto of = [&](NmsMethod method, uint32_t max_detections) {
+    Settings settings = settings_by(method, max_detections);
+    settings.detector = "yolov8-obb";
+    settings.contract = "exact";
+    const auto plan = make_plan(settings, {&view, 1});
+    EXPECT_TRUE(plan) << plan.error().message();
+    return plan ? std::pair(plan->rules.pre_nms_top_k, plan->has_ceiling) : std::pair(0u, false);
+  };
+  EXPECT_EQ(of(NmsMethod::kFast, 300), std::pair(5'792u, true));
+  EXPECT_EQ(of(NmsMethod::kWeighted, kCrowded), std::pair(4'096u, true));
+  // Exact methods too, whose pairs of upright boxes are cheap.
+  for (const NmsMethod method : {NmsMethod::kGreedy, NmsMethod::kBitmask, NmsMethod::kSegmented}) {
+    EXPECT_EQ(of(method, kCrowded), std::pair(5'792u, true));
+    EXPECT_EQ(of(method, 1'000).first, (1u << 24) / 1'000 + 500);
+    EXPECT_EQ(of(method, 300).second, false) << "56,000 are more than there are";
+  }
 }
 
 /// Returns the warning for a frame with the boxes of boxes_apart().

@@ -47,6 +47,19 @@ TEST(Payload, PointsAreMappedAndNotClipped) {
   EXPECT_TRUE(made.masks().empty());
 }
 
+TEST(Payload, PointsAreClippedByUltralyticsContract) {
+  Settings settings = settings_of("yolov8-pose");
+  settings.contract = "ultralytics";
+  settings.model = {64, 64};
+  settings.frame.size = {128, 64};
+  settings.resize = ResizeMode::kLetterboxCenter;
+  const Tensor tensor =
+      anchor({32, 32, 20, 20}, 0.9f, {32, 32, 0.5f, 70, 10, 0.25f, -3, 60, 1, NAN, 2, 0.5f});
+  const Processor made = processor_of(settings, {tensor.view()});
+  const std::vector<Keypoint> want{{64, 32, 0.5f}, {128, 0, 0.25f}, {0, 64, 1}, {0, 0, 0}};
+  EXPECT_TRUE(std::ranges::equal(made.points(), want));
+}
+
 TEST(Payload, PointsHaveTwoValuesIfTheThirdIsNotAScore) {
   const std::vector<float> pairs{1, 2, 30, 4, 50, 6}, triples{10, 20, 0, 40, 50, 1};
   const Tensor two = anchor({32, 32, 20, 20}, 0.9f, pairs);

@@ -59,12 +59,12 @@ TEST(Ranking, DecidesOnlyForOneFamilyOfARank) {
 }
 
 TEST(Ranking, ListsInItsOrder) {
-  EXPECT_EQ(candidates_text(tensor({1, 8400, 33}), {}),
+  EXPECT_EQ(candidates_of(tensor({1, 8400, 33}), {}).families,
             "yolox (28 classes), yolov8 (29 classes), yolov5 (28 classes)");
-  EXPECT_EQ(candidates_text(tensor({1, 56, 8400}), {}),
+  EXPECT_EQ(candidates_of(tensor({1, 56, 8400}), {}).families,
             "yolov8 (52 classes), yolox (51 classes), yolov8-pose (1 class, 17 keypoints), "
             "yolov5 (51 classes)");
-  EXPECT_EQ(candidates_text(tensor({1, 3, 4}), {}), "");
+  EXPECT_EQ(candidates_of(tensor({1, 3, 4}), {}).families, "");
 }
 
 TEST(Ranking, ErrorsGroupTheInputsOfFamilies) {

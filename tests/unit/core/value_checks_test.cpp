@@ -63,6 +63,10 @@ TEST(Values, IdentifyKeypoints) {
   Dense pose{.payload = 51, .number = test::keypoint};
   expect_words(error_of(dense(pose)), {"which fits yolov8-pose (1 class, 17 keypoints):"},
                {"yolov5", "yolov8 (", "seg"});
+  pose.rows = true;
+  expect_words(error_of(dense(pose)), {"1x8400x56", "yolov8-pose (1 class, 17 keypoints)"},
+               {"yolov5", "yolox", "yolov8 (", "seg", "angle"});
+  pose.rows = false;
   pose.payload = 15;
   expect_words(error_of(dense(pose)), {"yolov8-pose (1 class, 5 keypoints) with num-classes=1"},
                {"yolov5", "seg", "angle"});

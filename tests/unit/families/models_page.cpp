@@ -85,6 +85,31 @@ std::string family_lines() {
   return out;
 }
 
+/// Formats "0", or "123.675,116.28,103.53".
+std::string three(const std::array<float, 3>& of) {
+  return of[0] == of[1] && of[1] == of[2] ? std::format("{}", of[0])
+                                          : std::format("{},{},{}", of[0], of[1], of[2]);
+}
+
+std::string input_section() {
+  std::string out =
+      "\n## Inputs\n\nThe input that tensorinfer prepares for models of a family which is "
+      "recognised or set; it becomes\n(pixel - input-mean) / input-std.\n\n"
+      "| family | channel-order | input-mean | input-std | resize-mode | pad-value | caveat |\n"
+      "| --- | --- | --- | --- | --- | --- | --- |\n";
+  for (const DetectorSpec& spec : detectors()) {
+    const InputRule& input = spec.input;
+    const bool padded = input.resize != ResizeMode::kStretch && input.resize != ResizeMode::kCrop;
+    if (!input.known()) out += std::format("| `{}` | unknown | | | | | |\n", spec.name);
+    else
+      out += std::format("| `{}` | {} | {} | {} | {} | {} | {} |\n", spec.name,
+                         input.bgr ? "bgr" : "rgb", three(input.mean), three(input.deviation),
+                         keepbox::to_string(input.resize), padded ? std::to_string(input.pad) : "-",
+                         input.caveat);
+  }
+  return out;
+}
+
 /// Frames of a family, and how their tensors were recognised.
 struct Seen {
   unsigned frames = 0;
@@ -213,7 +238,7 @@ std::string models_page(bool photos) {
       "`indices`: end-to-end models. There may be one tensor per stride.\nThresholds, contract and "
       "labels are the defaults; exports with Ultralytics' metadata have an IoU of 0.7 and the "
       "contract `ultralytics`.\n\n" +
-      family_lines();
+      family_lines() + input_section();
   out +=
       "\n## Verification\n\nEvery family is decoded on each backend of the build (`reference`, "
       "`simd`, `cuda` if there is a device), and\nclass, anchor, score (within 1e-5) and box "

@@ -40,6 +40,8 @@ TEST(Families, IdentifyUltralyticsDetectors) {
   EXPECT_EQ(facts.name, "some.v1");
   EXPECT_EQ(facts.detector, "yolov8");
   EXPECT_EQ(facts.units, Units::kPixels);
+  EXPECT_EQ(facts.contract, "ultralytics");
+  EXPECT_EQ(facts.iou_threshold, 0.7f);
   EXPECT_EQ(facts.labels, (std::vector<std::string>{"cat", "dog"}));
   EXPECT_EQ(facts.remark,
             "RGB, 0..1, letterbox-center, pad 114: by Ultralytics metadata; "
