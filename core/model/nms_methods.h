@@ -37,8 +37,14 @@ struct NmsTraits {
   Pairs pairs = Pairs::kKept;      // compared in the worst case
   // These take less than a second on one thread; 0: no limit.
   uint32_t max_pairs = 0;
-  uint32_t max_oriented_pairs = max_pairs / 8;
+  uint32_t max_oriented_pairs = 0;  // 0: an eighth of max_pairs
   HostScratch scratch = HostScratch::kNone;
+
+  /// Returns the maximum for a geometry; 0: no limit.
+  constexpr uint32_t pairs_of(bool oriented) const {
+    if (!oriented) return max_pairs;
+    return max_oriented_pairs != 0 ? max_oriented_pairs : max_pairs / 8;
+  }
 };
 
 /// All methods, indexed by NmsMethod.

@@ -25,7 +25,7 @@ uint64_t max_kept(const Rules& rules) {
 /// Returns the method's own limit of candidates; 0: none.
 uint32_t ceiling_of(const Rules& rules) {
   const NmsTraits& method = traits_of(rules.method);
-  const uint64_t pairs = rules.oriented ? method.max_oriented_pairs : method.max_pairs;
+  const uint64_t pairs = method.pairs_of(rules.oriented);
   if (pairs == 0) return 0;
   const uint64_t kept = method.pairs == Pairs::kAll ? kMaxAnchors : max_kept(rules);
   // n candidates make n^2 / 2 pairs, or n - kept / 2 per kept box.
