@@ -44,7 +44,7 @@ OURS = {
 # that has the same ids, in percent; 0 for methods that only share their name.
 COUNTERPARTS = {
     'supervision ByteTrack': ('bytetrack nominal-rate=0', 96),
-    'trackers ByteTrack': ('bytetrack nominal-rate=0 recover-lost=true', 0),
+    'trackers ByteTrack': ('bytetrack nominal-rate=0 recover-lost=true', 60),
     'SORT, its own code': ('sort nominal-rate=0', 93),
     'trackers SORT': ('sort nominal-rate=0', 0),
     'OC-SORT, its own code': ('oc-sort nominal-rate=0', 95),
