@@ -12,6 +12,7 @@ from tap import PIPELINES, SOURCE, blocks_of, main, need
 SIDE = 640
 CELLS = [(stride, x, y) for stride in (8, 16, 32)
          for y in range(SIDE // stride) for x in range(SIDE // stride)]
+ASSUMED = 'assuming RGB, 0..1, letterbox-center'  # tensorinfer's warning
 OBJECTS = {1000: (200, 300, 80, 60), 5000: (450, 330, 50, 90)}  # by row: cx cy w h in the input
 
 
@@ -68,20 +69,20 @@ def check(folder, rows, output, *words):
 
 
 def test_rows_of_18_classes(folder):
-    check(folder, rows_of(classes(18)), 'output0', 'yolov8 (18 classes)', 'WARNING: from element')
+    check(folder, rows_of(classes(18)), 'output0', 'yolov8 (18 classes)', ASSUMED)
 
 
 def test_rows_with_an_angle(folder):
     draw = random.Random(2)
     check(folder, rows_of(classes(15), lambda: [draw.uniform(-0.7, 2.3)]), 'output0',
-          'yolov8-obb (15 classes, an angle)', 'detector=')
+          'yolov8-obb (15 classes, an angle)', 'detector=', ASSUMED)
 
 
 def test_rows_with_keypoints(folder):
     draw = random.Random(3)
     points = lambda: [draw.uniform(0, SIDE) if i % 3 < 2 else draw.random() for i in range(51)]
     check(folder, rows_of(classes(1), points), 'output0', 'yolov8-pose (1 class, 17 keypoints)',
-          'detector=')
+          'detector=', ASSUMED)
 
 
 def test_rows_of_yolov6_under_another_name(folder):
