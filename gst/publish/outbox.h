@@ -45,8 +45,8 @@ class Outbox {
   /// Makes messages ones that the broker was not given.
   void give_back(const std::vector<uint64_t>& numbers);
 
-  /// Returns the oldest message that is not on disk and was not given to the broker; stored() reports
-  /// where it is now.
+  /// Returns the oldest message that is not on disk and was not given to the broker; stored()
+  /// reports where it is now.
   std::optional<Item> next_unstored() const;
   void stored(uint64_t number, DiskPlace place);
   /// Returns the lowest number that is in the queue, or else the next one.

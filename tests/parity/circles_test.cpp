@@ -130,7 +130,8 @@ TEST_P(OnGpu, CirclesMatch) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Each, OnGpu, testing::Values("cuda", "cuda crowd", "cuda slow", "cuda masked"),
+INSTANTIATE_TEST_SUITE_P(Each, OnGpu,
+                         testing::Values("cuda", "cuda crowd", "cuda slow", "cuda masked"),
                          [](const auto& each) {
                            std::string name = each.param;
                            std::ranges::replace(name, ' ', '_');

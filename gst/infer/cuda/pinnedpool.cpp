@@ -57,7 +57,8 @@ GstMemory* make_memory(GstAllocator* allocator, GstMemoryFlags flags, GstMemory*
 GstMemory* alloc(GstAllocator* allocator, gsize size, GstAllocationParams* params) {
   constexpr gsize kPageMask = 4095;
   const gsize most = params->prefix + size + params->padding;
-  gpointer data = params->align <= kPageMask ? allocate_pinned(context_of(allocator), most) : nullptr;
+  gpointer data =
+      params->align <= kPageMask ? allocate_pinned(context_of(allocator), most) : nullptr;
   if (data == nullptr) return gst_allocator_alloc(nullptr, size, params);
   auto* bytes = static_cast<guint8*>(data);
   if ((params->flags & GST_MEMORY_FLAG_ZERO_PREFIXED) != 0) std::memset(bytes, 0, params->prefix);

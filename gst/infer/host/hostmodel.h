@@ -57,9 +57,9 @@ class HostModel : public std::enable_shared_from_this<HostModel> {
   const OnnxSession& session() const { return *session_; }
   const ModelClaims& claims() const { return claims_; }
 
-  /// Makes batches if the spec or the model requires them. The first caller makes them, later callers
-  /// share them; kInvalid if their input differs. If the model cannot run several pictures, they
-  /// run one by one.
+  /// Makes batches if the spec or the model requires them. The first caller makes them, later
+  /// callers share them; kInvalid if their input differs. If the model cannot run several pictures,
+  /// they run one by one.
   Status prepare(const ModelFacts& facts);
   /// Returns why several pictures cannot run together; none if they can, or if it was not tried.
   const std::optional<Error>& why_single() const { return why_single_; }

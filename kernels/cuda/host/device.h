@@ -131,10 +131,10 @@ struct Control {
   uint64_t tally[2] = {};  // see tally.cuh; alternate between frames because of late reads
   uint32_t taken = 0;      // used entries of the image's list
   uint32_t not_finite = 0;
-  uint32_t finished = 0;           // groups of buckets with finished suppression
-  uint32_t crowded = 0;            // non-zero if a bucket overflowed
-  uint32_t left = 0;     // candidates that the frame kernel left to others, until the next frame
-  uint32_t arrived = 0;  // blocks of crowd() that have compared their share
+  uint32_t finished = 0;  // groups of buckets with finished suppression
+  uint32_t crowded = 0;   // non-zero if a bucket overflowed
+  uint32_t left = 0;      // candidates that the frame kernel left to others, until the next frame
+  uint32_t arrived = 0;   // blocks of crowd() that have compared their share
   uint32_t kept[kMaxGroups] = {};  // per group
   uint32_t counts[kMaxBuckets] = {};
 };

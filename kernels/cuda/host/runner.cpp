@@ -207,8 +207,7 @@ Status CudaRunner::run_frame(const Plan& plan, std::span<const TensorView> tenso
   args_.sequence = ++sequence_;
   args_.turn = 1 - args_.turn;
   args_.most = plan_.rules.pre_nms_top_k;
-  if (crowd_blocks_ != 0 && plan_.rules.oriented)
-    args_.most = std::min(args_.most, kOrientedCrowd);
+  if (crowd_blocks_ != 0 && plan_.rules.oriented) args_.most = std::min(args_.most, kOrientedCrowd);
   args_.followed = follows();
   KB_TRY_CUDA(kernels_->frame(plan_, args_, pieces_, numbers_, grid_, stream_.get()));
   if (args_.followed) KB_TRY(enqueue_crowd(0, expected_));
@@ -255,9 +254,9 @@ SlowArgs CudaRunner::slow_args(uint32_t image) const {
 }
 
 Status CudaRunner::enqueue_crowd(uint32_t image, uint32_t expected) {
-  return check(kernels_->crowd(plan_of(image), slow_args(image), expected, crowd_blocks_,
-                               stream_.get()),
-               "crowd");
+  return check(
+      kernels_->crowd(plan_of(image), slow_args(image), expected, crowd_blocks_, stream_.get()),
+      "crowd");
 }
 
 Status CudaRunner::run_slowly(uint32_t image) {

@@ -58,7 +58,8 @@ __device__ inline void sort_crowd(const DevicePlan& plan, const uint64_t* keys, 
 /// True if no better candidate, kept or not, overlaps this thread's.
 __device__ inline bool is_untouched(const uint32_t* mask, uint32_t rank, uint32_t count) {
   uint32_t bits = 0;
-  for (uint32_t w = 0; w <= rank / kWarp && rank < count; ++w) bits |= __ldcg(mask + w * kRun + rank);
+  for (uint32_t w = 0; w <= rank / kWarp && rank < count; ++w)
+    bits |= __ldcg(mask + w * kRun + rank);
   return rank < count && bits == 0;
 }
 
@@ -74,8 +75,7 @@ __device__ inline bool resolve_crowd(const uint32_t* mask, uint32_t first, uint3
   uint32_t earlier[kChunkWords];
 #pragma unroll
   for (uint32_t w = 0; w < kChunkWords; ++w)
-    earlier[w] =
-        there && w < warp_id() ? __ldcg(mask + (first / kWarp + w) * kRun + rank) : 0;
+    earlier[w] = there && w < warp_id() ? __ldcg(mask + (first / kWarp + w) * kRun + rank) : 0;
   const uint32_t own = there ? __ldcg(mask + word * kRun + rank) : 0;
   __syncthreads();
   return resolve(earlier, own, there && !struck, shared.verdicts);
@@ -139,7 +139,7 @@ template <BoxGeometry Geometry>
 cudaError_t launch_crowd(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
                          uint32_t blocks, cudaStream_t stream) {
   const uint32_t busy = overlap_tasks(count) / 2 / kNmsWarps + 1;  // half of the tasks are empty
-  crowd<Geometry><<<busy < blocks ? busy : blocks, kNmsThreads, 0, stream>>>(plan, args);
+  crowd<Geometry> < <<busy<blocks ? busy : blocks, kNmsThreads, 0, stream>>>(plan, args);
   return cudaGetLastError();
 }
 

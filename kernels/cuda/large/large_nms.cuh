@@ -57,10 +57,10 @@ cudaError_t load_crowds(uint32_t* blocks) {
     error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, greedy<Geometry>, kNmsThreads, 0);
   *blocks = static_cast<uint32_t>(processors * (each > 0 && cooperates != 0 ? 1 : 0));
   if (error == cudaSuccess)
-    error = load_kernels(crowd<Geometry>, greedy<Geometry>, strike_once<Geometry>, mask_tile<Geometry>,
-                         find_segments<Geometry>, thin_segment<Geometry>, walk<Geometry>,
-                         soften<Geometry>, merge_kept<Geometry>, max_overlap<Geometry>,
-                         decay<Geometry>);
+    error = load_kernels(crowd<Geometry>, greedy<Geometry>, strike_once<Geometry>,
+                         mask_tile<Geometry>, find_segments<Geometry>, thin_segment<Geometry>,
+                         walk<Geometry>, soften<Geometry>, merge_kept<Geometry>,
+                         max_overlap<Geometry>, decay<Geometry>);
   for (cudaError_t (*load)() : {load_select, load_methods, load_walk})
     if (error == cudaSuccess) error = load();
   return error;

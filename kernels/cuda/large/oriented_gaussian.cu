@@ -19,8 +19,8 @@ cudaError_t launch(const DevicePlan& plan, const FrameArgs& args, const Pieces& 
 
 template <>
 const Kernels& kernels_of<OrientedGaussian>() {
-  static constexpr Kernels kKernels{launch, launch_crowd<OrientedGaussian>, launch_nms<OrientedGaussian>,
-                                    load_crowds<OrientedGaussian>};
+  static constexpr Kernels kKernels{launch, launch_crowd<OrientedGaussian>,
+                                    launch_nms<OrientedGaussian>, load_crowds<OrientedGaussian>};
   return kKernels;
 }
 

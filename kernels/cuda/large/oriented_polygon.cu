@@ -19,8 +19,8 @@ cudaError_t launch(const DevicePlan& plan, const FrameArgs& args, const Pieces& 
 
 template <>
 const Kernels& kernels_of<OrientedPolygon>() {
-  static constexpr Kernels kKernels{launch, launch_crowd<OrientedPolygon>, launch_nms<OrientedPolygon>,
-                                    load_crowds<OrientedPolygon>};
+  static constexpr Kernels kKernels{launch, launch_crowd<OrientedPolygon>,
+                                    launch_nms<OrientedPolygon>, load_crowds<OrientedPolygon>};
   return kKernels;
 }
 

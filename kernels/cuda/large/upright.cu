@@ -23,7 +23,8 @@ cudaError_t launch(const DevicePlan& plan, const FrameArgs& args, const Pieces& 
 
 template <>
 const Kernels& kernels_of<Upright>() {
-  static constexpr Kernels kKernels{launch, launch_crowd<Upright>, launch_nms<Upright>, load_crowds<Upright>};
+  static constexpr Kernels kKernels{launch, launch_crowd<Upright>, launch_nms<Upright>,
+                                    load_crowds<Upright>};
   return kKernels;
 }
 

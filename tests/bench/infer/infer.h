@@ -79,7 +79,8 @@ struct Figures {
   double boxes = 0;         // per frame
   double zero_copy = 0, uploaded = 0, downloaded = 0;  // frames
   double late = 0, dropped = 0;  // frames: later than a frame's duration, or lost
-  double first_late = 0, last_late = 0;  // milliseconds from the start to the arrival of late frames
+  double first_late = 0,
+         last_late = 0;  // milliseconds from the start to the arrival of late frames
   std::string provider, runtime;
   bool graph = false;
   double batch = 0, fill = 0;  // largest number of frames per run, and their mean
