@@ -13,10 +13,14 @@ std::string sentence(std::string text) {
 
 }  // namespace
 
+std::string Error::statement() const {
+  return what.empty() ? "expected " + expected + ", found " + found : what;
+}
+
 std::string Error::message() const {
-  const std::string text = place.empty() ? "" : place + ": ";
-  if (!what.empty()) return text + what + (hint.empty() ? "" : ". " + sentence(hint));
-  return text + "expected " + expected + ", found " + found + (hint.empty() ? "" : ": " + hint);
+  const std::string text = (place.empty() ? "" : place + ": ") + statement();
+  if (hint.empty()) return text;
+  return text + (what.empty() ? ": " + hint : ". " + sentence(hint));
 }
 
 }  // namespace keepbox

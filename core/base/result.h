@@ -32,6 +32,9 @@ struct Error {
   /// Returns "PLACE: WHAT. HINT." with the hint as a sentence, or
   /// "PLACE: expected A, found B: HINT".
   std::string message() const;
+
+  /// Returns "WHAT", or "expected A, found B".
+  std::string statement() const;
 };
 
 /// Makes an error from a statement and a hint.

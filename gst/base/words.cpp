@@ -15,7 +15,9 @@ constexpr size_t kLongest = 60;  // bytes of quoted text in a message
 
 std::string in_quotes(std::string_view text) {
   const std::string_view start = text.substr(0, kLongest);
-  g_autofree gchar* valid = g_utf8_make_valid(start.data(), static_cast<gssize>(start.size()));
+  g_autofree gchar* valid =
+      start.empty() ? g_strdup("")  // a view without data, too
+                    : g_utf8_make_valid(start.data(), static_cast<gssize>(start.size()));
   std::string out = "\"";
   for (const char* at = valid; *at != 0; ++at)
     out += static_cast<unsigned char>(*at) < ' ' ? ' ' : *at;

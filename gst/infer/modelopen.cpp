@@ -197,12 +197,12 @@ void Model::check_batches() {
   if (!why) return;
   GST_CAT_INFO_OBJECT(tensorinfer_debug, element_, "frames run one by one: %s",
                       why->message().c_str());
-  if (props_.batch_size <= 1 || !warned_.insert(why->what).second) return;
+  if (props_.batch_size <= 1 || !warned_.insert(why->message()).second) return;
   const bool named = why->hint.contains("batch-size=1");
-  post_warning(element_,
-               problem(ErrorKind::kUnsupported,
-                       std::format("batch-size={} has no effect: {}", props_.batch_size, why->what),
-                       why->hint + (named ? "" : ", or set batch-size=1")));
+  post_warning(element_, problem(ErrorKind::kUnsupported,
+                                 std::format("batch-size={} has no effect: {}", props_.batch_size,
+                                             why->statement()),
+                                 why->hint + (named ? "" : ", or set batch-size=1")));
 }
 
 }  // namespace keepbox

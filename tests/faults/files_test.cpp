@@ -87,7 +87,7 @@ TEST(FullDisk, BoxesCauseOneErrorAndNoFile) {
   const test::TempDir dir;
   const std::string line = boxes_of(40, dir) + " ! boxsink location=" + (dir / "out.jsonl");
   const SmallDisk disk(2000);
-  expect_one(Errors::of(line, [] {}), {"space for", "out.jsonl", "File too large"});
+  expect_one(Errors::of(line, [] {}), {"Cannot write", "out.jsonl", "File too large"});
   EXPECT_FALSE(fs::exists(dir / "out.jsonl"));
   EXPECT_TRUE(fs::exists(dir / "out.jsonl.part"));
 }

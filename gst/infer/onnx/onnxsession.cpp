@@ -13,6 +13,7 @@
 #include "gst/base/error.h"
 #include "gst/infer/facts/modelinput.h"
 #include "gst/infer/onnx/externaldata.h"
+#include "gst/infer/onnx/quietly.h"
 #include "gst/infer/onnx/providers.h"
 
 namespace keepbox {
@@ -106,6 +107,7 @@ Status OnnxSession::create(OrtSessionOptions* options, const std::string* model)
             options, kOrtSessionOptionsModelExternalInitializersFileFolderPath, folder.c_str()),
         "a folder of weights for"));
   }
+  const WithoutSchemaErrors silence;
   OrtSession* session = nullptr;
   OrtStatus* status =
       model == nullptr ? api.CreateSession(runtime_->env(), spec_.file.c_str(), options, &session)

@@ -139,7 +139,8 @@ template <BoxGeometry Geometry>
 cudaError_t launch_crowd(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
                          uint32_t blocks, cudaStream_t stream) {
   const uint32_t busy = overlap_tasks(count) / 2 / kNmsWarps + 1;  // half of the tasks are empty
-  crowd<Geometry> < <<busy<blocks ? busy : blocks, kNmsThreads, 0, stream>>>(plan, args);
+  const uint32_t used = busy < blocks ? busy : blocks;
+  crowd<Geometry><<<used, kNmsThreads, 0, stream>>>(plan, args);
   return cudaGetLastError();
 }
 

@@ -87,7 +87,7 @@ TEST(DetectorFileProperty, ErrorPreventsTheStart) {
   dir.write("good.detector", kRowsFile + "label-file=none\n");
   EXPECT_TRUE(said_at_start(dir / "good.detector").contains(dir / "none"));
   EXPECT_TRUE(said_at_start("./none.detector").contains("none.detector"));
-  EXPECT_TRUE(said_at_start("yolov99").contains("\"yolov99\""));
+  EXPECT_TRUE(said_at_start("yolov99").contains("yolov99"));
   EXPECT_TRUE(said_at_start("box.detctor").contains("ends in .detector"));
 }
 

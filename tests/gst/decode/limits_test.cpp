@@ -66,7 +66,7 @@ TEST(Limits, CandidatesOfAMethodAreOneWarning) {
     rows.push_back(rows[0]);
   }
   const std::string warning = h.warning();
-  EXPECT_NE(warning.find("16384 candidates"), std::string::npos) << warning;
+  EXPECT_NE(warning.find("best 16384 of 16385 candidates"), std::string::npos) << warning;
   EXPECT_NE(warning.find("pre-nms-top-k="), std::string::npos) << warning;
   EXPECT_EQ(h.warning(), "");
 }

@@ -194,7 +194,7 @@ TEST(Tuning, RejectsInvalidListsAtTheStart) {
   const test::TempDir dir;
   const std::string labels = dir.write("l", "person\ndog\n");
   const std::string line = "boxdecode label-file=" + labels + " include-classes=Persn";
-  test::expect_words(start_error(line), {"include-classes", "did you mean person?"});
+  test::expect_words(start_error(line), {"include-classes", "Did you mean person?"});
 }
 
 TEST(Queries, DoNotInventTensors) {

@@ -129,8 +129,8 @@ TEST(Source, WithoutTheWayToTheFrameIsAnError) {
   EXPECT_EQ(boxes(Harness("boxdecode", kHd).run(said(source))).size(), 1u);
   Harness h("boxdecode", "video/x-raw,format=RGB,width=960,height=540");
   EXPECT_FALSE(h.run(said(source)));
-  test::expect_words(h.error(), {"frames of 1920x1080 pixels, as the model saw them", "960x540",
-                                 "put boxdecode directly after the inference element"});
+  test::expect_words(h.error(), {"1920x1080 for the model", "960x540",
+                                 "Put boxdecode directly after the inference element"});
 }
 
 TEST(Source, MayChangeWithEachFrame) {
@@ -176,7 +176,7 @@ TEST(Source, WarnsOfTheWrongNumberOfLabels) {
   attach(out, test::crowd(1), std::make_shared<const TensorSource>(source));
   EXPECT_TRUE(h.run(out));
   const std::string warning = h.warning();
-  EXPECT_NE(warning.find("2 labels in the model and 6 classes"), std::string::npos) << warning;
+  EXPECT_NE(warning.find("2 labels in the model for 6 classes"), std::string::npos) << warning;
 }
 
 TEST(Source, RejectsNamesThatTheModelLacks) {

@@ -128,7 +128,7 @@ TEST_F(InferModels, UndescribedModelIsAWarning) {
   Harness h(infer(identity_model({1, 3, 48, 64})), caps);
   ASSERT_TRUE(h.run(painted(caps, test::grey))) << h.error();
   test::expect_words(h.warning(),
-                     {"assuming RGB, 0..1, letterbox-center", "set detector= of boxdecode"});
+                     {"assumed: RGB, 0..1, letterbox-center", "set detector= of boxdecode"});
   EXPECT_EQ(h.warning(), "");
   Harness set(infer(identity_model({1, 3, 48, 64}), "channel-order=rgb"), caps);
   ASSERT_TRUE(set.run(painted(caps, test::grey))) << set.error();

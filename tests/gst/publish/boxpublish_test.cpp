@@ -201,7 +201,7 @@ TEST_F(BoxPublish, RejectsSettings) {
   };
   EXPECT_EQ(error_of("address", "http://x"),
             "address=http://x is not the address of a broker. Set address= to HOST, HOST:PORT, "
-            "mqtt://HOST:PORT or mqtts://HOST:PORT");
+            "mqtt://HOST:PORT or mqtts://HOST:PORT.");
   EXPECT_NE(error_of("topic-tracks", "a/#").find("topic-tracks="), std::string::npos);
   EXPECT_NE(error_of("what", "all").find("what="), std::string::npos);
   EXPECT_NE(error_of("password-file", "/missing").find("password-file="), std::string::npos);

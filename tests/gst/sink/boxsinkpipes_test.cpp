@@ -88,7 +88,7 @@ TEST_F(BoxSink, RejectsAFifoWithoutAReader) {
   set("format", "kitti");
   start();
   EXPECT_EQ(push(with_ours(0)), GST_FLOW_ERROR);
-  EXPECT_TRUE(mentions(message(), "a regular file " + path("0")));
+  EXPECT_TRUE(mentions(message(), path("0")));
 }
 
 TEST_F(BoxSink, RejectsAPartThatIsNotAFile) {
@@ -96,12 +96,12 @@ TEST_F(BoxSink, RejectsAPartThatIsNotAFile) {
   fs::create_symlink("precious", path("out.csv.part"));
   set("location", path("out.csv"));
   EXPECT_FALSE(can_start());
-  EXPECT_TRUE(mentions(message(), "found a symbolic link"));
+  EXPECT_TRUE(mentions(message(), "a symbolic link"));
   EXPECT_EQ(read(path("precious")), "old");
   ASSERT_EQ(mkfifo(path("x.csv.part").c_str(), 0600), 0);
   set("location", path("x.csv"));
   EXPECT_FALSE(can_start());
-  EXPECT_TRUE(mentions(message(), "found a FIFO"));
+  EXPECT_TRUE(mentions(message(), "a FIFO"));
 }
 
 TEST_F(BoxSink, WritesClassesWithInvalidFileNames) {

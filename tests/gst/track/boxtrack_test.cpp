@@ -184,7 +184,7 @@ TEST(Boxtrack, WarnsOfTooManyBoxes) {
     list.push_back(plain_box({x, y, x + 5, y + 5}, 0.9f));
   }
   const Buffer out = h.see(0, list);
-  expect_words(h.warning(), {"at most 10000 mtds", "max-detections"});
+  expect_words(h.warning(), {"the maximum is 10000", "max-detections"});
   EXPECT_EQ(boxes(out).size(), 6000u);
 }
 
