@@ -183,7 +183,8 @@ Status TensorReader::read_folder(size_t frame) {
   for (const IndexedTensor& entry : whole.tensors) {
     auto tensor = read_entry(*folder_, entry, index_.labels);
     if (!tensor) {
-      tensor.error().expected +=
+      Error& error = tensor.error();
+      (error.what.empty() ? error.expected : error.what) +=
           " (named on line " + std::to_string(whole.line) + " of " + kIndexName + ")";
       return std::unexpected(tensor.error());
     }

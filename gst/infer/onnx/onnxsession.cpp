@@ -13,8 +13,8 @@
 #include "gst/base/error.h"
 #include "gst/infer/facts/modelinput.h"
 #include "gst/infer/onnx/externaldata.h"
-#include "gst/infer/onnx/quietly.h"
 #include "gst/infer/onnx/providers.h"
+#include "gst/infer/onnx/quietly.h"
 
 namespace keepbox {
 namespace {

@@ -66,7 +66,7 @@ TEST(Labels, ErrorsNameAbsurdFiles) {
         dir.write("blank", std::string(17 << 20, '\n'))}) {
     const auto labels = Labels::load(path.c_str());
     ASSERT_FALSE(labels) << path;
-    EXPECT_NE(labels.error().message().find("at most"), std::string::npos)
+    EXPECT_NE(labels.error().message().find("the maximum is"), std::string::npos)
         << labels.error().message();
     EXPECT_NE(labels.error().message().find(path), std::string::npos);
   }
@@ -79,7 +79,7 @@ TEST(Labels, RejectFifosAndDevices) {
   for (const std::string& path : {dir / "fifo", std::string("/dev/zero")}) {
     const auto labels = Labels::load(path.c_str());
     ASSERT_FALSE(labels) << path;
-    EXPECT_NE(labels.error().message().find("a regular file " + path), std::string::npos);
+    EXPECT_NE(labels.error().message().find(path), std::string::npos);
   }
 }
 
