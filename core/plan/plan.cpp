@@ -183,7 +183,8 @@ Status choose_contract(Plan& plan, const Settings& settings) {
                                                  : "exact";
   const NmsContract* contract = find_contract(name);
   if (contract == nullptr)
-    return reject(ErrorKind::kInvalid, "nms-contract=" + settings.contract + " is unknown");
+    return reject(ErrorKind::kInvalid, "nms-contract=" + settings.contract + " is unknown",
+                  "set nms-contract= to a contract that gst-inspect-1.0 boxdecode lists");
   plan.rules.oriented = plan.layout[FieldId::kAngle].present();
   plan.rules.contract = settle_contract(*contract, settings, plan.rules.oriented);
   plan.rules.soft_sigma = settings.soft_sigma;
