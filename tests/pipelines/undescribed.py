@@ -12,7 +12,7 @@ from tap import PIPELINES, SOURCE, blocks_of, main, need
 SIDE = 640
 CELLS = [(stride, x, y) for stride in (8, 16, 32)
          for y in range(SIDE // stride) for x in range(SIDE // stride)]
-ASSUMED = 'assuming RGB, 0..1, letterbox-center'  # tensorinfer's warning
+ASSUMED = 'assumed: RGB, 0..1, letterbox-center'  # tensorinfer's warning
 OBJECTS = {1000: (200, 300, 80, 60), 5000: (450, 330, 50, 90)}  # by row: cx cy w h in the input
 
 
