@@ -131,13 +131,14 @@ void Sender::lose(const Error& error) {
   {
     const std::lock_guard lock(mutex_);
     state_.connected = false;
-    state_.last_error = error.what;
+    state_.last_error = error.statement();
   }
   if (std::exchange(warned_, true)) return;
-  warn_(problem(
-      ErrorKind::kNoResource, "The broker " + broker_->name() + " cannot be reached: " + error.what,
-      "messages are kept, up to queue-size= and queue-bytes=, and the connection is tried "
-      "again for ever; check the broker and address="));
+  warn_(
+      problem(ErrorKind::kNoResource,
+              "The broker " + broker_->name() + " cannot be reached: " + error.statement(),
+              "messages are kept, up to queue-size= and queue-bytes=, and the connection is tried "
+              "again for ever; check the broker and address="));
 }
 
 /// Gives messages to the broker in their order.

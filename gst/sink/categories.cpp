@@ -49,7 +49,8 @@ Result<std::vector<CocoId>> parse_ids(std::string_view text, const std::string& 
     auto id = parse_id(line);
     if (!id)
       return file_error(
-          "Line " + std::to_string(ids.size() + 1) + " of " + path + ", " + id.error().what, hint);
+          "Line " + std::to_string(ids.size() + 1) + " of " + path + ", " + id.error().statement(),
+          hint);
     ids.push_back(std::move(*id));
   }
   if (ids.empty()) return file_error(path + " is empty", hint);

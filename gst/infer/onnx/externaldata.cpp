@@ -88,7 +88,7 @@ class OnnxWalk {
     count_ = std::min<uint64_t>(buffer_.size(), file_.bytes - at_);
     const Status read =
         file_.read(begin_, std::as_writable_bytes(std::span(buffer_).first(count_)));
-    return read ? true : refuse("an error (" + read.error().what + ")");
+    return read ? true : refuse("an error (" + read.error().statement() + ")");
   }
 
   bool byte(uint64_t end, uint8_t& out) {
