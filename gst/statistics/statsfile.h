@@ -17,7 +17,7 @@
 
 namespace keepbox {
 
-/// Where statistics go.
+/// Destination of the statistics.
 struct StatsPlace {
   std::string file;
   std::string source;  // label of all lines; may be empty

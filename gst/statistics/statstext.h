@@ -9,7 +9,7 @@
 
 namespace keepbox {
 
-/// What the property "stats" of an element has.
+/// Values of the property "stats" of an element.
 struct ElementStats {
   std::string pipeline;
   std::string element;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Tests the charts of the pages: one colour per subject in all of them, readable in light and dark."""
+"""Tests the charts of the pages: one colour per subject, readable in light and dark."""
 import json
 import re
 import subprocess

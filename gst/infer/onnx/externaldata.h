@@ -13,7 +13,7 @@
 
 namespace keepbox {
 
-/// What to do about a file that is not a model.
+/// Hint for a file that is not a model.
 inline constexpr const char* kNoModelHint =
     "the file is truncated or not ONNX; set model-file= to an ONNX file, which 'yolo export "
     "format=onnx' makes of a .pt";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What hints, warnings and remarks of a plan name: other families, their inputs, and what the
+// Contents of a plan's hints, warnings and remarks: other families, their inputs, and what the
 // producer declares.
 #include <gtest/gtest.h>
 
