@@ -9,7 +9,7 @@
 namespace keepbox {
 namespace {
 
-constexpr const char* kFewer = "lower max-detections";
+constexpr const char* kFewerDetections = "lower max-detections";
 constexpr const char* kCoarser = "set mask-size=prototypes, or lower max-detections";
 
 /// Mean of values, weighted like box corners by the scores of their boxes.
@@ -48,8 +48,8 @@ Result<HostPayload> HostPayload::create(const Plan& plan) {
   HostPayload out;
   const size_t each = plan.payload.count;
   if (!plan.payload.has(Moves::kAsMask))
-    KB_TRY(out.own_values_.grow(plan.rules.kept_capacity * each, kFewer));
-  if (plan.payload.mean) KB_TRY(out.one_.grow(each, kFewer));
+    KB_TRY(out.own_values_.grow(plan.rules.kept_capacity * each, kFewerDetections));
+  if (plan.payload.mean) KB_TRY(out.one_.grow(each, kFewerDetections));
   return out;
 }
 
@@ -59,7 +59,7 @@ Status HostPayload::run(const HostKernels& kernels, const Plan& plan,
   values_ = {};
   places_.clear();
   const size_t each = plan.payload.count;
-  KB_TRY(own_values_.grow(detections.size() * each, kFewer));
+  KB_TRY(own_values_.grow(detections.size() * each, kFewerDetections));
   const std::span<float> values = own_values_.first(detections.size() * each);
   const Read read{kernels, plan, tensors, image};
   for (size_t i = 0; i < detections.size(); ++i) {

@@ -9,7 +9,7 @@
 namespace keepbox {
 namespace {
 
-constexpr const char* kFewer = "lower max-detections, or set fewer tiles";
+constexpr const char* kFewerTiles = "lower max-detections, or set fewer tiles";
 
 /// True if a box ends at an inner edge of its tile.
 bool is_cut(const Box& box, const Tile& tile, float border) {
@@ -53,12 +53,12 @@ Result<TileMerger> TileMerger::create(const Plan& plan) {
   TileMerger out;
   const size_t all = size_t{plan.layout.images} * plan.rules.kept_capacity;
   out.most_ = std::min(all, size_t{plan.tile_detections});
-  KB_TRY(out.memory_.grow(all, kFewer));
-  KB_TRY(out.kept_of_.grow(all, kFewer));
+  KB_TRY(out.memory_.grow(all, kFewerTiles));
+  KB_TRY(out.kept_of_.grow(all, kFewerTiles));
   out.groups_.resize(plan.layout.images);
   out.class_count_.resize(plan.rules.class_ids);
-  KB_TRY(out.detections_.grow(out.most_, kFewer));
-  KB_TRY(out.values_.grow(out.most_ * plan.payload.count, kFewer));
+  KB_TRY(out.detections_.grow(out.most_, kFewerTiles));
+  KB_TRY(out.values_.grow(out.most_ * plan.payload.count, kFewerTiles));
   if (plan.payload.has(Moves::kAsMask)) out.masks_.reserve(out.most_);
   return out;
 }

@@ -7,7 +7,7 @@
 namespace keepbox {
 namespace {
 
-constexpr guint64 kForgottenAfter = 1000;  // frames without the object
+constexpr guint64 kForgetAfterFrames = 1000;  // frames without the object
 
 ObjectLabel* find_label(std::vector<ObjectLabel>& labels, guint od_id) {
   const auto found = std::ranges::lower_bound(labels, od_id, {}, &ObjectLabel::od_id);
@@ -46,9 +46,9 @@ void KeptResults::complete(std::span<const FrameBox> boxes, KeepResults keep, Of
 
 /// Drops objects that have not been seen for long, now and then.
 void KeptResults::prune() {
-  if (frame_ % kForgottenAfter != 0) return;
+  if (frame_ % kForgetAfterFrames != 0) return;
   std::erase_if(tracks_,
-                [&](const auto& track) { return frame_ - track.second.seen > kForgottenAfter; });
+                [&](const auto& track) { return frame_ - track.second.seen > kForgetAfterFrames; });
 }
 
 }  // namespace keepbox

@@ -28,7 +28,7 @@ static_assert(alignof(PayloadHeader) <= 4 && sizeof(Edge) == 2);
 
 void map_payload(const GstAnalyticsMtd& mtd, const PixelMap& map);
 
-const PayloadType kTypes[] = {
+const PayloadType kPayloadTypes[] = {
     {{"keepbox-points", transform_records<map_payload>, nullptr, {}},
      Moves::kAsPoints,
      kPointValues},
@@ -37,8 +37,8 @@ const PayloadType kTypes[] = {
 /// Returns our type with that name, or nullptr.
 const PayloadType* type_of(GstAnalyticsMtdType type) {
   const auto* found = std::ranges::find_if(
-      kTypes, [&](const PayloadType& each) { return is_named(type, each.impl.name); });
-  return found == std::end(kTypes) ? nullptr : found;
+      kPayloadTypes, [&](const PayloadType& each) { return is_named(type, each.impl.name); });
+  return found == std::end(kPayloadTypes) ? nullptr : found;
 }
 
 gsize bytes_of_edges(gsize count) { return (count * sizeof(Edge) + 3) / 4 * 4; }
@@ -143,7 +143,7 @@ void add_block(GstAnalyticsRelationMeta* meta, const PayloadType& type, const au
 
 gsize bytes_of_payloads(std::span<const FrameBox> boxes) {
   gsize all = 0;
-  for (const PayloadType& type : kTypes) {
+  for (const PayloadType& type : kPayloadTypes) {
     gsize out = 0;
     for (const FrameBox& box : carriers(boxes, type))
       out += bytes_of_record(payload_of(box, type.moves).floats.size());
@@ -155,7 +155,7 @@ gsize bytes_of_payloads(std::span<const FrameBox> boxes) {
 }
 
 void add_payloads(GstAnalyticsRelationMeta* meta, std::span<const FrameBox> boxes) {
-  for (const PayloadType& type : kTypes) {
+  for (const PayloadType& type : kPayloadTypes) {
     const auto alike = [&](const FrameBox& a, const FrameBox& b) {
       return are_alike(payload_of(a, type.moves), payload_of(b, type.moves));
     };
@@ -165,7 +165,7 @@ void add_payloads(GstAnalyticsRelationMeta* meta, std::span<const FrameBox> boxe
 }
 
 PayloadRecords::PayloadRecords(GstAnalyticsRelationMeta* meta) {
-  for (const PayloadType& type : kTypes)
+  for (const PayloadType& type : kPayloadTypes)
     for (const GstAnalyticsMtd& mtd : mtds_named(meta, type.impl.name))
       if (const auto records = open_payload(mtd, type)) {
         const auto header = read_as<PayloadHeader>(records->header);

@@ -12,7 +12,7 @@
 namespace keepbox {
 namespace {
 
-constexpr int64_t kRounding = 1'000'000;
+constexpr int64_t kTimeRounding = 1'000'000;
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kUsual = kSecond / 30;
 
@@ -28,7 +28,7 @@ Round round_of(int64_t value, int64_t length) {
 
 /// Returns by how much a buffer may be earlier than its frame.
 int64_t rounding(int64_t interval, int64_t duration) {
-  const int64_t limit = std::min(kRounding, interval / 4);
+  const int64_t limit = std::min(kTimeRounding, interval / 4);
   return duration > 0 ? std::min(limit, duration / 4) : limit;
 }
 

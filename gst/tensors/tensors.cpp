@@ -20,7 +20,7 @@ struct TypePair {
   DataType core;
 };
 
-constexpr TypePair kTypes[] = {
+constexpr TypePair kTensorTypes[] = {
     {GST_TENSOR_DATA_TYPE_INT8, DataType::kInt8},
     {GST_TENSOR_DATA_TYPE_INT16, DataType::kInt16},
     {GST_TENSOR_DATA_TYPE_INT32, DataType::kInt32},
@@ -195,12 +195,12 @@ bool is_readable(const GstTensor& tensor) {
 }
 
 std::optional<DataType> to_data_type(GstTensorDataType type) {
-  const auto* pair = std::ranges::find(kTypes, type, &TypePair::gst);
-  return pair == std::end(kTypes) ? std::nullopt : std::optional(pair->core);
+  const auto* pair = std::ranges::find(kTensorTypes, type, &TypePair::gst);
+  return pair == std::end(kTensorTypes) ? std::nullopt : std::optional(pair->core);
 }
 
 GstTensorDataType to_gst(DataType type) {
-  return std::ranges::find(kTypes, type, &TypePair::core)->gst;
+  return std::ranges::find(kTensorTypes, type, &TypePair::core)->gst;
 }
 
 void add_tensors(GstBuffer* buffer, std::span<const NewTensor> tensors) {

@@ -24,7 +24,7 @@ struct TypePair {
   DataType core;
 };
 
-constexpr TypePair kTypes[] = {
+constexpr TypePair kOnnxTypes[] = {
     {ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, DataType::kFloat32},
     {ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8, DataType::kUInt8},
     {ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8, DataType::kInt8},
@@ -41,8 +41,8 @@ constexpr TypePair kTypes[] = {
 };
 
 std::optional<DataType> core_type(ONNXTensorElementDataType type) {
-  const auto* pair = std::ranges::find(kTypes, type, &TypePair::onnx);
-  return pair == std::end(kTypes) ? std::nullopt : std::optional(pair->core);
+  const auto* pair = std::ranges::find(kOnnxTypes, type, &TypePair::onnx);
+  return pair == std::end(kOnnxTypes) ? std::nullopt : std::optional(pair->core);
 }
 
 const std::string kNumbers = "a numeric tensor with up to 8 dimensions";
@@ -221,7 +221,7 @@ Result<OnnxValue> OnnxSession::tensor(void* data, size_t bytes, DataType type,
                                       std::span<const int64_t> dims,
                                       const OrtMemoryInfo* memory) const {
   OrtValue* value = nullptr;
-  const auto* pair = std::ranges::find(kTypes, type, &TypePair::core);
+  const auto* pair = std::ranges::find(kOnnxTypes, type, &TypePair::core);
   KB_TRY(check(runtime_->api().CreateTensorWithDataAsOrtValue(
                    memory != nullptr ? memory : host_.get(), data, bytes, dims.data(), dims.size(),
                    pair->onnx, &value),
