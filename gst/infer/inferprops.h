@@ -49,6 +49,7 @@ struct InferProps {
   guint max_objects = 32;
   gfloat grow = 1;
   guint again_every = 1;
+  gfloat again_growth = 0;
   bool qos = true;
 };
 

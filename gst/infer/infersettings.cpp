@@ -112,7 +112,8 @@ Result<std::optional<ObjectRules>> object_rules(const InferProps& props) {
                   .min_size = props.min_size,
                   .most = props.max_objects,
                   .grow = props.grow,
-                  .again_every = props.again_every};
+                  .again_every = props.again_every,
+                  .again_growth = props.again_growth};
   for (const std::string_view each : split(props.include_classes, ','))
     if (const std::string_view label = trimmed(each); !label.empty())
       out.classes.emplace_back(label);

@@ -18,6 +18,8 @@ std::string_view text_of(GQuark quark) {
   return text != nullptr ? text : "";
 }
 
+float area_of(const FrameBox& box) { return (box.box.x2 - box.box.x1) * (box.box.y2 - box.box.y1); }
+
 }  // namespace
 
 bool Objects::fits(const FrameBox& box) const {
@@ -32,7 +34,9 @@ bool Objects::is_due(const FrameBox& box) {
   const auto last = runs_.find(*box.tracking_id);
   if (last == runs_.end()) return true;
   last->second.seen = frame_;
-  return rules_.again_every != 0 && frame_ - last->second.run >= rules_.again_every;
+  const auto& [frame, seen, area] = last->second;
+  return (rules_.again_every != 0 && frame_ - frame >= rules_.again_every) ||
+         (rules_.again_growth > 0 && area_of(box) >= rules_.again_growth * area);
 }
 
 std::optional<Crop> Objects::crop(const FrameBox& box, const CropPlan& plan,
@@ -42,7 +46,7 @@ std::optional<Crop> Objects::crop(const FrameBox& box, const CropPlan& plan,
 }
 
 void Objects::note(const FrameBox& box) {
-  if (box.tracking_id) runs_[*box.tracking_id] = {frame_, frame_};
+  if (box.tracking_id) runs_[*box.tracking_id] = {frame_, frame_, area_of(box)};
 }
 
 /// Drops objects that have not been seen for long, now and then.

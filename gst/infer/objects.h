@@ -26,6 +26,7 @@ struct ObjectRules {
   unsigned most = 32;                // per frame, best scores first
   float grow = 1;                    // factor of the box's sides
   unsigned again_every = 1;          // frames between runs on one tracked object; 0: once
+  float again_growth = 0;  // growth of a tracked object's area that is a reason to run; 0: none
   std::optional<AlignTemplate> align;
 };
 
@@ -61,11 +62,12 @@ class Objects {
   void prune();
 
   ObjectRules rules_;
-  /// Numbers of the last frames on which the model ran on an object, and which showed it.
-  struct LastFrames {
-    uint64_t run = 0, seen = 0;
+  /// The last run of the model on an object.
+  struct LastRun {
+    uint64_t frame = 0, seen = 0;  // numbers of its frame, and of the last one with the object
+    float area = 0;                // of the box in square pixels
   };
-  std::unordered_map<uint64_t, LastFrames> runs_;  // by tracking id
+  std::unordered_map<uint64_t, LastRun> runs_;  // by tracking id
   uint64_t frame_ = 0;
   unsigned without_boxes_ = 0;
 };

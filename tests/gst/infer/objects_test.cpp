@@ -131,6 +131,21 @@ TEST_F(InferObjects, AreRunAgainNowAndThen) {
   EXPECT_EQ(images, (std::vector<size_t>{2, 1, 1, 2, 1, 1, 2}));
 }
 
+TEST_F(InferObjects, AreRunAgainWhenTheyGrow) {
+  Harness h(identity("again-every=0 again-growth=1.5"), caps_);
+  std::vector<size_t> images;
+  for (const float side : {20.f, 24.f, 25.f, 30.f, 31.f, 10.f, 40.f}) {
+    GstBuffer* in = frame({object({10, 20, 10 + side, 20 + side})});
+    std::vector<FrameBox> boxes;
+    read_boxes(in, boxes);
+    track(in, boxes[0].od_id, 7);
+    const Buffer out = h.run(in);
+    ASSERT_TRUE(out) << h.error();
+    images.push_back(pictures(out).size());
+  }
+  EXPECT_EQ(images, (std::vector<size_t>{1, 0, 1, 0, 1, 0, 1})) << "areas 400, 625, 961, 1600";
+}
+
 /// An object that stays is not taken for a new one, however long.
 TEST_F(InferObjects, AreRunOnceIfWanted) {
   Objects objects({.again_every = 0});
