@@ -16,6 +16,7 @@ reset_model() {
   classes=
   name=
   interval=1
+  tiles=
 }
 reset_model
 track=
@@ -32,6 +33,8 @@ usage: $(basename "$0") [OPTIONS] $1
   --classes NAMES    comma-separated classes to keep (default: all)
   --name NAME        name of the model, to distinguish several models
   --interval N       run the model on every Nth frame; frames in between keep its boxes (default: 1)
+  --tiles GRID       run the model on parts of each frame, such as 3x2, and on all of it, which finds
+                     small objects (default: on all of it only)
   --track            give boxes of the same object the same id; move them on frames in between
 END
 }
@@ -42,7 +45,7 @@ parse() { # SYNTAX WORDS...
   shift
   while (($# > 0)); do
     case $1 in
-      --model | --labels | --size | --channels | --threshold | --classes | --name | --interval)
+      --model | --labels | --size | --channels | --threshold | --classes | --name | --interval | --tiles)
         (($# > 1)) || wrong "$syntax" "expected a value after $1, found none"
         printf -v "${1#--}" %s "$2"
         shift
@@ -60,6 +63,8 @@ parse() { # SYNTAX WORDS...
     wrong "$syntax" "expected a number of pixels after --size, found $size"
   [[ $interval =~ ^[1-9][0-9]*$ ]] ||
     wrong "$syntax" "expected a number of frames after --interval, found $interval"
+  [[ $tiles =~ ^([1-9][0-9]*x[1-9][0-9]*)?$ ]] ||
+    wrong "$syntax" "expected columns x rows such as 3x2 after --tiles, found $tiles"
   local file
   for file in "$model" ${labels:+"$labels"}; do
     [[ -r $file ]] || wrong "$syntax" "expected a readable file, found none named $file"
@@ -77,6 +82,7 @@ wrong() { # SYNTAX MESSAGE
 make_detect() {
   model_part=(tensorinfer "model-file=$model" "channel-order=$channels")
   if [[ $size ]]; then model_part+=("input-width=$size" "input-height=$size"); fi
+  if [[ $tiles ]]; then model_part+=("tiles=$tiles" tile-whole=true); fi
   if ((interval > 1)); then model_part+=("interval=$interval"); fi
   if ((interval > 1)) && [[ ! $track ]]; then model_part+=(hold=true); fi
   boxes_part=(boxdecode "score-threshold=$threshold")

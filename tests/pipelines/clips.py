@@ -304,6 +304,28 @@ def test_pictures_of_what_is_kept(folder):
     assert 'the number of a frame' in run(PIPELINES / 'kept', 'x', CLIP, 'y', status=2)[1]
 
 
+def test_pictures_of_tiles(folder):
+    need_inference()
+    _, told = run(PIPELINES / 'tiles', '--tiles', '2x2', folder / 'tiles.png',
+                  PIPELINES / 'media/street.webm', 640, 250)
+    data = (folder / 'tiles.png').read_bytes()
+    strip = 44 if importlib.util.find_spec('cairo') else 0
+    assert data.startswith(b'\x89PNG')
+    assert struct.unpack('>II', data[16:24]) == (1288, 470 + strip), 'no strip for the numbers'
+    line = told.splitlines()[0]
+    assert line.count('tiles=2x2 tile-whole=true') == 1 and line.count('left=640 top=250') == 2, line
+    counts = []
+    for more in ('', '--tiles=3x2'):
+        run(PIPELINES / 'file', '--model', PIPELINES / 'models/world-street.onnx',
+            *more.split('='), '--classes', 'person', PIPELINES / 'media/wall-1.webm',
+            folder / 'boxes.jsonl')
+        counts.append(sum(len(each) for each in places(folder / 'boxes.jsonl')[:5]))
+    assert counts[1] > 1.3 * counts[0] > 10, counts
+    for words, wrong in (((), 'one, two or four'), (('x', CLIP, 'y', 'z'), 'LEFT and TOP'),
+                         (('--tiles', '3', 'x'), 'columns x rows')):
+        assert wrong in run(PIPELINES / 'tiles', *words, status=2)[1], words
+
+
 def test_captions(folder):
     if not importlib.util.find_spec('cairo'):
         raise Skip('no pycairo')
