@@ -20,7 +20,18 @@ std::string Error::statement() const {
 std::string Error::message() const {
   const std::string text = (place.empty() ? "" : place + ": ") + statement();
   if (hint.empty()) return text;
-  return text + (what.empty() ? ": " + hint : ". " + sentence(hint));
+  if (what.empty()) return text + ": " + hint;
+  return text + (text.ends_with('.') ? " " : ". ") + sentence(hint);
+}
+
+Error& Error::add(std::string_view words) {
+  (what.empty() ? expected : what).append(" ").append(words);
+  return *this;
+}
+
+Error& Error::put_in(std::string_view outer) {
+  place = std::string(outer) + (place.empty() ? "" : ": " + place);
+  return *this;
 }
 
 }  // namespace keepbox

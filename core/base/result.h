@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <expected>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace keepbox {
@@ -35,6 +36,12 @@ struct Error {
 
   /// Returns "WHAT", or "expected A, found B".
   std::string statement() const;
+
+  /// Adds words about the subject: "WHAT WORDS", or "expected A WORDS, found B".
+  Error& add(std::string_view words);
+
+  /// Puts the error into an enclosing place: "PLACE: " before its own place.
+  Error& put_in(std::string_view outer);
 };
 
 /// Makes an error from a statement and a hint.
@@ -55,6 +62,13 @@ inline std::unexpected<Error> fail(ErrorKind kind, std::string expected, std::st
 /// Fails with a statement.
 inline std::unexpected<Error> reject(ErrorKind kind, std::string what, std::string hint = {}) {
   return std::unexpected(problem(kind, std::move(what), std::move(hint)));
+}
+
+/// Returns a result whose error, if it has one, is put into a place.
+template <class T>
+Result<T> placed(Result<T> result, std::string_view place) {
+  if (!result) result.error().put_in(place);
+  return result;
 }
 
 }  // namespace keepbox

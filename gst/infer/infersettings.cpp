@@ -38,12 +38,7 @@ Result<AlignTemplate> align_template(const std::string& name) {
   if (name == "arcface-112") return arcface_template();
   KB_ASSIGN(const std::string text,
             read_text(name, kMaxTemplate, "set align=arcface-112, or a file"));
-  auto out = parse_template(text);
-  if (!out) {
-    out.error().place = name;
-    return std::unexpected(out.error());
-  }
-  return out;
+  return placed(parse_template(text), name);
 }
 
 /// Returns the name of a property of objects that is set although there are none, or nullptr.

@@ -28,10 +28,7 @@ Result<ModelFacts> settle_by(const InferProps& props, const ModelClaims& claims,
                              const FamilyOfModel* family) {
   KB_ASSIGN(const InputSettings settings, input_settings(props));
   auto facts = settle_model(claims, settings, family);
-  if (!facts) {
-    Error& error = facts.error();
-    (error.what.empty() ? error.expected : error.what) += " for " + props.model_file;
-  }
+  if (!facts) facts.error().add("for " + props.model_file);
   return facts;
 }
 

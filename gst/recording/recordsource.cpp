@@ -171,12 +171,9 @@ std::expected<IndexedSource, std::string> source_at(const Json& entry) {
 
 Status SourceLabels::read(const Folder& folder, const IndexedSource& source, size_t line) {
   if (source.labels.empty() || files_.contains(source.labels)) return {};
-  auto labels = labels_in(folder, source.labels);
-  if (!labels) {
-    labels.error().place = std::string(kIndexName) + ":" + std::to_string(line);
-    return std::unexpected(labels.error());
-  }
-  files_.emplace(source.labels, std::move(*labels));
+  KB_ASSIGN(auto labels, placed(labels_in(folder, source.labels),
+                                std::string(kIndexName) + ":" + std::to_string(line)));
+  files_.emplace(source.labels, std::move(labels));
   return {};
 }
 

@@ -43,7 +43,7 @@ Result<NpyArray> read_header(const PlainFile& file) {
   KB_TRY(file.read(0, std::as_writable_bytes(std::span(head))));
   auto array = parse_npy(head);
   if (!array) {
-    array.error().place = file.path;
+    array.error().put_in(file.path);
     array.error().hint = "record it again";
     return array;
   }
@@ -182,12 +182,9 @@ Status TensorReader::read_folder(size_t frame) {
   const IndexedFrame& whole = index_.frames[frame];
   for (const IndexedTensor& entry : whole.tensors) {
     auto tensor = read_entry(*folder_, entry, index_.labels);
-    if (!tensor) {
-      Error& error = tensor.error();
-      (error.what.empty() ? error.expected : error.what) +=
-          " (named on line " + std::to_string(whole.line) + " of " + kIndexName + ")";
-      return std::unexpected(tensor.error());
-    }
+    if (!tensor)
+      return std::unexpected(tensor.error().add("(named on line " + std::to_string(whole.line) +
+                                                " of " + kIndexName + ")"));
     tensors_.push_back(std::move(*tensor));
   }
   return {};

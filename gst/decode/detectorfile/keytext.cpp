@@ -87,8 +87,8 @@ const KeyGroup* KeyText::find(std::string_view group) const {
 std::unexpected<Error> wrong_at(const std::string& path, size_t line, std::string_view what,
                                 std::string expected, std::string found) {
   auto error = fail(ErrorKind::kInvalid, std::move(expected), std::move(found));
-  error.error().place = path + ":" + std::to_string(line);
-  if (!what.empty()) error.error().place += ": " + std::string(what);
+  if (!what.empty()) error.error().put_in(what);
+  error.error().put_in(path + ":" + std::to_string(line));
   return error;
 }
 

@@ -84,10 +84,7 @@ Result<const OnnxRuntime*> OnnxRuntime::load(const std::string& library) {
       continue;
     }
     auto opened = open(file);
-    if (!opened) {
-      opened.error().place = name;
-      return opened;
-    }
+    if (!opened) return placed(std::move(opened), name);
     GST_CAT_INFO(tensorinfer_debug, "%s from %s", (*opened)->name().c_str(), name.c_str());
     return loaded[names.front()] = *opened;
   }

@@ -54,6 +54,17 @@ TEST(Error, IsAStatementOrAComparison) {
   EXPECT_EQ(failed.error().message(), "A. /x is one.");
   EXPECT_EQ((Error{ErrorKind::kInvalid, "1 of A", "2 of B", "set c="}.message()),
             "expected 1 of A, found 2 of B: set c=");
+  EXPECT_EQ(problem(ErrorKind::kInvalid, "The library failed.", "set c=").message(),
+            "The library failed. Set c=.");
+}
+
+TEST(Error, TakesWordsAndPlacesOfItsCallers) {
+  Error comparison{ErrorKind::kInvalid, "1 of A", "2 of B"};
+  EXPECT_EQ(comparison.add("in C").put_in("line 7").put_in("file").message(),
+            "file: line 7: expected 1 of A in C, found 2 of B");
+  EXPECT_EQ(problem(ErrorKind::kInvalid, "A is wrong").add("for B").message(), "A is wrong for B");
+  EXPECT_EQ(placed(check(-3), "here").error().place, "here");
+  EXPECT_TRUE(placed(check(0), "here"));
 }
 
 }  // namespace
