@@ -20,7 +20,11 @@ def main():
     ok = run.returncode == 0 and passed
     print(f'{"ok" if ok else "not ok"} 1 - the element tests pass under the tracer')
     if not ok:
-        print('\n'.join('# ' + line for line in (run.stdout + run.stderr).splitlines()[-20:]))
+        lines = run.stdout.splitlines()
+        wrong = [each for i, line in enumerate(lines) if line.endswith(': Failure')
+                 for each in lines[i:i + 6]]
+        print('\n'.join('# ' + line for line in (wrong or run.stderr.splitlines())[-40:]
+                        + lines[-5:]))
     print(f'{"ok" if told and not alive else "not ok"} 2 - nothing is left alive')
     print('\n'.join('# ' + line for line in alive[:20]))
 

@@ -92,7 +92,8 @@ TEST_F(InferManners, FollowsSeeks) {
         gst_element_seek_simple(line.pipeline(), GST_FORMAT_TIME, flags, i * 100 * GST_MSECOND));
     ASSERT_TRUE(line.settled());
     const Buffer shown = line.last("out");
-    EXPECT_EQ(GST_BUFFER_PTS(shown.get()), i * 100 * GST_MSECOND);
+    EXPECT_GE(GST_BUFFER_PTS(shown.get()), i * 100 * GST_MSECOND) << "it may be playing";
+    EXPECT_LT(GST_BUFFER_PTS(shown.get()), (i + 1) * 100 * GST_MSECOND);
     EXPECT_TRUE(has_box(shown, "disc", kAll, 4)) << i;
     ASSERT_TRUE(line.to(i % 2 == 0 ? GST_STATE_PLAYING : GST_STATE_PAUSED));
   }
