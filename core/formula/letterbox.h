@@ -54,7 +54,7 @@ struct Letterbox {
     return {(b.x1 - pad_x) * scale_x, (b.y1 - pad_y) * scale_y, (b.x2 - pad_x) * scale_x,
             (b.y2 - pad_y) * scale_y};
   }
-  Box to_model(Box b) const {
+  KB_HD Box to_model(Box b) const {
     return {b.x1 / scale_x + pad_x, b.y1 / scale_y + pad_y, b.x2 / scale_x + pad_x,
             b.y2 / scale_y + pad_y};
   }

@@ -40,6 +40,42 @@ struct MaskPlace {
   KB_HD bool has_column(uint32_t column) const { return column >= x && column - x < width; }
 };
 
+/// Integers from `low` to `high`, within 0 .. `end`.
+struct PixelRange {
+  uint32_t first, count;
+};
+KB_HD inline PixelRange pixels_between(float low, float high, uint32_t end) {
+  const auto within = [&](float at) {
+    const float inside = smaller(larger(at, 0.0f), static_cast<float>(end));
+    const auto whole = static_cast<uint32_t>(inside);
+    return whole + (static_cast<float>(whole) < inside ? 1 : 0);  // rounded up
+  };
+  const uint32_t first = within(low), last = within(high);
+  return {first, last > first ? last - first : 0};
+}
+
+/// Returns the pixels of a picture whose top left corners are inside a box, without an offset.
+KB_HD inline MaskPlace covered_pixels(const Box& box, Size picture) {
+  const PixelRange columns = pixels_between(box.x1, box.x2, picture.width);
+  const PixelRange rows = pixels_between(box.y1, box.y2, picture.height);
+  return {columns.first, rows.first, columns.count, rows.count};
+}
+
+/// Scale from model input pixels to prototype pixels.
+struct MaskScale {
+  float x, y;
+};
+
+/// Returns the rectangle of a box in the prototypes, without an offset. @param margin prototype
+/// pixels around it.
+KB_HD inline MaskPlace prototype_pixels(const Box& on_frame, const Letterbox& way,
+                                        const MaskScale& scale, Size maps, float margin) {
+  const Box box = way.to_model(on_frame);
+  return covered_pixels({box.x1 * scale.x - margin, box.y1 * scale.y - margin,
+                         box.x2 * scale.x + margin, box.y2 * scale.y + margin},
+                        maps);
+}
+
 /// Mask of a kept box. The words are borrowed.
 struct Mask {
   const uint32_t* bits = nullptr;  // rows of `stride` words, least significant bit first

@@ -24,6 +24,9 @@ struct MaskPlaces {
   void clear();
 };
 
+/// Returns the scale from the model input to the prototypes.
+MaskScale mask_scale(const Plan& plan);
+
 /// Computes the rectangles of masks. Masks beyond 2^30 pixels per image, in prototype or frame
 /// resolution, are empty. @param detections of an image, on the frame.
 void place_masks(const Plan& plan, uint32_t image, std::span<const Detection> detections,

@@ -112,7 +112,8 @@ TEST(Processors, ApplyChangedSettings) {
     auto expected = reference_of(plan);
     auto processor = way.processor(plan);
     ASSERT_TRUE(processor) << processor.error().message();
-    for (const Settings& each : {settings, other, settings}) {
+    // Few boxes first, so that memory that grows with their number has to grow.
+    for (const Settings& each : {other, settings, other, settings}) {
       const Status retuned = expected.retune(each);
       ASSERT_EQ(processor->retune(each).has_value(), retuned.has_value()) << name;
       if (!retuned) return;

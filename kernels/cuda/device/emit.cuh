@@ -51,11 +51,10 @@ __device__ uint32_t emit(const DevicePlan& plan, EmitShared<kThreads>& shared, b
   return count;
 }
 
-/// Makes the writes of this thread, and those of others before the last barrier, visible to the
-/// host.
-__device__ inline void announce(Header& header, uint32_t sequence) {
-  asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(&header.sequence), "r"(sequence)
-               : "memory");
+/// Writes a number to the host, which makes the writes of this thread before it, and those of
+/// others before the last barrier, visible to the host.
+__device__ inline void announce(uint32_t& to, uint32_t sequence) {
+  asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(&to), "r"(sequence) : "memory");
 }
 
 /// Writes an image's header, except for its sequence. Called by one thread.

@@ -107,7 +107,7 @@ struct Frame {
     control.taken = control.not_finite = control.finished = control.crowded = 0;
     control.left = done ? 0 : candidates;
     if (done || !args.followed || !is_crowd(candidates))
-      announce(args.headers[image], args.sequence);
+      announce(args.headers[image].sequence, args.sequence);
   }
 };
 

@@ -13,10 +13,6 @@
 namespace keepbox::cuda {
 namespace {
 
-/// Duration of most frames: spinning reacts some microseconds faster than a blocking wait.
-constexpr Microseconds kSpin{40};
-/// Duration of yielding to other threads between polls.
-constexpr Microseconds kYield{200};
 /// Candidates with angles from which on crowd() is faster: their overlaps take a thousand cycles,
 /// and it has all multiprocessors, where the frame kernel has a few blocks.
 constexpr uint32_t kOrientedCrowd = 256;
@@ -73,7 +69,10 @@ Status CudaRunner::prepare(const Plan& plan, MemorySpace memory, Path path,
   KB_TRY(choose_grids());
   KB_TRY(upload_segments(plan));
   has_payload_ = plan.payload.any();
-  if (has_payload_) KB_TRY(payload_stage_.prepare(plan));
+  if (has_payload_)
+    KB_TRY(payload_stage_.prepare(plan, {.headers = buffers_.headers.data(),
+                                         .boxes = buffers_.out.data(),
+                                         .stride = kept_capacity_}));
   data_.resize(plan.forms.size());
   funnels_.resize(plan.layout.images);
   return {};
@@ -211,18 +210,22 @@ Status CudaRunner::run_frame(const Plan& plan, std::span<const TensorView> tenso
   args_.followed = follows();
   KB_TRY_CUDA(kernels_->frame(plan_, args_, pieces_, numbers_, grid_, stream_.get()));
   if (args_.followed) KB_TRY(enqueue_crowd(0, expected_));
+  if (has_payload_) KB_TRY(payload_stage_.begin(plan, plan_, pieces_, stream_.get()));
   KB_TRY(wait(buffers_.headers));
   const Header& first = buffers_.headers[0];
   expected_ = first.state != State::kDone && is_crowd(first.candidates) ? first.candidates : 0;
+  bool changed = false;  // boxes, by the host or on its behalf
   for (uint32_t image = 0; image < funnels_.size(); ++image) {
-    if (buffers_.headers[image].state == State::kMore) KB_TRY(run_slowly(image));
+    const bool more = buffers_.headers[image].state == State::kMore;
+    if (more) KB_TRY(run_slowly(image));
+    changed |= more || buffers_.headers[image].empty != 0;
     take_counts(image);
   }
   clean_ = true;
   if (!has_payload_) return {};
   kept_.clear();
   for (uint32_t image = 0; image < funnels_.size(); ++image) kept_.push_back(detections(image));
-  return payload_stage_.run(plan, plan_, pieces_, kept_, stream_.get());
+  return payload_stage_.finish(plan, plan_, pieces_, kept_, changed, stream_.get());
 }
 
 /// True if crowd() is enqueued together with the frame kernel, as it would be once that is

@@ -9,6 +9,11 @@ namespace keepbox::cuda {
 
 using Microseconds = std::chrono::microseconds;
 
+/// Duration of most frames: spinning reacts some microseconds faster than a blocking wait.
+inline constexpr Microseconds kSpin{40};
+/// Duration of yielding to other threads between polls.
+inline constexpr Microseconds kYield{200};
+
 /// Hints to the processor that a loop waits for memory.
 inline void pause_processor() {
 #if defined(__x86_64__)

@@ -62,7 +62,7 @@ __device__ inline void publish(const SlowArgs& args, uint32_t count, uint32_t em
   args.header->state = state;
   args.header->kept = count;
   args.header->empty = empty;
-  announce(*args.header, args.sequence);
+  announce(args.header->sequence, args.sequence);
 }
 
 /// Number of boxes whose overlaps with one box fit into a word.

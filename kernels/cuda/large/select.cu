@@ -112,7 +112,7 @@ __global__ void __launch_bounds__(kNmsThreads)
   }
   if (threadIdx.x != 0) return;
   args.header->chosen = min(chosen, most);
-  announce(*args.header, args.sequence);
+  announce(args.header->sequence, args.sequence);
 }
 
 cudaError_t launch_cut(const DevicePlan& plan, const SlowArgs& args, cudaStream_t stream) {

@@ -8,24 +8,88 @@
 
 namespace keepbox::cuda {
 
-/// Kept boxes of one image. Offsets and data of fields are those of `pieces`.
-struct GatherArgs {
+/// Kept boxes of all images, as the kernels of the frame write them to the host.
+struct KeptBoxes {
+  const Header* headers = nullptr;   // one per image
+  const Detection* boxes = nullptr;  // `stride` per image
+  uint32_t stride = 0;
+  bool packed = false;  // the host has removed the empty ones
+};
+
+/// How the end of a launch is reported to the host.
+struct Report {
+  uint32_t* arrived = nullptr;  // device memory, counts the blocks; null: no report
+  uint32_t* done = nullptr;     // host memory, set to `sequence`
+  uint32_t sequence = 0;
+};
+
+/// Values and keypoints of all images.
+struct ValueArgs {
+  Pieces pieces;
+  KeptBoxes kept;
+  Moves moves = Moves::kFixed;
+  uint32_t each = 0;  // values per box
+  PointRules points;
+  float* values = nullptr;  // host memory, kept.stride boxes per image
+  Report report;
+};
+
+/// Reads the values of boxes, and maps keypoints to the frame. Leaves out images whose boxes are
+/// not complete: those that the frame kernel leaves to others, and those with empty boxes if they
+/// are not packed. @param expected number of boxes per image.
+cudaError_t launch_values(const DevicePlan& plan, const ValueArgs& args, uint32_t images,
+                          uint32_t expected, cudaStream_t stream);
+
+/// Masks of one image. Offsets and data of fields are those of `pieces`.
+struct MaskArgs {
   Pieces pieces;
   const Detection* boxes = nullptr;  // may be in host memory
-  uint32_t count = 0, image = 0;
-  Moves moves = Moves::kFixed;
-  uint32_t each = 0;        // values per box
-  float* values = nullptr;  // host memory; of masks, memory of the device
-  PointRules points;
-  MaskRules masks;
+  uint32_t count = 0, image = 0;     // boxes
+  MaskRules rules;
   Numbers prototypes = Numbers::kAny;
-  const MaskPlace* places = nullptr;
-  MaskOutput out;  // at the rectangles' offsets
-  // Words to copy to the device before the masks, by the first launch:
+  float* factors = nullptr;           // device memory for coefficients
+  const MaskPlace* places = nullptr;  // device memory
+  const uint32_t* placed = nullptr;   // device memory: the number of boxes, instead of `count`
+  MaskOutput out;                     // at the rectangles' offsets
+  Report report;
+  // Words to copy to the device before the masks, by launch_factors():
   const uint32_t* host_words = nullptr;
   uint32_t* device_words = nullptr;
   uint32_t words = 0;
 };
+
+/// Reads the coefficients of boxes.
+cudaError_t launch_factors(const DevicePlan& plan, const MaskArgs& args, cudaStream_t stream);
+
+/// Computes the masks, after their coefficients, or the sums that launch_enlarge() reads.
+/// @param expected number of boxes.
+cudaError_t launch_masks(const DevicePlan& plan, const MaskArgs& args, uint32_t expected,
+                         cudaStream_t stream);
+
+/// Result of launch_places(), in host memory.
+struct Placed {
+  uint32_t count = 0;     // boxes with rectangles
+  uint32_t words = 0;     // of all masks
+  uint32_t declined = 0;  // 1: there is no room, or the boxes are not complete
+};
+
+/// Rectangles of the masks of one image, computed on the device.
+struct PlaceArgs {
+  Pieces pieces;
+  KeptBoxes kept;
+  MaskRules rules;
+  MaskScale scale;
+  uint32_t box_room = 0, word_room = 0;
+  float* factors = nullptr;
+  MaskPlace* places = nullptr;       // device memory
+  MaskPlace* host_places = nullptr;  // the same for the host
+  uint32_t* count = nullptr;         // device memory: boxes, 0 if declined
+  Placed* result = nullptr;
+};
+
+/// Reads the coefficients of boxes and computes the rectangles of their masks in the prototypes, or
+/// declines to.
+cudaError_t launch_places(const DevicePlan& plan, const PlaceArgs& args, cudaStream_t stream);
 
 /// Rows of a mask that a warp enlarges.
 inline constexpr uint32_t kWarpRows = 32;
@@ -41,12 +105,6 @@ struct EnlargeArgs {
   uint32_t count = 0, parts = 0;
   uint32_t* bits = nullptr;
 };
-
-/// Reads the values of boxes, and maps keypoints to the frame.
-cudaError_t launch_values(const DevicePlan& plan, const GatherArgs& args, cudaStream_t stream);
-
-/// Computes the masks, after launch_values(), or the sums that launch_enlarge() reads.
-cudaError_t launch_masks(const DevicePlan& plan, const GatherArgs& args, cudaStream_t stream);
 
 /// Enlarges masks to the resolution of the frame.
 cudaError_t launch_enlarge(const EnlargeArgs& args, cudaStream_t stream);

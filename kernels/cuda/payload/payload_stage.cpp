@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Launches kernels for each image, and waits once.
+// Launches kernels behind those of the frame or after them, and waits once.
 #include "kernels/cuda/payload/payload_stage.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+
+#include "kernels/cuda/host/spin.h"
 
 namespace keepbox::cuda {
 namespace {
@@ -52,19 +55,24 @@ size_t CudaPayloadStage::Image::place_words() const {
   return (places.bits.size() + places.sums.size()) * kPlaceWords + first_part.size();
 }
 
-Status CudaPayloadStage::prepare(const Plan& plan) {
+Status CudaPayloadStage::prepare(const Plan& plan, const KeptBoxes& kept) {
   images_.resize(plan.layout.images);
+  kept_ = kept;
   each_ = plan.payload.count;
-  kept_capacity_ = plan.rules.kept_capacity;
+  masks_ = plan.payload.has(Moves::kAsMask);
   enlarged_ = plan.payload.masks.enlarged;
-  if (plan.payload.has(Moves::kAsMask)) return {};  // their values stay on the device
-  KB_ASSIGN(values_, allocate_host(images_.size() * kept_capacity_ * each_ * sizeof(float)));
+  KB_ASSIGN(shared_, allocate_host(sizeof(Shared)));
+  KB_ASSIGN(counters_, allocate_device(sizeof(Counters)));
+  new (shared_.get()) Shared{};
+  KB_TRY_CUDA(cudaMemset(counters_.get(), 0, sizeof(Counters)));
+  if (masks_) return {};  // their values stay on the device
+  KB_ASSIGN(values_, allocate_host(images_.size() * kept_.stride * each_ * sizeof(float)));
   return {};
 }
 
 void CudaPayloadStage::abandon() {
-  for (HostBlob* blob : {&values_, &host_places_, &host_bits_}) (void)blob->release();
-  for (DeviceBlob* blob : {&places_, &factors_, &sums_, &bits_}) (void)blob->release();
+  for (HostBlob* blob : {&shared_, &values_, &host_places_, &host_bits_}) (void)blob->release();
+  for (DeviceBlob* blob : {&counters_, &places_, &factors_, &sums_, &bits_}) (void)blob->release();
 }
 
 CudaPayloadStage::Totals CudaPayloadStage::place(
@@ -78,7 +86,6 @@ CudaPayloadStage::Totals CudaPayloadStage::place(
     image.first_sum = all.sums;
     image.first_place = all.place_words;
     all.boxes += image.count;
-    if (!plan.payload.has(Moves::kAsMask)) continue;
     place_masks(plan, static_cast<uint32_t>(i), boxes[i], image.places);
     if (enlarged_) count_parts(image.places.bits, image.first_part);
     all.words += image.places.words;
@@ -122,19 +129,14 @@ void CudaPayloadStage::write_places() {
   }
 }
 
-GatherArgs CudaPayloadStage::args_of(const Plan& plan, const Pieces& pieces, uint32_t image) const {
+MaskArgs CudaPayloadStage::args_of(const Plan& plan, const Pieces& pieces, uint32_t image) const {
   const Image& of = images_[image];
-  GatherArgs args{.pieces = pieces,
-                  .count = static_cast<uint32_t>(of.count),
-                  .image = image,
-                  .moves = plan.payload.kind.moves,
-                  .each = static_cast<uint32_t>(each_),
-                  .points = plan.payload.points,
-                  .masks = plan.payload.masks};
-  if (values_ != nullptr) args.values = at<float>(values_, image * kept_capacity_ * each_);
-  if (!plan.payload.has(Moves::kAsMask)) return args;
+  MaskArgs args{.pieces = pieces,
+                .count = static_cast<uint32_t>(of.count),
+                .image = image,
+                .rules = plan.payload.masks,
+                .factors = at<float>(factors_, of.first_box * each_)};
   if (is_plain(plan, pieces)) args.prototypes = Numbers::kFloat;
-  args.values = at<float>(factors_, of.first_box * each_);
   args.places = reinterpret_cast<const MaskPlace*>(at<uint32_t>(places_, of.first_place)) +
                 (enlarged_ ? of.count : 0);
   if (enlarged_) args.out.sums = at<float>(sums_, of.first_sum);
@@ -156,29 +158,24 @@ EnlargeArgs CudaPayloadStage::enlarge_args(const Plan& plan, uint32_t image) con
           .bits = at<uint32_t>(bits_, of.first_word)};
 }
 
-Status CudaPayloadStage::run(const Plan& plan, const DevicePlan& device_plan, const Pieces& pieces,
-                             std::span<const std::span<const Detection>> boxes,
-                             cudaStream_t stream) {
-  const bool masks = plan.payload.has(Moves::kAsMask);
+Status CudaPayloadStage::run_masks(const Plan& plan, const DevicePlan& device_plan,
+                                   const Pieces& pieces,
+                                   std::span<const std::span<const Detection>> boxes,
+                                   cudaStream_t stream) {
   const Totals totals = place(plan, boxes);
-  if (totals.boxes == 0) return {};
-  if (masks) {
-    KB_TRY(grow(totals));
-    write_places();
-  }
+  KB_TRY(grow(totals));
+  write_places();
   for (uint32_t image = 0; image < images_.size(); ++image) {
-    GatherArgs args = args_of(plan, pieces, image);
+    if (images_[image].count == 0 && image != 0) continue;
+    MaskArgs args = args_of(plan, pieces, image);
     args.boxes = boxes[image].data();
-    if (masks && image == 0) {
+    if (image == 0) {
       args.host_words = at<uint32_t>(host_places_, 0);
       args.device_words = at<uint32_t>(places_, 0);
       args.words = static_cast<uint32_t>(totals.place_words);
     }
-    DevicePlan own = device_plan;
-    own.letterbox = plan.letterbox_of(image);
-    KB_TRY_CUDA(launch_values(own, args, stream));
-    if (!masks) continue;
-    KB_TRY_CUDA(launch_masks(own, args, stream));
+    KB_TRY_CUDA(launch_factors(device_plan, args, stream));
+    KB_TRY_CUDA(launch_masks(device_plan, args, args.count, stream));
     if (enlarged_) KB_TRY_CUDA(launch_enlarge(enlarge_args(plan, image), stream));
   }
   if (totals.words != 0)
@@ -187,11 +184,103 @@ Status CudaPayloadStage::run(const Plan& plan, const DevicePlan& device_plan, co
   return check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
 }
 
+Report CudaPayloadStage::next_report() {
+  return {&counters()->arrived, &shared().done, ++sequence_};
+}
+
+Status CudaPayloadStage::wait(cudaStream_t stream) {
+  const auto is_done = [&] {
+    return std::atomic_ref(shared().done).load(std::memory_order_acquire) == sequence_;
+  };
+  if (spin(kYield, kSpin, is_done)) return {};
+  return check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+}
+
+Status CudaPayloadStage::enqueue_values(const Plan& plan, const DevicePlan& device_plan,
+                                        const Pieces& pieces, bool packed, cudaStream_t stream) {
+  ValueArgs args{.pieces = pieces,
+                 .kept = kept_,
+                 .moves = plan.payload.kind.moves,
+                 .each = static_cast<uint32_t>(each_),
+                 .points = plan.payload.points,
+                 .values = at<float>(values_, 0),
+                 .report = next_report()};
+  args.kept.packed = packed;
+  return check(
+      launch_values(device_plan, args, static_cast<uint32_t>(images_.size()), expected_, stream),
+      "launch_values");
+}
+
+/// Enqueues the masks of one image, in the memory of the frames before; bits go to the host.
+Status CudaPayloadStage::enqueue_masks(const Plan& plan, const DevicePlan& device_plan,
+                                       const Pieces& pieces, cudaStream_t stream) {
+  images_[0].first_box = images_[0].first_place = 0;
+  MaskArgs args = args_of(plan, pieces, 0);
+  args.placed = &counters()->placed;
+  args.out.bits = at<uint32_t>(host_bits_, 0);
+  args.report = next_report();
+  const PlaceArgs places{
+      .pieces = pieces,
+      .kept = kept_,
+      .rules = plan.payload.masks,
+      .scale = mask_scale(plan),
+      .box_room = static_cast<uint32_t>(std::min(room_.boxes, room_.place_words / kPlaceWords)),
+      .word_room = static_cast<uint32_t>(room_.words),
+      .factors = args.factors,
+      .places = reinterpret_cast<MaskPlace*>(places_.get()),
+      .host_places = reinterpret_cast<MaskPlace*>(host_places_.get()),
+      .count = &counters()->placed,
+      .result = &shared().placed};
+  KB_TRY_CUDA(launch_places(device_plan, places, stream));
+  return check(launch_masks(device_plan, args, expected_, stream), "launch_masks");
+}
+
+Status CudaPayloadStage::begin(const Plan& plan, const DevicePlan& device_plan,
+                               const Pieces& pieces, cudaStream_t stream) {
+  begun_ = ahead_ && (!masks_ || (images_.size() == 1 && !enlarged_ && room_.words != 0));
+  if (!begun_) return {};
+  return masks_ ? enqueue_masks(plan, device_plan, pieces, stream)
+                : enqueue_values(plan, device_plan, pieces, false, stream);
+}
+
+/// Takes over the rectangles of the device. @return false if it has declined.
+bool CudaPayloadStage::take_masks() {
+  const Placed& placed = shared().placed;
+  Image& only = images_[0];
+  if (placed.declined != 0 || placed.count != only.count) return false;
+  const auto* places = reinterpret_cast<const MaskPlace*>(host_places_.get());
+  only.places.bits.assign(places, places + placed.count);
+  only.places.words = placed.words;
+  only.first_word = 0;
+  return true;
+}
+
+Status CudaPayloadStage::finish(const Plan& plan, const DevicePlan& device_plan,
+                                const Pieces& pieces,
+                                std::span<const std::span<const Detection>> boxes, bool changed,
+                                cudaStream_t stream) {
+  expected_ = 0;
+  for (size_t i = 0; i < images_.size(); ++i) {
+    images_[i].count = boxes[i].size();
+    images_[i].places.clear();
+    expected_ = std::max(expected_, static_cast<uint32_t>(boxes[i].size()));
+  }
+  ahead_ = !changed;
+  if (expected_ == 0) return {};
+  if (begun_ && !changed) {
+    KB_TRY(wait(stream));
+    if (!masks_ || take_masks()) return {};
+  }
+  if (masks_) return run_masks(plan, device_plan, pieces, boxes, stream);
+  KB_TRY(enqueue_values(plan, device_plan, pieces, true, stream));
+  return wait(stream);
+}
+
 PayloadOutput CudaPayloadStage::of(uint32_t image) const {
   const Image& from = images_[image];
   PayloadOutput out{.places = from.places.bits};
   if (values_ != nullptr)
-    out.values = {at<const float>(values_, image * kept_capacity_ * each_), from.count * each_};
+    out.values = {at<const float>(values_, image * kept_.stride * each_), from.count * each_};
   else if (host_bits_ != nullptr) out.bits = at<const uint32_t>(host_bits_, from.first_word);
   return out;
 }

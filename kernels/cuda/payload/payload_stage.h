@@ -15,12 +15,20 @@ namespace keepbox::cuda {
 
 class CudaPayloadStage {
  public:
-  Status prepare(const Plan& plan);
+  /// @param kept boxes of all images.
+  Status prepare(const Plan& plan, const KeptBoxes& kept);
 
-  /// Computes the payload of all images, after the work already on the stream, and waits.
+  /// Enqueues the payload of the boxes that the work on the stream will keep, if the host did not
+  /// have to complete the boxes of the last frame.
+  Status begin(const Plan& plan, const DevicePlan& device_plan, const Pieces& pieces,
+               cudaStream_t stream);
+
+  /// Waits for the payload of all images, and computes what begin() did not.
   /// @param boxes per image, in memory that the device can read.
-  Status run(const Plan& plan, const DevicePlan& device_plan, const Pieces& pieces,
-             std::span<const std::span<const Detection>> boxes, cudaStream_t stream);
+  /// @param changed true if the host has completed or removed boxes after those that begin() saw.
+  Status finish(const Plan& plan, const DevicePlan& device_plan, const Pieces& pieces,
+                std::span<const std::span<const Detection>> boxes, bool changed,
+                cudaStream_t stream);
 
   PayloadOutput of(uint32_t image) const;
 
@@ -41,17 +49,46 @@ class CudaPayloadStage {
   struct Totals {
     size_t boxes = 0, words = 0, sums = 0, place_words = 0;
   };
+  /// Memory that both sides write to.
+  struct Shared {
+    uint32_t done = 0;  // sequence of the last report
+    Placed placed;
+  };
+  /// Memory of the device.
+  struct Counters {
+    uint32_t arrived = 0;  // blocks
+    uint32_t placed = 0;   // boxes
+  };
 
+  Shared& shared() const { return *reinterpret_cast<Shared*>(shared_.get()); }
+  Counters* counters() const { return reinterpret_cast<Counters*>(counters_.get()); }
+  Report next_report();
+  Status wait(cudaStream_t stream);
+  Status enqueue_values(const Plan& plan, const DevicePlan& device_plan, const Pieces& pieces,
+                        bool packed, cudaStream_t stream);
+  Status enqueue_masks(const Plan& plan, const DevicePlan& device_plan, const Pieces& pieces,
+                       cudaStream_t stream);
+  bool take_masks();
+  Status run_masks(const Plan& plan, const DevicePlan& device_plan, const Pieces& pieces,
+                   std::span<const std::span<const Detection>> boxes, cudaStream_t stream);
   Totals place(const Plan& plan, std::span<const std::span<const Detection>> boxes);
   Status grow(const Totals& totals);
   void write_places();
-  GatherArgs args_of(const Plan& plan, const Pieces& pieces, uint32_t image) const;
+  MaskArgs args_of(const Plan& plan, const Pieces& pieces, uint32_t image) const;
   EnlargeArgs enlarge_args(const Plan& plan, uint32_t image) const;
 
   std::vector<Image> images_;
-  HostBlob values_;                      // except of masks
-  size_t each_ = 0, kept_capacity_ = 0;  // values per box; boxes per image
+  KeptBoxes kept_;
+  HostBlob shared_;
+  DeviceBlob counters_;
+  HostBlob values_;     // except of masks
+  size_t each_ = 0;     // values per box
+  bool masks_ = false;  // of any resolution
   bool enlarged_ = false;
+  bool ahead_ = true;   // begin() enqueues
+  bool begun_ = false;  // it has
+  uint32_t sequence_ = 0;
+  uint32_t expected_ = 0;  // boxes of the fullest image of the last frame
   // Per image, in words: the rectangles of bits, those of sums, and the first parts.
   HostBlob host_places_;
   DeviceBlob places_;

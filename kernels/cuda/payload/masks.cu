@@ -1,72 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Keypoints with one thread each; sums of masks with one thread per prototype pixel, which keeps
-// its values for all boxes; enlarged masks with a thread per column of 32 rows.
+// Masks of kept boxes: sums with one thread per prototype pixel, which keeps its values for all
+// boxes; enlarged masks with a thread per column of 32 rows.
 #include <algorithm>
 
-#include "core/formula/model_point.h"
-#include "kernels/cuda/device/source.cuh"
-#include "kernels/cuda/payload/payload.h"
+#include "kernels/cuda/payload/gather.cuh"
 
 namespace keepbox::cuda {
 namespace {
 
-constexpr uint32_t kGatherThreads = 128;
-
-/// Reads values of any type, from segments, for the templates of core/formula/score.h.
-struct GatherSource {
-  const Rules& rules;
-  const Tables& tables;
-  const GatherArgs& args;
-  const DeviceSegment& segment;
-  uint32_t image;
-
-  __device__ GatherSource(const DevicePlan& plan, const GatherArgs& from, const DeviceSegment& of)
-      : rules(plan.rules), tables(plan.tables), args(from), segment(of), image(from.image) {}
-
-  __device__ const DeviceField& field(FieldId part) const {
-    return segment.fields[static_cast<uint32_t>(part)];
-  }
-  __device__ bool has(FieldId part) const { return field(part).element != 0; }
-  __device__ const std::byte* first(FieldId part) const {
-    const DeviceField& from = field(part);
-    return args.pieces.data[segment.tensors[static_cast<uint32_t>(part)]] +
-           reinterpret_cast<size_t>(from.data) + image * from.image_stride;
-  }
-  __device__ float get(FieldId part, uint32_t anchor, uint32_t channel = 0) const {
-    const DeviceField& from = field(part);
-    return AnyLoad::get(
-        from, first(part) + size_t{anchor - segment.first} * from.anchor_stride * from.element,
-        channel * from.channel_stride);
-  }
-};
-
-__device__ const DeviceSegment& segment_of(const Pieces& pieces, uint32_t anchor) {
-  uint32_t number = 0;
-  while (number + 1 < pieces.count && anchor >= pieces.segments[number + 1].first) ++number;
-  return pieces.segments[number];
-}
-
-__global__ void __launch_bounds__(kGatherThreads)
-    gather_points(const __grid_constant__ DevicePlan plan,
-                  const __grid_constant__ GatherArgs args) {
-  const uint32_t number = blockIdx.x * kGatherThreads + threadIdx.x;
-  if (number >= args.count * args.points.count) return;
-  const uint32_t anchor = args.boxes[number / args.points.count].anchor;
-  const GatherSource from(plan, args, segment_of(args.pieces, anchor));
-  reinterpret_cast<Keypoint*>(args.values)[number] =
-      on_frame(plan.letterbox, model_point(from, args.points, anchor, number % args.points.count),
-               args.points.clipped);
-}
-
-__global__ void __launch_bounds__(kGatherThreads)
-    gather_values(const __grid_constant__ DevicePlan plan,
-                  const __grid_constant__ GatherArgs args) {
-  const uint32_t number = blockIdx.x * kGatherThreads + threadIdx.x;
-  if (number < args.words) args.device_words[number] = args.host_words[number];
-  if (number >= args.count * args.each) return;
-  const uint32_t anchor = args.boxes[number / args.each].anchor;
-  const GatherSource from(plan, args, segment_of(args.pieces, anchor));
-  args.values[number] = from.get(FieldId::kPayload, anchor, number % args.each);
+/// Returns a coefficient of a box.
+__device__ float factor(const DevicePlan& plan, const Pieces& pieces, uint32_t image,
+                        uint32_t anchor, uint32_t number) {
+  const GatherSource from(plan, pieces, segment_of(pieces, anchor), image);
+  return from.get(FieldId::kPayload, anchor, number);
 }
 
 /// Pixels of a block, and boxes per block.
@@ -94,18 +40,17 @@ __device__ bool meets(const MaskPlace& place, uint32_t left, uint32_t top) {
          top < place.y + place.height && top + kTileHeight > place.y;
 }
 
-/// @tparam kKept true to keep prototype values in registers, false to read them again for each box.
-/// @tparam Load for the prototypes.
+/// Computes a tile of the masks of some boxes. @tparam kKept true to keep prototype values in
+/// registers, false to read them again for each box. @tparam Load for the prototypes.
 template <bool kKept, class Load>
-__global__ void __launch_bounds__(kGatherThreads)
-    make_masks(const __grid_constant__ DevicePlan plan, const __grid_constant__ GatherArgs args) {
+__device__ void make_boxes(const DevicePlan& plan, const MaskArgs& args, uint32_t begin,
+                           uint32_t end) {
   const uint32_t left = blockIdx.x * kTileWidth, top = blockIdx.y * kTileHeight;
   const uint32_t x = left + threadIdx.x % kTileWidth, y = top + threadIdx.x / kTileWidth;
-  const uint32_t begin = blockIdx.z * kBoxesEach, end = min(begin + kBoxesEach, args.count);
-  const bool there = x < args.masks.maps.width && y < args.masks.maps.height;
-  const GatherSource from(plan, args, args.pieces.segments[0]);
-  const uint32_t pixel = there ? y * args.masks.maps.width + x : 0;
-  const uint32_t count = args.masks.coefficients;
+  const bool there = x < args.rules.maps.width && y < args.rules.maps.height;
+  const GatherSource from(plan, args.pieces, args.pieces.segments[0], args.image);
+  const uint32_t pixel = there ? y * args.rules.maps.width + x : 0;
+  const uint32_t count = args.rules.coefficients;
   const DeviceField& field = from.field(FieldId::kPrototypes);
   const std::byte* const maps =
       from.first(FieldId::kPrototypes) + size_t{pixel} * field.anchor_stride * field.element;
@@ -122,7 +67,7 @@ __global__ void __launch_bounds__(kGatherThreads)
   for (uint32_t box = begin; box < end; ++box) {
     const MaskPlace place = args.places[box];
     if (!meets(place, left, top) || !place.has_row(y)) continue;
-    const float* const factors = args.values + size_t{box} * count;
+    const float* const factors = args.factors + size_t{box} * count;
     float sum = 0;
     if constexpr (kKept) {
 #pragma unroll
@@ -134,6 +79,61 @@ __global__ void __launch_bounds__(kGatherThreads)
     }
     put(args.out, place, x, y, sum);
   }
+}
+
+template <bool kKept, class Load>
+__global__ void __launch_bounds__(kGatherThreads)
+    make_masks(const __grid_constant__ DevicePlan plan, const __grid_constant__ MaskArgs args) {
+  const uint32_t count = args.placed != nullptr ? __ldcg(args.placed) : args.count;
+  for (uint32_t begin = blockIdx.z * kBoxesEach; begin < count; begin += gridDim.z * kBoxesEach)
+    make_boxes<kKept, Load>(plan, args, begin, min(begin + kBoxesEach, count));
+  report_end(args.report);
+}
+
+/// Reads coefficients, and copies words for the next launches.
+__global__ void __launch_bounds__(kGatherThreads)
+    gather_factors(const __grid_constant__ DevicePlan plan, const __grid_constant__ MaskArgs args) {
+  const uint32_t number = blockIdx.x * kGatherThreads + threadIdx.x;
+  if (number < args.words) args.device_words[number] = args.host_words[number];
+  const uint32_t each = args.rules.coefficients;
+  if (number >= args.count * each) return;
+  args.factors[number] =
+      factor(plan, args.pieces, args.image, args.boxes[number / each].anchor, number % each);
+}
+
+constexpr uint32_t kPlaceThreads = 512;
+
+/// Computes the rectangles and their offsets, and reads the coefficients, in one block.
+__global__ void __launch_bounds__(kPlaceThreads)
+    place_boxes(const __grid_constant__ DevicePlan plan, const __grid_constant__ PlaceArgs args) {
+  __shared__ uint32_t sums[kPlaceThreads / kWarp], anchors[kPlaceThreads];
+  const uint32_t found = boxes_of(args.kept, 0), each = args.rules.coefficients;
+  const uint32_t count = found <= args.box_room ? found : 0;
+  uint32_t words = 0;
+  bool fits = count == found;
+  for (uint32_t first = 0; first < count && fits; first += kPlaceThreads) {
+    const uint32_t box = first + threadIdx.x;
+    MaskPlace place;
+    if (box < count) {
+      const Detection kept = args.kept.boxes[box];
+      anchors[threadIdx.x] = kept.anchor;
+      place = prototype_pixels(kept.box, letterbox_of(plan), args.scale, args.rules.maps, 0);
+    }
+    if (place.count() == 0) place.width = place.height = 0;
+    uint32_t all = 0;
+    place.offset = words + sum_before(place.words() * place.height, sums, all);
+    words += all;
+    fits = words <= args.word_room;
+    if (box < count) args.host_places[box] = args.places[box] = place;
+    const uint32_t values = fits ? min(count - first, kPlaceThreads) * each : 0;
+#pragma unroll 4
+    for (uint32_t i = threadIdx.x; i < values; i += kPlaceThreads)
+      args.factors[first * each + i] = factor(plan, args.pieces, 0, anchors[i / each], i % each);
+    __syncthreads();
+  }
+  if (threadIdx.x != 0) return;
+  *args.count = fits ? count : 0;
+  *args.result = {count, words, fits ? 0u : 1u};
 }
 
 constexpr uint32_t kEnlargeThreads = 128;
@@ -180,26 +180,26 @@ __global__ void __launch_bounds__(kEnlargeThreads)
   }
 }
 
-uint32_t blocks_for(uint32_t count, uint32_t each) { return (count + each - 1) / each; }
-
 }  // namespace
 
-cudaError_t launch_values(const DevicePlan& plan, const GatherArgs& args, cudaStream_t stream) {
-  const bool points = args.moves == Moves::kAsPoints;
-  const uint32_t each = points ? args.points.count : args.each;
-  const uint32_t blocks = blocks_for(std::max(args.count * each, args.words), kGatherThreads);
-  if (blocks == 0) return cudaSuccess;
-  if (points) gather_points<<<blocks, kGatherThreads, 0, stream>>>(plan, args);
-  else gather_values<<<blocks, kGatherThreads, 0, stream>>>(plan, args);
+cudaError_t launch_factors(const DevicePlan& plan, const MaskArgs& args, cudaStream_t stream) {
+  const uint32_t values = std::max(args.count * args.rules.coefficients, args.words);
+  if (values == 0) return cudaSuccess;
+  gather_factors<<<blocks_for(values, kGatherThreads), kGatherThreads, 0, stream>>>(plan, args);
   return cudaGetLastError();
 }
 
-cudaError_t launch_masks(const DevicePlan& plan, const GatherArgs& args, cudaStream_t stream) {
-  if (args.count == 0) return cudaSuccess;
-  const Size maps = args.masks.maps;
+cudaError_t launch_places(const DevicePlan& plan, const PlaceArgs& args, cudaStream_t stream) {
+  place_boxes<<<1, kPlaceThreads, 0, stream>>>(plan, args);
+  return cudaGetLastError();
+}
+
+cudaError_t launch_masks(const DevicePlan& plan, const MaskArgs& args, uint32_t expected,
+                         cudaStream_t stream) {
+  const Size maps = args.rules.maps;
   const dim3 grid(blocks_for(maps.width, kTileWidth), blocks_for(maps.height, kTileHeight),
-                  blocks_for(args.count, kBoxesEach));
-  if (args.masks.coefficients > kMaxKept)
+                  std::max(blocks_for(expected, kBoxesEach), 1u));
+  if (args.rules.coefficients > kMaxKept)
     make_masks<false, AnyLoad><<<grid, kGatherThreads, 0, stream>>>(plan, args);
   else if (args.prototypes == Numbers::kFloat)
     make_masks<true, PlainLoad><<<grid, kGatherThreads, 0, stream>>>(plan, args);

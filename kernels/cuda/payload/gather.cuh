@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What the payload's kernels share: the values of kept boxes, and the report to the host.
+#pragma once
+
+#include "kernels/cuda/device/emit.cuh"
+#include "kernels/cuda/device/source.cuh"
+#include "kernels/cuda/device/tally.cuh"
+#include "kernels/cuda/payload/payload.h"
+
+namespace keepbox::cuda {
+
+inline constexpr uint32_t kGatherThreads = 128;
+
+/// Reads values of any type, from segments, for the templates of core/formula/score.h.
+struct GatherSource {
+  const Rules& rules;
+  const Tables& tables;
+  const Pieces& pieces;
+  const DeviceSegment& segment;
+  uint32_t image;
+
+  __device__ GatherSource(const DevicePlan& plan, const Pieces& from, const DeviceSegment& of,
+                          uint32_t number)
+      : rules(plan.rules), tables(plan.tables), pieces(from), segment(of), image(number) {}
+
+  __device__ const DeviceField& field(FieldId part) const {
+    return segment.fields[static_cast<uint32_t>(part)];
+  }
+  __device__ bool has(FieldId part) const { return field(part).element != 0; }
+  __device__ const std::byte* first(FieldId part) const {
+    const DeviceField& from = field(part);
+    return pieces.data[segment.tensors[static_cast<uint32_t>(part)]] +
+           reinterpret_cast<size_t>(from.data) + image * from.image_stride;
+  }
+  __device__ float get(FieldId part, uint32_t anchor, uint32_t channel = 0) const {
+    const DeviceField& from = field(part);
+    return AnyLoad::get(
+        from, first(part) + size_t{anchor - segment.first} * from.anchor_stride * from.element,
+        channel * from.channel_stride);
+  }
+};
+
+__device__ inline const DeviceSegment& segment_of(const Pieces& pieces, uint32_t anchor) {
+  uint32_t number = 0;
+  while (number + 1 < pieces.count && anchor >= pieces.segments[number + 1].first) ++number;
+  return pieces.segments[number];
+}
+
+inline constexpr uint32_t kNotComplete = ~0u;
+
+/// Returns the number of an image's boxes, or kNotComplete.
+__device__ inline uint32_t boxes_of(const KeptBoxes& kept, uint32_t image) {
+  const Header& header = kept.headers[image];
+  if (kept.packed) return header.kept - header.empty;
+  return header.state == State::kMore || header.empty != 0 ? kNotComplete : header.kept;
+}
+
+/// Reports the end of the launch, by its last block. Called by all threads of all blocks.
+__device__ inline void report_end(const Report& report) {
+  if (report.arrived == nullptr) return;
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  __threadfence_system();  // for what this block has written to the host
+  const uint32_t blocks = gridDim.x * gridDim.y * gridDim.z;
+  if (add_and_see(report.arrived, 1) + 1 != blocks) return;
+  *report.arrived = 0;
+  __threadfence_system();
+  announce(*report.done, report.sequence);
+}
+
+inline uint32_t blocks_for(size_t count, uint32_t each) {
+  return static_cast<uint32_t>((count + each - 1) / each);
+}
+
+}  // namespace keepbox::cuda
