@@ -108,7 +108,8 @@ struct Bench {
   }
 
   SlowArgs slow(size_t count) const {
-    return {.candidates = buffers.candidates.all(),
+    return {.control = buffers.control.data(),
+            .candidates = buffers.candidates.all(),
             .count = static_cast<uint32_t>(count),
             .ordered = buffers.ordered.all(),
             .runs = buffers.runs.data(),
@@ -116,7 +117,7 @@ struct Bench {
             .kept = buffers.kept.all(),
             .words = buffers.words.data(),
             .header = buffers.headers.data(),
-            .out = buffers.out.data(),
+            .out = {buffers.out.data()},
             .sequence = 1};
   }
 };

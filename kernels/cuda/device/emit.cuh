@@ -8,13 +8,19 @@
 
 namespace keepbox::cuda {
 
-/// Writes a box to the host.
-__device__ inline void write(Detection* to, const Detection& box) {
+/// Writes half of a box. @param number of the half.
+__device__ inline void write_half(const BoxOutput& to, uint32_t number, const uint4& half) {
+  reinterpret_cast<uint4*>(to.host)[number] = half;
+  if (to.device != nullptr) reinterpret_cast<uint4*>(to.device)[number] = half;
+}
+
+/// Writes a box.
+__device__ inline void write(const BoxOutput& to, uint32_t number, const Detection& box) {
   static_assert(sizeof(Detection) == 2 * sizeof(uint4));
   uint4 halves[2];
   memcpy(halves, &box, sizeof box);
-  reinterpret_cast<uint4*>(to)[0] = halves[0];
-  reinterpret_cast<uint4*>(to)[1] = halves[1];
+  write_half(to, 2 * number, halves[0]);
+  write_half(to, 2 * number + 1, halves[1]);
 }
 
 /// Returns the map between the frame and the block's image.
@@ -34,7 +40,7 @@ struct EmitShared {
 /// `empty` those outside of the frame or filtered out.
 template <uint32_t kThreads>
 __device__ uint32_t emit(const DevicePlan& plan, EmitShared<kThreads>& shared, bool there,
-                         uint64_t key, const float4& box, Detection* out, uint32_t& empty) {
+                         uint64_t key, const float4& box, const BoxOutput& out, uint32_t& empty) {
   uint32_t count = 0;
   const uint32_t at = sum_before(there ? 1 : 0, shared.sums, count);
   bool nothing = false;
@@ -45,8 +51,7 @@ __device__ uint32_t emit(const DevicePlan& plan, EmitShared<kThreads>& shared, b
     nothing = is_empty(box_out.box);
   }
   empty += __syncthreads_count(nothing);
-  for (uint32_t i = threadIdx.x; i < 2 * count; i += kThreads)
-    reinterpret_cast<uint4*>(out)[i] = shared.staged[i];
+  for (uint32_t i = threadIdx.x; i < 2 * count; i += kThreads) write_half(out, i, shared.staged[i]);
   __syncthreads();
   return count;
 }

@@ -150,7 +150,7 @@ __device__ inline uint32_t rank_of(FinishShared& shared, bool there, uint64_t ke
 /// Handles at most one box per thread, without class limits: each thread finds its box's rank and
 /// moves it there.
 __device__ inline uint32_t finish_few(const DevicePlan& plan, const Pile& pile,
-                                      FinishShared& shared, Detection* out, uint32_t& empty) {
+                                      FinishShared& shared, const BoxOutput& out, uint32_t& empty) {
   const bool there = threadIdx.x < pile.count;
   const size_t place = there ? pile.place(shared, threadIdx.x) : 0;
   const uint64_t key = there ? __ldcg(pile.boxes.keys + place) : kNoKey;
@@ -160,7 +160,7 @@ __device__ inline uint32_t finish_few(const DevicePlan& plan, const Pile& pile,
   Detection detection;
   if (wanted) {
     detection = emitted(candidate(plan, key, box), letterbox_of(plan), plan.rules, plan.tables);
-    write(out + rank, detection);
+    write(out, rank, detection);
   }
   empty = __syncthreads_count(wanted && is_empty(detection.box));
   return min(pile.count, plan.limit());
@@ -168,7 +168,8 @@ __device__ inline uint32_t finish_few(const DevicePlan& plan, const Pile& pile,
 
 /// Handles all other piles that fit, by bins.
 __device__ inline uint32_t finish_many(const DevicePlan& plan, const Pile& pile,
-                                       FinishShared& shared, Detection* out, uint32_t& empty) {
+                                       FinishShared& shared, const BoxOutput& out,
+                                       uint32_t& empty) {
   const uint32_t limit = plan.limit();
   if (pile.count > kFinished && limit > kFinished) return kDeclined;
   const uint32_t used = gather(plan, pile, shared);
@@ -184,7 +185,7 @@ __device__ inline uint32_t finish_many(const DevicePlan& plan, const Pile& pile,
         rank < min(used, limit) && (!by_class || within_class_limit(plan, shared, rank));
     const uint32_t place = there ? shared.order[rank] : 0;
     written += emit(plan, shared.emit, there, shared.keys[place], shared.boxes[place],
-                    out + written, empty);
+                    out.from(written), empty);
   }
   return written;
 }
@@ -192,7 +193,7 @@ __device__ inline uint32_t finish_many(const DevicePlan& plan, const Pile& pile,
 /// Sorts a pile and writes out the best boxes up to the limit. Called by all threads.
 /// @return their number, or kDeclined if there are too many.
 __device__ inline uint32_t finish(const DevicePlan& plan, const Pile& pile, FinishShared& shared,
-                                  Detection* out, uint32_t& empty) {
+                                  const BoxOutput& out, uint32_t& empty) {
   return pile.count <= kFrameThreads && !plan.rules.limits_classes()
              ? finish_few(plan, pile, shared, out, empty)
              : finish_many(plan, pile, shared, out, empty);

@@ -106,6 +106,7 @@ struct Frame {
     control.tally[1 - args.turn] = 0;
     control.taken = control.not_finite = control.finished = control.crowded = 0;
     control.left = done ? 0 : candidates;
+    control.complete = done && empty == 0 ? written : kNotComplete;
     if (done || !args.followed || !is_crowd(candidates))
       announce(args.headers[image].sequence, args.sequence);
   }
@@ -139,7 +140,7 @@ __global__ void __launch_bounds__(kFrameThreads, 4)
     if (!self.thin_out(worker, pile)) return;
     if (__syncthreads_or(__ldcg(&self.control.crowded) != 0) == 0)
       written =
-          finish(plan, pile, shared.finish, args.out + size_t{image} * args.out_stride, empty);
+          finish(plan, pile, shared.finish, args.out.from(size_t{image} * args.out_stride), empty);
   } else {
     if (worker.number != 0) return;
   }

@@ -79,6 +79,8 @@ Buffers carve(Carver& device, Carver& host, const Plan& plan) {
   out.ordered = take_boxes(device, candidates);
   out.kept = take_boxes(device, candidates);
   out.words = device.take<uint32_t>(slow_words(plan.rules.method, plan.rules.pre_nms_top_k));
+  out.device_out =
+      device.take<Detection>(plan.payload.any() ? images * plan.rules.kept_capacity : 0);
   out.headers = host.take<Header>(images);
   out.out = host.take<Detection>(images * plan.rules.kept_capacity);
   return out;

@@ -40,9 +40,15 @@ struct Buffers {
   std::span<uint32_t> run_index;
   BoxSpans ordered, kept;
   std::span<uint32_t> words;
+  std::span<Detection> device_out;  // as `out`, if there is a payload
   // Host memory:
   std::span<Header> headers;  // one per image
   std::span<Detection> out;   // images x kept_capacity
+
+  /// Returns where kept boxes are written out.
+  BoxOutput output() const {
+    return {out.data(), device_out.empty() ? nullptr : device_out.data()};
+  }
 
   /// Returns the tables of a plan; size limits and regions are null if the plan has none.
   Tables tables(const Plan& plan) const;

@@ -125,8 +125,12 @@ struct Header {
   uint32_t chosen = 0;  // by launch_select(), if there is a class limit before suppression
 };
 
+/// Number of boxes while the host has work to do on them: to launch more kernels, or to remove
+/// empty ones.
+inline constexpr uint32_t kNotComplete = ~0u;
+
 /// Counters of an image, shared by blocks. They are 0 between frames, except for the tally and the
-/// numbers of kept boxes of the last frame.
+/// numbers of boxes of the last frame.
 struct Control {
   uint64_t tally[2] = {};  // see tally.cuh; alternate between frames because of late reads
   uint32_t taken = 0;      // used entries of the image's list
@@ -135,6 +139,7 @@ struct Control {
   uint32_t crowded = 0;   // non-zero if a bucket overflowed
   uint32_t left = 0;      // candidates that the frame kernel left to others, until the next frame
   uint32_t arrived = 0;   // blocks of crowd() that have compared their share
+  uint32_t complete = 0;  // number of boxes that were written out, or kNotComplete
   uint32_t kept[kMaxGroups] = {};  // per group
   uint32_t counts[kMaxBuckets] = {};
 };
@@ -147,6 +152,16 @@ struct Boxes {
   KB_HD Boxes from(size_t first) const { return {keys + first, boxes + first}; }
 };
 
+/// Where boxes are written out.
+struct BoxOutput {
+  Detection* host = nullptr;
+  Detection* device = nullptr;  // the same, for the payload; may be null
+
+  KB_HD BoxOutput from(size_t first) const {
+    return {host + first, device == nullptr ? nullptr : device + first};
+  }
+};
+
 /// Memory of the frame kernel.
 struct FrameArgs {
   Control* control = nullptr;  // one per image
@@ -154,7 +169,7 @@ struct FrameArgs {
   Boxes dealt;                 // buckets.count * buckets.room per image
   Boxes kept;                  // likewise, per group of buckets
   Header* headers = nullptr;   // host memory, one per image
-  Detection* out = nullptr;    // host memory, `out_stride` per image
+  BoxOutput out;               // `out_stride` per image
   uint32_t out_stride = 0;
   uint32_t sequence = 0;
   uint32_t turn = 0;         // alternates between 0 and 1 from frame to frame
@@ -176,7 +191,7 @@ struct SlowArgs {
   Boxes kept;
   uint32_t* words = nullptr;  // slow_words() of scratch space
   Header* header = nullptr;
-  Detection* out = nullptr;
+  BoxOutput out;
   uint32_t sequence = 0;
 };
 

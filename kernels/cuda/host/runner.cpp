@@ -61,7 +61,7 @@ Status CudaRunner::prepare(const Plan& plan, MemorySpace memory, Path path,
            .dealt = buffers_.dealt.all(),
            .kept = buffers_.kept_of.all(),
            .headers = buffers_.headers.data(),
-           .out = buffers_.out.data(),
+           .out = buffers_.output(),
            .out_stride = kept_capacity_,
            .decode_only = path == Path::kCrowd || path == Path::kSlow || path == Path::kMasked ||
                           !in_frame(plan.rules),
@@ -70,8 +70,9 @@ Status CudaRunner::prepare(const Plan& plan, MemorySpace memory, Path path,
   KB_TRY(upload_segments(plan));
   has_payload_ = plan.payload.any();
   if (has_payload_)
-    KB_TRY(payload_stage_.prepare(plan, {.headers = buffers_.headers.data(),
-                                         .boxes = buffers_.out.data(),
+    KB_TRY(payload_stage_.prepare(plan, {.control = buffers_.control.data(),
+                                         .headers = buffers_.headers.data(),
+                                         .boxes = buffers_.output(),
                                          .stride = kept_capacity_}));
   data_.resize(plan.forms.size());
   funnels_.resize(plan.layout.images);
@@ -252,7 +253,7 @@ SlowArgs CudaRunner::slow_args(uint32_t image) const {
           .kept = buffers_.kept.all(),
           .words = buffers_.words.data(),
           .header = &buffers_.headers[image],
-          .out = room(image).data(),
+          .out = buffers_.output().from(size_t{image} * kept_capacity_),
           .sequence = sequence_};
 }
 

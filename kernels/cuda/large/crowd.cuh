@@ -105,8 +105,8 @@ __device__ uint32_t finish_crowd(const DevicePlan& plan, const SlowArgs& args, u
                           : resolve_crowd(args.words, first, count, shared);
     uint32_t all = 0;
     const uint32_t at = total + sum_before(kept ? 1 : 0, shared.sums, all);
-    emit(plan, shared.emit, kept && at < plan.limit(), keys[half], boxes[half], args.out + total,
-         empty);
+    emit(plan, shared.emit, kept && at < plan.limit(), keys[half], boxes[half],
+         args.out.from(total), empty);
     total = min(total + all, plan.limit());
   }
   return total;

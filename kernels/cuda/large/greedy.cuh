@@ -175,7 +175,7 @@ __device__ inline void emit_kept(const DevicePlan& plan, const SlowArgs& args,
     const uint32_t i = base + threadIdx.x;
     const bool there = i < total;
     emit(plan, shared.emit, there, there ? __ldcg(args.kept.keys + i) : 0,
-         there ? __ldcg(args.kept.boxes + i) : float4{}, args.out + base, clipped);
+         there ? __ldcg(args.kept.boxes + i) : float4{}, args.out.from(base), clipped);
   }
   if (threadIdx.x == 0 && clipped != 0) atomicAdd(words.clipped, clipped);
   cg::this_grid().sync();

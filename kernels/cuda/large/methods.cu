@@ -23,7 +23,7 @@ __global__ void __launch_bounds__(kNmsThreads)
     uint32_t all = 0;
     const uint32_t before = sum_before(stays ? 1 : 0, shared.sums, all);
     kept += emit(plan, shared, stays && kept + before < limit, key, args.ordered.boxes[i],
-                 args.out + kept, clipped);
+                 args.out.from(kept), clipped);
   }
   if (threadIdx.x == 0) publish(args, kept, clipped);
 }

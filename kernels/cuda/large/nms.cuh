@@ -62,6 +62,7 @@ __device__ inline void publish(const SlowArgs& args, uint32_t count, uint32_t em
   args.header->state = state;
   args.header->kept = count;
   args.header->empty = empty;
+  args.control->complete = empty == 0 ? count : kNotComplete;
   announce(args.header->sequence, args.sequence);
 }
 

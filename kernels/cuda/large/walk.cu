@@ -15,7 +15,7 @@ __global__ void __launch_bounds__(kNmsThreads)
   for (uint32_t base = 0; base < total; base += kNmsThreads) {
     const uint32_t i = min(base + threadIdx.x, total - 1);
     emit(plan, shared, base + threadIdx.x < total, args.kept.keys[i], args.kept.boxes[i],
-         args.out + base, clipped);
+         args.out.from(base), clipped);
   }
   if (threadIdx.x == 0) publish(args, total, clipped);
 }

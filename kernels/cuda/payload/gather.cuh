@@ -46,25 +46,24 @@ __device__ inline const DeviceSegment& segment_of(const Pieces& pieces, uint32_t
   return pieces.segments[number];
 }
 
-inline constexpr uint32_t kNotComplete = ~0u;
-
 /// Returns the number of an image's boxes, or kNotComplete.
-__device__ inline uint32_t boxes_of(const KeptBoxes& kept, uint32_t image) {
-  const Header& header = kept.headers[image];
-  if (kept.packed) return header.kept - header.empty;
-  return header.state == State::kMore || header.empty != 0 ? kNotComplete : header.kept;
+__device__ inline uint32_t count_of(const KeptBoxes& kept, uint32_t image) {
+  if (!kept.packed) return __ldcg(&kept.control[image].complete);
+  return kept.headers[image].kept - kept.headers[image].empty;
+}
+
+/// Returns an image's boxes.
+__device__ inline const Detection* boxes_of(const KeptBoxes& kept, uint32_t image) {
+  return (kept.packed ? kept.boxes.host : kept.boxes.device) + size_t{image} * kept.stride;
 }
 
 /// Reports the end of the launch, by its last block. Called by all threads of all blocks.
 __device__ inline void report_end(const Report& report) {
-  if (report.arrived == nullptr) return;
   __syncthreads();
   if (threadIdx.x != 0) return;
-  __threadfence_system();  // for what this block has written to the host
   const uint32_t blocks = gridDim.x * gridDim.y * gridDim.z;
   if (add_and_see(report.arrived, 1) + 1 != blocks) return;
   *report.arrived = 0;
-  __threadfence_system();
   announce(*report.done, report.sequence);
 }
 

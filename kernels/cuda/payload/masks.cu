@@ -84,10 +84,9 @@ __device__ void make_boxes(const DevicePlan& plan, const MaskArgs& args, uint32_
 template <bool kKept, class Load>
 __global__ void __launch_bounds__(kGatherThreads)
     make_masks(const __grid_constant__ DevicePlan plan, const __grid_constant__ MaskArgs args) {
-  const uint32_t count = args.placed != nullptr ? __ldcg(args.placed) : args.count;
+  const uint32_t count = args.totals != nullptr ? __ldcg(&args.totals->boxes) : args.count;
   for (uint32_t begin = blockIdx.z * kBoxesEach; begin < count; begin += gridDim.z * kBoxesEach)
     make_boxes<kKept, Load>(plan, args, begin, min(begin + kBoxesEach, count));
-  report_end(args.report);
 }
 
 /// Reads coefficients, and copies words for the next launches.
@@ -101,39 +100,51 @@ __global__ void __launch_bounds__(kGatherThreads)
       factor(plan, args.pieces, args.image, args.boxes[number / each].anchor, number % each);
 }
 
-constexpr uint32_t kPlaceThreads = 512;
+constexpr uint32_t kPlaceThreads = 256, kMostReaders = 256;
 
-/// Computes the rectangles and their offsets, and reads the coefficients, in one block.
-__global__ void __launch_bounds__(kPlaceThreads)
-    place_boxes(const __grid_constant__ DevicePlan plan, const __grid_constant__ PlaceArgs args) {
-  __shared__ uint32_t sums[kPlaceThreads / kWarp], anchors[kPlaceThreads];
-  const uint32_t found = boxes_of(args.kept, 0), each = args.rules.coefficients;
-  const uint32_t count = found <= args.box_room ? found : 0;
+/// Computes the rectangles and their offsets. Called by all threads of one block.
+__device__ void place(const DevicePlan& plan, const PlaceArgs& args, uint32_t count, bool fits) {
+  __shared__ uint32_t sums[kPlaceThreads / kWarp];
+  const Detection* const boxes = boxes_of(args.kept, 0);
   uint32_t words = 0;
-  bool fits = count == found;
   for (uint32_t first = 0; first < count && fits; first += kPlaceThreads) {
     const uint32_t box = first + threadIdx.x;
-    MaskPlace place;
-    if (box < count) {
-      const Detection kept = args.kept.boxes[box];
-      anchors[threadIdx.x] = kept.anchor;
-      place = prototype_pixels(kept.box, letterbox_of(plan), args.scale, args.rules.maps, 0);
-    }
-    if (place.count() == 0) place.width = place.height = 0;
+    MaskPlace at;
+    if (box < count)
+      at = prototype_pixels(boxes[box].box, letterbox_of(plan), args.scale, args.rules.maps, 0);
+    if (at.count() == 0) at.width = at.height = 0;
     uint32_t all = 0;
-    place.offset = words + sum_before(place.words() * place.height, sums, all);
+    at.offset = words + sum_before(at.words() * at.height, sums, all);
     words += all;
-    fits = words <= args.word_room;
-    if (box < count) args.host_places[box] = args.places[box] = place;
-    const uint32_t values = fits ? min(count - first, kPlaceThreads) * each : 0;
-#pragma unroll 4
-    for (uint32_t i = threadIdx.x; i < values; i += kPlaceThreads)
-      args.factors[first * each + i] = factor(plan, args.pieces, 0, anchors[i / each], i % each);
-    __syncthreads();
+    fits = words <= args.room.words;
+    if (box < count) args.host_places[box] = args.places[box] = at;
   }
   if (threadIdx.x != 0) return;
-  *args.count = fits ? count : 0;
-  *args.result = {count, words, fits ? 0u : 1u};
+  *args.totals = fits ? MaskTotals{count, words} : MaskTotals{};
+  *args.result = {{count, words}, fits ? 0u : 1u};
+}
+
+/// The first block places masks, the others read coefficients.
+__global__ void __launch_bounds__(kPlaceThreads)
+    place_boxes(const __grid_constant__ DevicePlan plan, const __grid_constant__ PlaceArgs args) {
+  const uint32_t found = count_of(args.kept, 0), each = args.rules.coefficients;
+  const bool fits = found <= args.room.boxes;
+  const uint32_t count = fits ? found : 0;
+  if (blockIdx.x == 0) return place(plan, args, count, fits);
+  const Detection* const boxes = boxes_of(args.kept, 0);
+  for (uint32_t i = (blockIdx.x - 1) * kPlaceThreads + threadIdx.x; i < count * each;
+       i += (gridDim.x - 1) * kPlaceThreads)
+    args.factors[i] = factor(plan, args.pieces, 0, boxes[i / each].anchor, i % each);
+}
+
+constexpr uint32_t kSendBlocks = 32, kSendThreads = 256;
+
+__global__ void __launch_bounds__(kSendThreads) send(const __grid_constant__ SendArgs args) {
+  const uint32_t words = __ldcg(&args.totals->words);
+  for (uint32_t i = blockIdx.x * kSendThreads + threadIdx.x; i < words;
+       i += kSendBlocks * kSendThreads)
+    args.host_bits[i] = __ldcg(args.bits + i);
+  report_end(args.report);
 }
 
 constexpr uint32_t kEnlargeThreads = 128;
@@ -189,8 +200,15 @@ cudaError_t launch_factors(const DevicePlan& plan, const MaskArgs& args, cudaStr
   return cudaGetLastError();
 }
 
-cudaError_t launch_places(const DevicePlan& plan, const PlaceArgs& args, cudaStream_t stream) {
-  place_boxes<<<1, kPlaceThreads, 0, stream>>>(plan, args);
+cudaError_t launch_places(const DevicePlan& plan, const PlaceArgs& args, uint32_t expected,
+                          cudaStream_t stream) {
+  const uint32_t readers = blocks_for(size_t{expected} * args.rules.coefficients, kPlaceThreads);
+  place_boxes<<<1 + std::clamp(readers, 1u, kMostReaders), kPlaceThreads, 0, stream>>>(plan, args);
+  return cudaGetLastError();
+}
+
+cudaError_t launch_send(const SendArgs& args, cudaStream_t stream) {
+  send<<<kSendBlocks, kSendThreads, 0, stream>>>(args);
   return cudaGetLastError();
 }
 

@@ -8,17 +8,18 @@
 
 namespace keepbox::cuda {
 
-/// Kept boxes of all images, as the kernels of the frame write them to the host.
+/// Kept boxes of all images, as the kernels of the frame write them out.
 struct KeptBoxes {
+  const Control* control = nullptr;  // one per image
   const Header* headers = nullptr;   // one per image
-  const Detection* boxes = nullptr;  // `stride` per image
+  BoxOutput boxes;                   // `stride` per image
   uint32_t stride = 0;
-  bool packed = false;  // the host has removed the empty ones
+  bool packed = false;  // the host has removed the empty ones: those of the device are old
 };
 
 /// How the end of a launch is reported to the host.
 struct Report {
-  uint32_t* arrived = nullptr;  // device memory, counts the blocks; null: no report
+  uint32_t* arrived = nullptr;  // device memory, counts the blocks
   uint32_t* done = nullptr;     // host memory, set to `sequence`
   uint32_t sequence = 0;
 };
@@ -40,6 +41,11 @@ struct ValueArgs {
 cudaError_t launch_values(const DevicePlan& plan, const ValueArgs& args, uint32_t images,
                           uint32_t expected, cudaStream_t stream);
 
+/// Sizes of the masks of an image.
+struct MaskTotals {
+  uint32_t boxes = 0, words = 0;
+};
+
 /// Masks of one image. Offsets and data of fields are those of `pieces`.
 struct MaskArgs {
   Pieces pieces;
@@ -47,11 +53,10 @@ struct MaskArgs {
   uint32_t count = 0, image = 0;     // boxes
   MaskRules rules;
   Numbers prototypes = Numbers::kAny;
-  float* factors = nullptr;           // device memory for coefficients
-  const MaskPlace* places = nullptr;  // device memory
-  const uint32_t* placed = nullptr;   // device memory: the number of boxes, instead of `count`
-  MaskOutput out;                     // at the rectangles' offsets
-  Report report;
+  float* factors = nullptr;            // device memory for coefficients
+  const MaskPlace* places = nullptr;   // device memory
+  const MaskTotals* totals = nullptr;  // device memory: has the number of boxes; null: `count`
+  MaskOutput out;                      // at the rectangles' offsets
   // Words to copy to the device before the masks, by launch_factors():
   const uint32_t* host_words = nullptr;
   uint32_t* device_words = nullptr;
@@ -68,8 +73,7 @@ cudaError_t launch_masks(const DevicePlan& plan, const MaskArgs& args, uint32_t 
 
 /// Result of launch_places(), in host memory.
 struct Placed {
-  uint32_t count = 0;     // boxes with rectangles
-  uint32_t words = 0;     // of all masks
+  MaskTotals totals;
   uint32_t declined = 0;  // 1: there is no room, or the boxes are not complete
 };
 
@@ -79,17 +83,29 @@ struct PlaceArgs {
   KeptBoxes kept;
   MaskRules rules;
   MaskScale scale;
-  uint32_t box_room = 0, word_room = 0;
+  MaskTotals room;
   float* factors = nullptr;
   MaskPlace* places = nullptr;       // device memory
   MaskPlace* host_places = nullptr;  // the same for the host
-  uint32_t* count = nullptr;         // device memory: boxes, 0 if declined
+  MaskTotals* totals = nullptr;      // device memory; 0 if declined
   Placed* result = nullptr;
 };
 
 /// Reads the coefficients of boxes and computes the rectangles of their masks in the prototypes, or
-/// declines to.
-cudaError_t launch_places(const DevicePlan& plan, const PlaceArgs& args, cudaStream_t stream);
+/// declines to. @param expected number of boxes.
+cudaError_t launch_places(const DevicePlan& plan, const PlaceArgs& args, uint32_t expected,
+                          cudaStream_t stream);
+
+/// Bits of one image's masks to copy to the host.
+struct SendArgs {
+  const MaskTotals* totals = nullptr;
+  const uint32_t* bits = nullptr;
+  uint32_t* host_bits = nullptr;
+  Report report;
+};
+
+/// Copies as many words as there are, which the host does not know yet.
+cudaError_t launch_send(const SendArgs& args, cudaStream_t stream);
 
 /// Rows of a mask that a warp enlarges.
 inline constexpr uint32_t kWarpRows = 32;

@@ -211,28 +211,32 @@ Status CudaPayloadStage::enqueue_values(const Plan& plan, const DevicePlan& devi
       "launch_values");
 }
 
-/// Enqueues the masks of one image, in the memory of the frames before; bits go to the host.
+/// Enqueues the masks of one image, in the memory of the frames before.
 Status CudaPayloadStage::enqueue_masks(const Plan& plan, const DevicePlan& device_plan,
                                        const Pieces& pieces, cudaStream_t stream) {
-  images_[0].first_box = images_[0].first_place = 0;
+  images_[0].first_box = images_[0].first_word = images_[0].first_place = 0;
   MaskArgs args = args_of(plan, pieces, 0);
-  args.placed = &counters()->placed;
-  args.out.bits = at<uint32_t>(host_bits_, 0);
-  args.report = next_report();
+  args.totals = &counters()->totals;
   const PlaceArgs places{
       .pieces = pieces,
       .kept = kept_,
       .rules = plan.payload.masks,
       .scale = mask_scale(plan),
-      .box_room = static_cast<uint32_t>(std::min(room_.boxes, room_.place_words / kPlaceWords)),
-      .word_room = static_cast<uint32_t>(room_.words),
+      .room = {static_cast<uint32_t>(std::min(room_.boxes, room_.place_words / kPlaceWords)),
+               static_cast<uint32_t>(room_.words)},
       .factors = args.factors,
       .places = reinterpret_cast<MaskPlace*>(places_.get()),
       .host_places = reinterpret_cast<MaskPlace*>(host_places_.get()),
-      .count = &counters()->placed,
+      .totals = &counters()->totals,
       .result = &shared().placed};
-  KB_TRY_CUDA(launch_places(device_plan, places, stream));
-  return check(launch_masks(device_plan, args, expected_, stream), "launch_masks");
+  KB_TRY_CUDA(launch_places(device_plan, places, expected_, stream));
+  KB_TRY_CUDA(launch_masks(device_plan, args, expected_, stream));
+  return check(launch_send({.totals = &counters()->totals,
+                            .bits = at<uint32_t>(bits_, 0),
+                            .host_bits = at<uint32_t>(host_bits_, 0),
+                            .report = next_report()},
+                           stream),
+               "launch_send");
 }
 
 Status CudaPayloadStage::begin(const Plan& plan, const DevicePlan& device_plan,
@@ -247,11 +251,10 @@ Status CudaPayloadStage::begin(const Plan& plan, const DevicePlan& device_plan,
 bool CudaPayloadStage::take_masks() {
   const Placed& placed = shared().placed;
   Image& only = images_[0];
-  if (placed.declined != 0 || placed.count != only.count) return false;
+  if (placed.declined != 0 || placed.totals.boxes != only.count) return false;
   const auto* places = reinterpret_cast<const MaskPlace*>(host_places_.get());
-  only.places.bits.assign(places, places + placed.count);
-  only.places.words = placed.words;
-  only.first_word = 0;
+  only.places.bits.assign(places, places + placed.totals.boxes);
+  only.places.words = placed.totals.words;
   return true;
 }
 

@@ -57,7 +57,7 @@ class CudaPayloadStage {
   /// Memory of the device.
   struct Counters {
     uint32_t arrived = 0;  // blocks
-    uint32_t placed = 0;   // boxes
+    MaskTotals totals;
   };
 
   Shared& shared() const { return *reinterpret_cast<Shared*>(shared_.get()); }

@@ -13,9 +13,9 @@ template <bool kPoints>
 __global__ void __launch_bounds__(kGatherThreads)
     gather(const __grid_constant__ DevicePlan plan, const __grid_constant__ ValueArgs args) {
   const uint32_t image = blockIdx.y, each = kPoints ? args.points.count : args.each;
-  const Detection* const boxes = args.kept.boxes + size_t{image} * args.kept.stride;
+  const Detection* const boxes = boxes_of(args.kept, image);
   float* const values = args.values + size_t{image} * args.kept.stride * args.each;
-  const uint32_t found = boxes_of(args.kept, image);
+  const uint32_t found = count_of(args.kept, image);
   const uint32_t all = found == kNotComplete ? 0 : found * each;
   for (uint32_t i = blockIdx.x * kGatherThreads + threadIdx.x; i < all;
        i += gridDim.x * kGatherThreads) {
