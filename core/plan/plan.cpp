@@ -192,6 +192,14 @@ Status choose_contract(Plan& plan, const Settings& settings) {
   return {};
 }
 
+Status settle_tile_rules(Plan& plan, const Settings& settings) {
+  if (settings.tile_rules.united && plan.rules.oriented)
+    return reject(ErrorKind::kInvalid, "tile-union=true is not possible with oriented boxes",
+                  "set tile-union=false");
+  plan.tile_rules = settings.tile_rules;
+  return {};
+}
+
 /// Takes the tiles of the producer, which are the images of the tensors.
 Status settle_tiles(Plan& plan, const Settings& settings, Size frame) {
   if (settings.tiles.empty()) return {};
@@ -203,7 +211,7 @@ Status settle_tiles(Plan& plan, const Settings& settings, Size frame) {
         "export the model with outputs per picture, or leave tiles= and tile-size= of "
         "tensorinfer unset");
   for (const Tile& each : settings.tiles) plan.tiles.push_back(scaled_to(each, frame));
-  plan.tile_rules = settings.tile_rules;
+  KB_TRY(settle_tile_rules(plan, settings));
   const bool per_class = plan.rules.contract.per_class_limit;
   constexpr uint32_t kNoLimit = std::numeric_limits<uint32_t>::max();
   plan.tile_detections = per_class ? kNoLimit : settings.max_detections;
@@ -290,7 +298,7 @@ Status retune(Plan& plan, const Settings& settings) {
     return reject(ErrorKind::kInvalid, "Too many candidates for this plan: " + labels_text(wanted),
                   "create a new plan");
   plan.rules.iou_threshold = normal(iou_threshold_of(plan, settings));
-  plan.tile_rules = settings.tile_rules;
+  if (!plan.tiles.empty()) KB_TRY(settle_tile_rules(plan, settings));
   settle_reach(plan.rules);
   settle_classes(plan, settings);
   plan.warnings = lint_settings(plan, settings);

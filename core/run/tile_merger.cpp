@@ -30,6 +30,10 @@ float upright_common(const Box& a, const Box& b) {
   return larger(width, 0.0f) * larger(height, 0.0f);
 }
 
+Box united(const Box& a, const Box& b) {
+  return {smaller(a.x1, b.x1), smaller(a.y1, b.y1), larger(a.x2, b.x2), larger(a.y2, b.y2)};
+}
+
 /// True if the overlap of two boxes exceeds the threshold; false for boxes without area.
 bool overlaps(const Detection& a, const Detection& b, bool oriented, const TileRules& rules) {
   float common = 0, area_a = 0, area_b = 0;
@@ -93,22 +97,28 @@ void TileMerger::list(const Plan& plan, const Runner& runner) {
   });
 }
 
-/// True if a kept box of another tile suppresses the box.
-bool TileMerger::has_twin(const Plan& plan, const Runner& runner, const Entry& entry) {
+/// Returns the first kept box of another tile that suppresses the box, or nullptr. Any of them if
+/// boxes are not united.
+TileMerger::Entry* TileMerger::twin_of(const Plan& plan, const Runner& runner, const Entry& entry) {
   const bool any_class = plan.rules.contract.class_agnostic;
   const auto box_of = [&](const Entry& of) { return runner.detections(of.image)[of.index]; };
+  Entry* first = nullptr;
   for (uint32_t image = 0; image < groups_.size(); ++image) {
     const Group& group = groups_[image];
     if (image == entry.image || group.count == 0 || !touch(group.bounds, entry.bounds)) continue;
     const uint32_t* const kept = kept_of_.data() + size_t{image} * plan.rules.kept_capacity;
     for (uint32_t i = 0; i < group.count; ++i) {
-      const Entry& better = entries_[kept[i]];
-      if ((any_class || better.class_id == entry.class_id) && touch(better.bounds, entry.bounds) &&
-          overlaps(box_of(better), box_of(entry), plan.rules.oriented, plan.tile_rules))
-        return true;
+      Entry& better = entries_[kept[i]];
+      if ((!any_class && better.class_id != entry.class_id) ||
+          !touch(better.bounds, entry.bounds) ||
+          !overlaps(box_of(better), box_of(entry), plan.rules.oriented, plan.tile_rules))
+        continue;
+      if (first == nullptr || &better < first) first = &better;
+      break;  // a tile's boxes are in order
     }
+    if (first != nullptr && !plan.tile_rules.united) break;
   }
-  return false;
+  return first;
 }
 
 /// Adds a kept box to those of its tile.
@@ -116,12 +126,7 @@ void TileMerger::keep(const Plan& plan, uint32_t number) {
   const Entry& entry = entries_[number];
   Group& group = groups_[entry.image];
   kept_of_.data()[size_t{entry.image} * plan.rules.kept_capacity + group.count] = number;
-  const Box& a = entry.bounds;
-  Box& all = group.bounds;
-  if (group.count++ == 0) all = a;
-  else
-    all = {smaller(all.x1, a.x1), smaller(all.y1, a.y1), larger(all.x2, a.x2),
-           larger(all.y2, a.y2)};
+  group.bounds = group.count++ == 0 ? entry.bounds : united(group.bounds, entry.bounds);
 }
 
 Status TileMerger::suppress(const Plan& plan, const Runner& runner, const Stop& stop) {
@@ -130,7 +135,8 @@ Status TileMerger::suppress(const Plan& plan, const Runner& runner, const Stop& 
   uint32_t kept = 0;
   for (const Entry& each : entries_) {
     if (stop.asked()) return reject(ErrorKind::kInterrupted, "The frame was interrupted by a stop");
-    if (has_twin(plan, runner, each)) {
+    if (Entry* twin = twin_of(plan, runner, each)) {
+      if (plan.tile_rules.united) twin->bounds = united(twin->bounds, each.bounds);
       ++funnel_.merged_away;
       continue;
     }
@@ -167,6 +173,7 @@ void TileMerger::take(const Plan& plan, const Runner& runner,
   for (size_t i = 0; i < best.size(); ++i) {
     const auto [image, index] = std::pair(best[i].image, best[i].index);
     detections_.data()[i] = runner.detections(image)[index];
+    if (plan.tile_rules.united) detections_.data()[i].box = best[i].bounds;
     if (stages.empty()) continue;
     const std::span<const float> values = stages[image].values();
     const bool there = values.size() >= (index + 1) * each;  // coefficients may stay on a device

@@ -21,7 +21,9 @@ namespace keepbox {
 /// method already; here boxes of a class (of any class if NMS is class-agnostic) suppress those of
 /// other tiles, greedily: whole boxes before boxes that are cut by an inner edge of their tile, and
 /// the higher score first; tile and rank in the tile decide between equal scores. A box of a tile
-/// never suppresses one of the same tile. Host code, the same for all backends.
+/// never suppresses one of the same tile. Of several boxes that overlap with one, the first
+/// suppresses it; if the rules unite boxes, it is extended to enclose it. Overlaps are those of the
+/// boxes as they were. Host code, the same for all backends.
 class TileMerger {
  public:
   /// Returns kNoResource if the memory for the plan is not available.
@@ -46,7 +48,7 @@ class TileMerger {
     float score;
     bool cut;
     uint32_t class_id;
-    Box bounds;  // upright
+    Box bounds;  // upright; grows with united boxes
   };
 
   /// The kept boxes of a tile.
@@ -57,7 +59,7 @@ class TileMerger {
 
   void list(const Plan& plan, const Runner& runner);
   Status suppress(const Plan& plan, const Runner& runner, const Stop& stop);
-  bool has_twin(const Plan& plan, const Runner& runner, const Entry& entry);
+  Entry* twin_of(const Plan& plan, const Runner& runner, const Entry& entry);
   void keep(const Plan& plan, uint32_t number);
   std::span<Entry> best(const Plan& plan);
   void take(const Plan& plan, const Runner& runner, std::span<const PayloadStage> stages);

@@ -194,6 +194,13 @@ const Property<DecodeProps> kDecodeProperties[] = {
      "counts as cut by that edge. A whole box suppresses a cut one even if the cut one has the "
      "higher score, and never the other way round. -1 treats all boxes alike.",
      &DecodeProps::tile_border, nullptr, -1, G_MAXUINT16},
+    {"tile-union",
+     "Extend a box so that it encloses the boxes of other tiles that it suppresses, for objects "
+     "that "
+     "are larger than the overlap of tiles. Keypoints and masks stay those of the box. Not "
+     "possible "
+     "with oriented boxes.",
+     &DecodeProps::tile_union},
     {"model-name",
      "Name of the model, to distinguish its boxes from those of other models on the same frame. "
      "Empty takes the name that the inference element declares, or else the name of this element, "
@@ -229,6 +236,7 @@ bool only_tuned(const DecodeProps& a, const DecodeProps& b) {
     tuned.*member = b.*member;
   tuned.region_rule = b.region_rule;
   tuned.tile_merge = b.tile_merge;
+  tuned.tile_union = b.tile_union;
   for (auto member : {&DecodeProps::score_threshold_set, &DecodeProps::iou_threshold_set,
                       &DecodeProps::roi_meta, &DecodeProps::class_meta})
     tuned.*member = b.*member;

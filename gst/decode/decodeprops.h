@@ -55,6 +55,7 @@ struct DecodeProps {
   int tile_merge = static_cast<int>(TileRules{}.merge);
   gfloat tile_threshold = TileRules{}.threshold;
   gfloat tile_border = TileRules{}.border;
+  bool tile_union = false;
   std::string model_name;
 
   bool operator==(const DecodeProps&) const = default;

@@ -107,7 +107,8 @@ Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const P
                .frame_masks = props.mask_size == kMaskSizeFrame};
   out.tile_rules = {.merge = static_cast<TileMerge>(props.tile_merge),
                     .threshold = props.tile_threshold,
-                    .border = props.tile_border};
+                    .border = props.tile_border,
+                    .united = props.tile_union};
   if (props.track_score_threshold > 0) out.track_threshold = props.track_score_threshold;
   if (source != nullptr) take_source(out, *source);
   KB_ASSIGN(out.include_classes, labels.classes_of(props.include_classes, "include-classes"));

@@ -58,6 +58,7 @@ Input tiles_of(Random& random, std::string_view name) {
     if (own == 1 && !may_repeat(input)) continue;
     if (own == 1) repeat_images(input, images);
     place_images(random, input.settings, images);
+    input.settings.tile_rules.united = name != "oriented-planes" && pick(random, 0, 1) != 0;
     return input;
   }
 }

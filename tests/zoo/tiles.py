@@ -6,6 +6,8 @@ The slices of random frames are compared with the tiles that a recording has, an
 clip after tile-merge with what SAHI's NMS keeps of the boxes of all tiles (tile-merge=none).
 With intersection over union at the threshold of the NMS in each tile both must be the same boxes.
 With intersection over the smaller area SAHI also compares boxes of one slice, so they differ.
+tile-union is compared with its GREEDYNMM, which merges a box only if it still overlaps enough with
+what was merged before.
 
 Requires sahi and NumPy for Python, and a checkout that is built:
 
@@ -28,7 +30,8 @@ if MISSING:
     sys.exit(f'SKIP: no {", ".join(MISSING)} for Python; {sys.argv[0]} lists what it requires')
 
 import numpy as np
-from sahi.postprocess.combine import batched_nms
+from sahi.postprocess.combine import GreedyNMMPostprocess, batched_nms
+from sahi.prediction import ObjectPrediction
 from sahi.slicing import get_slice_bboxes
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -63,15 +66,15 @@ def compare_slices(folder):
         print(f'{width}x{height} in tiles of {side}: {len(got)} tiles, as SAHI')
 
 
-def boxes_of(folder, merge):
+def boxes_of(folder, merge, union=False):
     """Returns the boxes of each frame: x1 y1 x2 y2 score class."""
-    out = folder / f'{merge}.csv'
+    out = folder / f'{merge}-{union}.csv'
     launch('filesrc', f'location={MEDIA / "street.webm"}', '!', 'decodebin', '!',
            'videoconvert', '!', 'identity', f'eos-after={FRAMES + 1}', '!', 'tensorinfer',
            f'model-file={MODELS / "world-street.onnx"}', 'tile-size=640', 'tile-whole=true', '!',
            'boxdecode', 'score-threshold=0.3', f'iou-threshold={THRESHOLD}', 'max-detections=1000',
            'nms-contract=exact', f'tile-merge={merge}', f'tile-threshold={THRESHOLD}',
-           'tile-border=-1', '!', 'boxsink', 'format=csv', f'location={out}')
+           'tile-border=-1', f'tile-union={str(union).lower()}', '!', 'boxsink', 'format=csv', f'location={out}')
     frames = {}
     head, *lines = out.read_text().splitlines()
     names = ('x1', 'y1', 'x2', 'y2', 'score', 'class_id')
@@ -99,6 +102,31 @@ def compare_boxes(folder):
         print(f'tile-merge={merge}: {sum(map(len, every.values()))} boxes of tiles, {kept} kept; '
               f'{same} as SAHI, {only_ours} only here, {only_theirs} only there')
         assert merge != 'iou' or only_ours == only_theirs == 0
+    compare_unions(folder, every)
+
+
+def merged(boxes, metric):
+    """Returns what SAHI's GREEDYNMM makes of boxes: x1 y1 x2 y2 score, rounded."""
+    objects = [ObjectPrediction(bbox=box[:4], score=box[4], category_id=int(box[5]),
+                                category_name='thing') for box in boxes]
+    found = GreedyNMMPostprocess(match_threshold=THRESHOLD, match_metric=metric,
+                                 class_agnostic=False)(objects)
+    return {(*(round(float(v), 2) for v in each.bbox.to_xyxy()), round(float(each.score.value), 4))
+            for each in found}
+
+
+def compare_unions(folder, every):
+    ours = boxes_of(folder, 'iou', union=True)
+    same = only_ours = only_theirs = 0
+    for number, boxes in every.items():
+        theirs = merged(boxes, 'IOU')
+        mine = {(*(round(v, 2) for v in box[:4]), round(box[4], 4)) for box in ours.get(number, [])}
+        same += len(mine & theirs)
+        only_ours += len(mine - theirs)
+        only_theirs += len(theirs - mine)
+    print(f'tile-union=true: {same} boxes as SAHI with GREEDYNMM and IOU, {only_ours} only here, '
+          f'{only_theirs} only there')
+    assert same > 50 * (only_ours + only_theirs), 'too many other boxes'
 
 
 def main():

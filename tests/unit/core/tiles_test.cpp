@@ -95,6 +95,32 @@ TEST(Tiles, TheMeasureAndItsThresholdDecide) {
   EXPECT_EQ(joined(settings, tensor).size(), 1u);
 }
 
+/// An object from 70 to 98 that each tile of 100 sees a part of.
+TEST(Tiles, AreUnitedIfWanted) {
+  const Tensor tensor = images({{70, 10, 96, 40, 0.9f, 0}}, {{1, 8, 18, 38, 0.8f, 0}});
+  Settings settings = two_tiles();
+  settings.tile_rules.border = -1;
+  EXPECT_EQ(joined(settings, tensor)[0].box, (Box{70, 10, 96, 40}));
+  settings.tile_rules.united = true;
+  const auto found = joined(settings, tensor);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].box, (Box{70, 8, 98, 40}));
+  EXPECT_EQ(found[0].score, 0.9f);
+}
+
+TEST(Tiles, OrientedBoxesCannotBeUnited) {
+  const Tensor tensor{.values = std::vector<float>(2 * 7 * 40), .shape = {2, 7, 40}};
+  const TensorView view = tensor.view();
+  Settings settings = two_tiles();
+  settings.detector = "yolov8-obb";
+  auto plan = make_plan(settings, {&view, 1});
+  ASSERT_TRUE(plan) << plan.error().message();
+  settings.tile_rules.united = true;
+  EXPECT_EQ(retune(*plan, settings).error().message(),
+            "tile-union=true is not possible with oriented boxes. Set tile-union=false.");
+  EXPECT_FALSE(make_plan(settings, {&view, 1}));
+}
+
 TEST(Tiles, CountWhatWasDropped) {
   const Tensor tensor = images({{82, 10, 98, 40, 0.9f, 0}}, {{2, 10, 18, 40, 0.8f, 0}});
   const std::vector<TensorView> views{tensor.view()};
@@ -207,9 +233,15 @@ std::vector<Detection> joined_by_hand(std::vector<Alone> all, const TileRules& r
     all.erase(best);
     kept.push_back(taken.box);
     if (rules.merge == TileMerge::kNone) continue;
+    Box& whole = kept.back().box;
     std::erase_if(all, [&](const Alone& each) {
-      return each.tile != taken.tile && each.box.class_id == taken.box.class_id &&
-             overlap(each.box.box, taken.box.box, rules.merge) > rules.threshold;
+      const Box& box = each.box.box;
+      const bool dropped = each.tile != taken.tile && each.box.class_id == taken.box.class_id &&
+                           overlap(box, taken.box.box, rules.merge) > rules.threshold;
+      if (dropped && rules.united)
+        whole = {std::min(whole.x1, box.x1), std::min(whole.y1, box.y1), std::max(whole.x2, box.x2),
+                 std::max(whole.y2, box.y2)};
+      return dropped;
     });
   }
   std::ranges::stable_sort(kept, std::greater{}, &Detection::score);
@@ -225,7 +257,8 @@ TEST(Tiles, EqualThoseDecodedOneByOneAndJoined) {
   for (int round = 0; round < 200; ++round) {
     Settings settings = two_tiles();
     settings.max_detections = round % 3 ? 300 : 7;
-    settings.tile_rules = {static_cast<TileMerge>(round % 3), uniform(0.1f, 0.8f), uniform(-1, 10)};
+    settings.tile_rules = {static_cast<TileMerge>(round % 3), uniform(0.1f, 0.8f), uniform(-1, 10),
+                           round % 2 == 0};
     std::vector<Row> list[2];
     for (int object = 0; object < 12; ++object) {
       const float x = uniform(-10, 180), y = uniform(-10, 90), w = uniform(5, 50),
