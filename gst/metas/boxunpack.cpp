@@ -57,7 +57,7 @@ class Unpacked {
 
 Box read_place(ByteReader& in) {
   Box out;
-  for (float* v : {&out.x1, &out.y1, &out.x2, &out.y2}) *v = in.get_finite();
+  for (float* v : {&out.x1, &out.y1, &out.x2, &out.y2}) *v = in.get<float>();
   return out;
 }
 
@@ -65,7 +65,7 @@ void Unpacked::read_points(ByteReader& in, FramePoints& out) {
   out.name = in.get_name();
   auto& points = points_.points.emplace_back(in.get_count(sizeof(Keypoint)));
   for (Keypoint& p : points)
-    p.x = in.get_finite(), p.y = in.get_finite(), p.score = in.get<float>();
+    p.x = in.get<float>(), p.y = in.get<float>(), p.score = in.get<float>();
   auto& edges = points_.edges.emplace_back(in.get_count(sizeof(Edge)));
   for (Edge& edge : edges) {
     edge = {in.get<guint8>(), in.get<guint8>()};
@@ -105,7 +105,7 @@ void Unpacked::read_mask(ByteReader& in) {
 void Unpacked::read_box(ByteReader& in, std::vector<FrameBox>& to) {
   const auto flags = in.get<guint16>();
   FrameBox box{.box = read_place(in)};
-  box.score = in.get<float>(), box.angle = in.get_finite();
+  box.score = in.get<float>(), box.angle = in.get<float>();
   box.label = in.get_name(), box.model = in.get_name();
   const auto class_id = in.get<guint32>(), anchor = in.get<guint32>(), parent = in.get<guint32>();
   if ((flags & kWireClass) != 0) box.class_id = class_id;

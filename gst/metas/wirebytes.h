@@ -4,10 +4,9 @@
 
 #include <gst/gst.h>
 
-#include <algorithm>
-#include <concepts>
 #include <cstring>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
@@ -58,12 +57,6 @@ class ByteReader {
     if (left_.size() < sizeof value) return fail(), value;
     std::memcpy(&value, left_.data(), sizeof value);
     left_ = left_.subspan(sizeof value);
-    return value;
-  }
-  /// Returns a finite number.
-  float get_finite() {
-    const auto value = get<float>();
-    if (!(value - value == 0)) return fail(), 0.0f;
     return value;
   }
   /// Returns a number of things of which each has at least `bytes`: never more than are there.

@@ -17,6 +17,11 @@
  * masks and slanted lines is computed on the CPU and blended on the GPU. Of objects to blur, the
  * area of each is copied to the CPU and back.
  *
+ * Frames that cannot be drawn on where they are, in GL, VA or DMABuf memory or in another format,
+ * get their boxes as a #GstVideoOverlayComposition if downstream draws it, as glimagesink and
+ * gloverlaycompositor do, in the resolution of the sink's window. The property render forces
+ * either way.
+ *
  * With blur or pixelate, objects of some classes are made unrecognisable before anything is drawn.
  *
  * ## Example launch lines
@@ -39,7 +44,6 @@
 
 #include <atomic>
 #include <memory>
-#include <string>
 #include <utility>
 
 #include "gst/base/element.h"
@@ -48,6 +52,7 @@
 #include "gst/base/picture.h"
 #include "gst/overlay/framepainter.h"
 #include "gst/overlay/layer.h"
+#include "gst/overlay/obscure.h"
 #include "gst/overlay/overlayprops.h"
 #include "gst/overlay/raster/cudaraster.h"
 #include "gst/overlay/rendering.h"
@@ -138,11 +143,6 @@ bool drawn_on_device(GstVideoFilter* filter, GstBuffer* buffer) {
   return false;
 }
 
-Status cannot_obscure(const std::string& why) {
-  return reject(ErrorKind::kUnsupported, "Objects on the frame cannot be obscured: " + why,
-                "convert frames to a format in system memory before boxoverlay");
-}
-
 /// Maps the frame on the host and draws. A frame that cannot be mapped passes, unless something on
 /// it is to be obscured.
 GstFlowReturn draw_on_host(GstBaseTransform* base, GstBuffer* buffer) {
@@ -170,8 +170,6 @@ GstFlowReturn attach(GstBaseTransform* base, GstBuffer* buffer) {
   return flow_of(filter, o.layer.attach(buffer, frame, by,
                                         [&](Canvas& canvas) { draw_boxes(filter, canvas, by); }));
 }
-
-bool is_unchanged(const State& o) { return !o.painter.draws() && !o.painter.obscures(); }
 
 /// Negotiates again if the property has changed. @return false if that fails.
 bool follow_property(GstBaseTransform* base, int rendering) {
@@ -206,14 +204,14 @@ GstFlowReturn prepare_output_buffer(GstBaseTransform* base, GstBuffer* input, Gs
   for (const Error& error : o.painter.privacy().take_warnings())
     post_warning(GST_ELEMENT(base), error);
   if (gst_buffer_n_memory(input) == 0) o.painter.skip();
-  if (!is_unchanged(o)) return writable_with_tensors(base, input, output);
+  if (!o.painter.is_idle()) return writable_with_tensors(base, input, output);
   *output = input;
   return GST_FLOW_OK;
 }
 
 GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   const State& o = Self::of(base);
-  if (is_unchanged(o)) return GST_FLOW_OK;
+  if (o.painter.is_idle()) return GST_FLOW_OK;
   if (!o.settled.attaches) return draw_on_frame(base, buffer);
   const GstFlowReturn flow = o.painter.obscures() ? draw_on_frame(base, buffer) : GST_FLOW_OK;
   return flow == GST_FLOW_OK && o.painter.draws() ? attach(base, buffer) : flow;
@@ -244,10 +242,10 @@ GstCaps* transform_caps(GstBaseTransform* base, GstPadDirection from, GstCaps* c
                         GstCaps* filter) {
   State& o = Self::of(base);
   const OverlayProps props = locked_copy(base, o.props);
-  g_autoptr(GstCaps) out =
-      o.caps.transform(from, caps, static_cast<Rendering>(props.render), props.obscures());
-  if (filter == nullptr) return g_steal_pointer(&out);
-  return gst_caps_intersect_full(filter, out, GST_CAPS_INTERSECT_FIRST);
+  return o.caps.transform(from, caps, filter,
+                          {.how = static_cast<Rendering>(props.render),
+                           .obscures = props.obscures(),
+                           .unlinked = !gst_pad_is_linked(base->srcpad)});
 }
 
 GstCaps* fixate_caps(GstBaseTransform* base, GstPadDirection from, GstCaps* caps, GstCaps* others) {

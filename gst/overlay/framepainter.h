@@ -30,6 +30,7 @@ class FramePainter {
 
   bool draws() const { return !boxes_.empty(); }
   bool obscures() const { return !obscured_.empty(); }
+  bool is_idle() const { return !draws() && !obscures(); }
 
   /// Makes objects unrecognisable. After an error the frame must not be shown.
   Status obscure(Canvas& canvas);

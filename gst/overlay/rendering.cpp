@@ -140,18 +140,24 @@ GstCaps* RenderingCaps::of_templates() {
   return gst_caps_merge(drawable_caps(), gst_caps_from_string("video/x-raw(ANY)"));
 }
 
-GstCaps* RenderingCaps::transform(GstPadDirection from, GstCaps* caps, Rendering how,
-                                  bool obscures) const {
+GstCaps* RenderingCaps::transform(GstPadDirection from, GstCaps* caps, GstCaps* filter,
+                                  const Wish& wish) const {
+  g_autoptr(GstCaps) out = other_side(from, caps, wish);
+  if (filter == nullptr) return g_steal_pointer(&out);
+  return gst_caps_intersect_full(filter, out, GST_CAPS_INTERSECT_FIRST);
+}
+
+GstCaps* RenderingCaps::other_side(GstPadDirection from, GstCaps* caps, const Wish& wish) const {
   // What upstream attached stays attached, and passes with frames that are drawn on, too.
   GstCaps* on_drawable = all(drawable_, true, false);
   GstCaps* drawn = within(unnamed(caps), drawable_);
   GstCaps* drawn_below = within(all(caps, true, true), on_drawable);
   gst_caps_unref(on_drawable);
   GstCaps* out = gst_caps_merge(drawn, drawn_below);
-  if (how == Rendering::kBlend || (how == Rendering::kAuto && obscures)) return out;
-  const bool required = how == Rendering::kAttach;
+  const bool required = wish.how == Rendering::kAttach;
+  if (!required && (wish.how == Rendering::kBlend || wish.obscures)) return out;
   const bool to_sink = from == GST_PAD_SRC;
-  GstCaps* attached = all(caps, !to_sink, to_sink && !required);
+  GstCaps* attached = all(caps, !to_sink, to_sink && !required && !wish.unlinked);
   attached = gst_caps_merge(attached, all(caps, true, true));
   if (!required) return gst_caps_merge(out, attached);
   // The rest is negotiated to say what is wrong, instead of failing without a word.

@@ -26,11 +26,15 @@ class RenderingCaps {
   /// Returns the caps of pad templates: frames to draw on first, then any others. Transfer full.
   static GstCaps* of_templates();
 
-  /// Returns the caps on the other side of the element. From source to sink, caps that accept
-  /// anything do not count as accepting compositions, unless they are required.
-  /// @param from side of `caps`. @param obscures true if objects are to be obscured, which needs
-  /// frames to draw on. Transfer full.
-  GstCaps* transform(GstPadDirection from, GstCaps* caps, Rendering how, bool obscures) const;
+  /// What is negotiated.
+  struct Wish {
+    Rendering how = Rendering::kAuto;
+    bool obscures = false;  // objects, which needs frames to draw on
+    bool unlinked = false;  // the source pad, so that what downstream accepts is unknown
+  };
+  /// Implements transform_caps() of GstBaseTransform. From source to sink, caps that accept
+  /// anything do not count as accepting compositions, unless these are required.
+  GstCaps* transform(GstPadDirection from, GstCaps* caps, GstCaps* filter, const Wish& wish) const;
 
   /// Orders the choices of output caps for fixed input caps: the preferred one is the first.
   /// @param choices transfer full. @return transfer full
@@ -42,6 +46,8 @@ class RenderingCaps {
   bool has_drawable_format(GstCaps* fixed) const;
 
  private:
+  GstCaps* other_side(GstPadDirection from, GstCaps* caps, const Wish& wish) const;
+
   GstCaps* drawable_;
 };
 
