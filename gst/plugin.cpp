@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include "gst/base/elements.h"
+#include "gst/metas/wiremeta.h"
 #include "gst/statistics/statstracer.h"
 
 namespace {
@@ -19,6 +20,7 @@ void depend_on_gstreamer(GstPlugin* plugin) {
 
 gboolean init(GstPlugin* plugin) {
   depend_on_gstreamer(plugin);
+  keepbox::register_wire_meta();
   gboolean done = TRUE;
   done &= GST_ELEMENT_REGISTER(boxdecode, plugin);
   done &= GST_ELEMENT_REGISTER(boxsink, plugin);

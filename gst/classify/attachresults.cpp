@@ -9,6 +9,7 @@
 #include "gst/metas/labelrecords.h"
 #include "gst/metas/readboxes.h"
 #include "gst/metas/relationmeta.h"
+#include "gst/metas/wiremeta.h"
 
 namespace keepbox {
 namespace {
@@ -80,6 +81,7 @@ void ObjectResultWriter::attach(GstBuffer* buffer, std::vector<TensorResults>& t
                                 Size frame, ClassifyCounts& counts) {
   GstAnalyticsRelationMeta* meta = gst_buffer_get_analytics_relation_meta(buffer);
   if (meta == nullptr) return;
+  add_wire_meta(buffer);
   OfFrame results = by_object(tensors, pictures);
   counts.results = count_of(results.labels);
   std::vector<FrameBox> boxes;

@@ -12,6 +12,7 @@
 #include "gst/metas/masks.h"
 #include "gst/metas/payloadrecords.h"
 #include "gst/metas/relationmeta.h"
+#include "gst/metas/trackofbox.h"
 
 namespace keepbox {
 namespace {
@@ -37,19 +38,10 @@ void read_classes(GstAnalyticsRelationMeta* meta, FrameBox& box) {
 }
 
 void read_tracking(GstAnalyticsRelationMeta* meta, FrameBox& box) {
-  GstAnalyticsMtd found;
-  gpointer state = nullptr;
-  guint64 id = 0;
-  GstClockTime first = 0, last = 0;
-  gboolean lost = FALSE;
-  if (!gst_analytics_relation_meta_get_direct_related(meta, box.od_id, GST_ANALYTICS_REL_TYPE_ANY,
-                                                      gst_analytics_tracking_mtd_get_mtd_type(),
-                                                      &state, &found) ||
-      !gst_analytics_tracking_mtd_get_info(reinterpret_cast<GstAnalyticsTrackingMtd*>(&found), &id,
-                                           &first, &last, &lost))
-    return;
-  box.tracking_id = id;
-  box.tracked_since = first;
+  const auto track = track_of(meta, box.od_id);
+  if (!track) return;
+  box.tracking_id = track->id;
+  box.tracked_since = track->first_seen;
 }
 
 /// Our own mtds about the boxes of a frame.

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gst/metas/wiremeta.h"
+
 namespace keepbox {
 namespace {
 
@@ -32,6 +34,7 @@ void round_axis(float low, float high, uint32_t limit, gint& at, gint& extent) {
 }  // namespace
 
 GstAnalyticsRelationMeta* relation_meta_for(GstBuffer* buffer, gsize mtds, gsize bytes) {
+  add_wire_meta(buffer);
   if (auto* meta = gst_buffer_get_analytics_relation_meta(buffer)) return meta;
   GstAnalyticsRelationMetaInitParams params{};
   params.initial_relation_order = mtds + kSlack;

@@ -17,6 +17,11 @@
  * masks and slanted lines is computed on the CPU and blended on the GPU. Of objects to blur, the
  * area of each is copied to the CPU and back.
  *
+ * Frames that cannot be drawn on where they are, in GL, VA or DMABuf memory or in another format,
+ * get their boxes as a #GstVideoOverlayComposition if downstream draws it, as glimagesink and
+ * gloverlaycompositor do, in the resolution of the sink's window. The property render forces
+ * either way.
+ *
  * With blur or pixelate, objects of some classes are made unrecognisable before anything is drawn.
  *
  * ## Example launch lines
@@ -37,26 +42,20 @@
 #include <gst/video/gstvideofilter.h>
 #include <gst/video/video.h>
 
-#include <algorithm>
-#include <functional>
+#include <atomic>
 #include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "gst/base/element.h"
 #include "gst/base/elements.h"
 #include "gst/base/error.h"
 #include "gst/base/picture.h"
-#include "gst/metas/readboxes.h"
-#include "gst/overlay/captions.h"
-#include "gst/overlay/colors.h"
-#include "gst/overlay/marks.h"
+#include "gst/overlay/framepainter.h"
+#include "gst/overlay/layer.h"
 #include "gst/overlay/obscure.h"
 #include "gst/overlay/overlayprops.h"
-#include "gst/overlay/paint.h"
-#include "gst/overlay/privacy.h"
 #include "gst/overlay/raster/cudaraster.h"
+#include "gst/overlay/rendering.h"
 #include "gst/tensors/tensors.h"
 
 GST_DEBUG_CATEGORY_STATIC(boxoverlay_debug);
@@ -67,19 +66,16 @@ namespace {
 
 struct State : TableProps<OverlayProps, overlay_properties> {
   // The streaming thread's own:
-  std::vector<FrameBox> boxes;  // of the input buffer, which outlives the drawing
-  PointStore points;
-  std::vector<Mark> marks;
-  Trails trails;
-  Colors colors;
-  Painter painter;
-  Privacy privacy;
-  std::vector<ObscuredBox> obscured;  // on the input buffer
-  PaintScratch scratch;
+  FramePainter painter;
   std::unique_ptr<DeviceRasters> device;  // if a frame was in device memory
   bool device_failed = false;
   bool mapped = false;  // the frame, on the host
   bool warned = false;
+  RenderingCaps caps;
+  Layer layer;
+  int rendering = 0;  // that was negotiated
+  Settled settled;
+  std::atomic<bool> is_settled{false};  // false after new caps, or if downstream has to be asked
 };
 
 }  // namespace
@@ -92,32 +88,21 @@ using namespace keepbox;
 
 namespace {
 
-Pen pen_of(const OverlayProps& props, const GstVideoInfo& info) {
-  Pen pen = pen_for({static_cast<uint32_t>(GST_VIDEO_INFO_WIDTH(&info)),
-                     static_cast<uint32_t>(GST_VIDEO_INFO_HEIGHT(&info))});
-  if (props.thickness != 0) pen.thickness = static_cast<int>(props.thickness);
-  if (props.font_scale > 0) pen.font_scale = props.font_scale;
-  pen.placement = static_cast<LabelPlacement>(props.placement);
-  pen.outlines = props.draw_boxes;
-  pen.keypoint_threshold = props.keypoint_threshold;
-  return pen;
+void draw_boxes(GstVideoFilter* filter, Canvas& canvas, float by = 1) {
+  State& o = Self::of(filter);
+  const Status status = o.painter.paint(canvas, by);
+  if (!status && !o.warned) post_warning(GST_ELEMENT(filter), status.error());
+  o.warned = !status;
+  GST_LOG_OBJECT(filter, "%zu boxes, %zu labels without a place", o.painter.boxes(),
+                 o.painter.left_out());
 }
 
 /// Obscures and draws. Returns an error only if nothing was obscured, because such a frame must not
 /// be shown.
-Status draw(GstVideoFilter* filter, const GstVideoInfo& info, Canvas& canvas) {
+Status draw(GstVideoFilter* filter, Canvas& canvas) {
   State& o = Self::of(filter);
-  const OverlayProps props = locked_copy(filter, o.props);
-  const ObscuringSize size{.strength = props.blur_strength, .margin = props.blur_margin};
-  if (!o.obscured.empty()) KB_TRY(obscure(canvas, o.obscured, size, o.scratch));
-  o.marks.clear();
-  for (const FrameBox& box : o.boxes) o.marks.push_back(mark_of(box, props, o.colors, o.trails));
-  std::ranges::stable_sort(o.marks, std::greater{}, &Mark::score);
-  const Status status = o.painter.paint(canvas, o.marks, pen_of(props, info));
-  if (!status && !o.warned) post_warning(GST_ELEMENT(filter), status.error());
-  o.warned = !status;
-  GST_LOG_OBJECT(filter, "%zu boxes, %zu labels without a place", o.marks.size(),
-                 o.painter.left_out());
+  KB_TRY(o.painter.obscure(canvas));
+  if (!o.settled.attaches) draw_boxes(filter, canvas);
   return {};
 }
 
@@ -130,7 +115,7 @@ GstFlowReturn flow_of(GstVideoFilter* filter, const Status& status) {
 GstFlowReturn transform_frame_ip(GstVideoFilter* filter, GstVideoFrame* frame) {
   HostCanvas canvas(*frame);
   Self::of(filter).mapped = true;
-  return flow_of(filter, draw(filter, frame->info, canvas));
+  return flow_of(filter, draw(filter, canvas));
 }
 
 Status draw_on_device(GstVideoFilter* filter, GstBuffer* buffer) {
@@ -141,7 +126,7 @@ Status draw_on_device(GstVideoFilter* filter, GstBuffer* buffer) {
   const GstVideoInfo& info = filter->in_info;
   return o.device->draw(buffer, info, [&](Raster& raster) {
     Canvas canvas(info, raster);
-    return draw(filter, info, canvas);
+    return draw(filter, canvas);
   });
 }
 
@@ -164,86 +149,124 @@ GstFlowReturn draw_on_host(GstBaseTransform* base, GstBuffer* buffer) {
   State& o = Self::of(base);
   o.mapped = false;
   const GstFlowReturn flow = Self::parent_as<GstBaseTransformClass>()->transform_ip(base, buffer);
-  if (flow != GST_FLOW_OK || o.mapped || o.obscured.empty()) return flow;
-  return flow_of(GST_VIDEO_FILTER(base),
-                 reject(ErrorKind::kTruncated,
-                        "Objects on the frame cannot be obscured: its buffer cannot be mapped"));
+  if (flow != GST_FLOW_OK || o.mapped || !o.painter.obscures()) return flow;
+  return flow_of(GST_VIDEO_FILTER(base), cannot_obscure("its buffer cannot be mapped"));
 }
 
-void add_to_trails(State& o, const OverlayProps& props, GstClockTime time) {
-  const auto length = static_cast<GstClockTime>(props.draw_trails * GST_SECOND);
-  if (length == 0) return o.trails.clear();
-  o.trails.add(o.boxes, time, length);
+/// Draws what is to be drawn on the frame: everything, or with attached boxes what is obscured.
+GstFlowReturn draw_on_frame(GstBaseTransform* base, GstBuffer* buffer) {
+  auto* filter = GST_VIDEO_FILTER(base);
+  if (drawn_on_device(filter, buffer)) return GST_FLOW_OK;
+  if (!Self::of(base).settled.can_obscure)
+    return flow_of(filter, cannot_obscure("its format cannot be drawn on"));
+  return draw_on_host(base, buffer);
 }
 
-bool is_unchanged(const State& o) { return o.boxes.empty() && o.obscured.empty(); }
+GstFlowReturn attach(GstBaseTransform* base, GstBuffer* buffer) {
+  State& o = Self::of(base);
+  auto* filter = GST_VIDEO_FILTER(base);
+  const Size frame = picture_of(filter->in_info).size;
+  const float by = enlargement(frame, o.settled.window);
+  return flow_of(filter, o.layer.attach(buffer, frame, by,
+                                        [&](Canvas& canvas) { draw_boxes(filter, canvas, by); }));
+}
+
+/// Negotiates again if the property has changed. @return false if that fails.
+bool follow_property(GstBaseTransform* base, int rendering) {
+  State& o = Self::of(base);
+  if (std::exchange(o.rendering, rendering) == rendering) return true;
+  o.is_settled = false;
+  gst_base_transform_reconfigure_sink(base);
+  gst_base_transform_reconfigure_src(base);
+  return gst_base_transform_reconfigure(base) != FALSE;
+}
+
+/// Finds out once whether boxes are attached, after new caps or a request of downstream.
+GstFlowReturn settle_once(GstBaseTransform* base, const OverlayProps& props) {
+  State& o = Self::of(base);
+  if (!follow_property(base, props.render)) return GST_FLOW_NOT_NEGOTIATED;
+  if (o.is_settled.exchange(true)) return GST_FLOW_OK;
+  const auto settled = settle(o.caps, base, static_cast<Rendering>(o.rendering));
+  if (settled) o.settled = *settled;
+  else o.is_settled = false;
+  return flow_of(GST_VIDEO_FILTER(base), settled ? Status{} : std::unexpected(settled.error()));
+}
 
 /// Copies a frame only if it is drawn on. A GAP buffer may have boxes but no picture.
 GstFlowReturn prepare_output_buffer(GstBaseTransform* base, GstBuffer* input, GstBuffer** output) {
   State& o = Self::of(base);
   const GstVideoInfo& info = GST_VIDEO_FILTER(base)->in_info;
-  read_boxes(input, o.boxes, &o.points,
-             {static_cast<uint32_t>(info.width), static_cast<uint32_t>(info.height)});
   const OverlayProps props = locked_copy(base, o.props);
-  // Stream time repeats what a seek repeats.
-  const GstClockTime time =
-      gst_segment_to_stream_time(&base->segment, GST_FORMAT_TIME, GST_BUFFER_PTS(input));
-  add_to_trails(o, props, time);
-  o.privacy.choose(o.boxes, props, time, o.obscured);
-  for (const Error& error : o.privacy.take_warnings()) post_warning(GST_ELEMENT(base), error);
-  if (gst_buffer_n_memory(input) == 0) o.boxes.clear(), o.obscured.clear();
-  if (!is_unchanged(o)) return writable_with_tensors(base, input, output);
+  if (const GstFlowReturn flow = settle_once(base, props); flow != GST_FLOW_OK) return flow;
+  o.painter.look(
+      input, picture_of(info).size, props,
+      gst_segment_to_stream_time(&base->segment, GST_FORMAT_TIME, GST_BUFFER_PTS(input)));
+  for (const Error& error : o.painter.privacy().take_warnings())
+    post_warning(GST_ELEMENT(base), error);
+  if (gst_buffer_n_memory(input) == 0) o.painter.skip();
+  if (!o.painter.is_idle()) return writable_with_tensors(base, input, output);
   *output = input;
   return GST_FLOW_OK;
 }
 
 GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
-  if (is_unchanged(Self::of(base))) return GST_FLOW_OK;
-  if (drawn_on_device(GST_VIDEO_FILTER(base), buffer)) return GST_FLOW_OK;
-  return draw_on_host(base, buffer);
+  const State& o = Self::of(base);
+  if (o.painter.is_idle()) return GST_FLOW_OK;
+  if (!o.settled.attaches) return draw_on_frame(base, buffer);
+  const GstFlowReturn flow = o.painter.obscures() ? draw_on_frame(base, buffer) : GST_FLOW_OK;
+  return flow == GST_FLOW_OK && o.painter.draws() ? attach(base, buffer) : flow;
 }
 
 gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
   if (GST_EVENT_TYPE(event) == GST_EVENT_EOS)
-    for (const Error& error : Self::of(base).privacy.unused())
+    for (const Error& error : Self::of(base).painter.privacy().unused())
       post_warning(GST_ELEMENT(base), error);
   return Self::parent_as<GstBaseTransformClass>()->sink_event(base, event);
 }
 
 /// Forgets places in a picture of another size.
 gboolean set_info(GstVideoFilter* filter, GstCaps*, GstVideoInfo* now, GstCaps*, GstVideoInfo*) {
+  Self::of(filter).is_settled = false;
   const GstVideoInfo& before = filter->in_info;  // still that of the earlier caps
   if (now->width != before.width || now->height != before.height)
-    Self::of(filter).privacy.forget_places();
+    Self::of(filter).painter.privacy().forget_places();
   return TRUE;
 }
 
-/// Returns the formats in the memories that can be drawn on. Transfer full.
-GstCaps* overlay_caps() {
-  GstCaps* caps = gst_caps_from_string(GST_VIDEO_CAPS_MAKE(KEEPBOX_PAINT_FORMATS));
-  if (device_feature() == nullptr) return caps;
-  GstCaps* on_device = gst_caps_copy(caps);
-  gst_caps_set_features_simple(on_device, gst_caps_features_new(device_feature(), nullptr));
-  gst_caps_append(caps, on_device);
-  return caps;
+gboolean src_event(GstBaseTransform* base, GstEvent* event) {
+  if (GST_EVENT_TYPE(event) == GST_EVENT_RECONFIGURE) Self::of(base).is_settled = false;
+  return Self::parent_as<GstBaseTransformClass>()->src_event(base, event);
+}
+
+GstCaps* transform_caps(GstBaseTransform* base, GstPadDirection from, GstCaps* caps,
+                        GstCaps* filter) {
+  State& o = Self::of(base);
+  const OverlayProps props = locked_copy(base, o.props);
+  return o.caps.transform(from, caps, filter,
+                          {.how = static_cast<Rendering>(props.render),
+                           .obscures = props.obscures(),
+                           .unlinked = !gst_pad_is_linked(base->srcpad)});
+}
+
+GstCaps* fixate_caps(GstBaseTransform* base, GstPadDirection from, GstCaps* caps, GstCaps* others) {
+  State& o = Self::of(base);
+  const auto how = static_cast<Rendering>(locked_copy(base, o.props.render));
+  if (from == GST_PAD_SINK) others = o.caps.prefer(caps, others, how);
+  return Self::parent_as<GstBaseTransformClass>()->fixate_caps(base, from, caps, others);
 }
 
 gboolean start(GstBaseTransform* base) {
-  Self::of(base).warned = Self::of(base).device_failed = false;
+  State& o = Self::of(base);
+  o.warned = o.device_failed = o.is_settled = false;
+  o.rendering = locked_copy(base, o.props.render);
   return TRUE;
 }
 
 gboolean stop(GstBaseTransform* base) {
   State& o = Self::of(base);
   o.painter = {};
-  o.trails.clear();
-  o.colors = {};
-  o.boxes.clear();
-  o.marks.clear();
-  o.privacy = {};
-  o.obscured.clear();
-  o.scratch = {};
   o.device.reset();
+  o.layer = {};
   return TRUE;
 }
 
@@ -262,13 +285,16 @@ static void keepbox_box_overlay_class_init(KeepboxBoxOverlayClass* klass) {
       klass, "Detection box overlay", "Analyzer/Visualization/Video",
       "Draws the boxes on a frame (GstAnalyticsODMtd of any decoder) in one colour per class, with "
       "masks and keypoints, labelled with class, score and tracking id");
-  g_autoptr(GstCaps) caps = overlay_caps();
+  g_autoptr(GstCaps) caps = RenderingCaps::of_templates();
   add_templates(klass, caps);
   transform->start = start;
   transform->stop = stop;
   transform->prepare_output_buffer = prepare_output_buffer;
   transform->transform_ip = transform_ip;
   transform->sink_event = sink_event;
+  transform->src_event = src_event;
+  transform->transform_caps = transform_caps;
+  transform->fixate_caps = fixate_caps;
   GST_VIDEO_FILTER_CLASS(klass)->transform_frame_ip = transform_frame_ip;
   GST_VIDEO_FILTER_CLASS(klass)->set_info = set_info;
 }

@@ -9,6 +9,7 @@
 #include <opencv2/core.hpp>
 #include <vector>
 
+#include "core/formula/letterbox.h"
 #include "gst/metas/maskruns.h"
 #include "gst/overlay/colors.h"
 #include "gst/overlay/raster/raster.h"
@@ -39,6 +40,7 @@ class Canvas {
   Canvas(const GstVideoInfo& info, Raster& raster);
 
   cv::Rect bounds() const { return {0, 0, width_, height_}; }
+  Size size() const { return {static_cast<uint32_t>(width_), static_cast<uint32_t>(height_)}; }
 
   /// Grows a rectangle to whole chroma pixels; it may exceed the frame by less than one.
   cv::Rect aligned(const cv::Rect& r) const;

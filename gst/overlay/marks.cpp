@@ -2,6 +2,7 @@
 // Writes captions in the characters of the font.
 #include "gst/overlay/marks.h"
 
+#include <algorithm>
 #include <cmath>
 #include <format>
 #include <limits>
@@ -32,6 +33,10 @@ std::string caption(const FrameBox& box, const char* label, const OverlayProps& 
   return text;
 }
 
+Box enlarged(const Box& box, float by) {
+  return {box.x1 * by, box.y1 * by, box.x2 * by, box.y2 * by};
+}
+
 }  // namespace
 
 Mark mark_of(const FrameBox& box, const OverlayProps& props, Colors& colors, const Trails& trails) {
@@ -45,6 +50,26 @@ Mark mark_of(const FrameBox& box, const OverlayProps& props, Colors& colors, con
           .points = props.draw_keypoints ? box.points : FramePoints{},
           .mask = props.draw_masks ? box.mask : FrameMask{},
           .trail = trails.of(box)};
+}
+
+void enlarge(Mark& mark, float by, PointStore& store) {
+  mark.box = enlarged(mark.box, by);
+  mark.mask.place = enlarged(mark.mask.place, by);
+  for (TrailPoint& point : mark.trail) point = {point.x * by, point.y * by};
+  if (mark.points.points.empty()) return;
+  auto& points = store.points.emplace_back(mark.points.points.begin(), mark.points.points.end());
+  for (Keypoint& point : points) point.x *= by, point.y *= by;
+  mark.points.points = points;
+}
+
+Pen pen_of(const OverlayProps& props, Size picture, double by) {
+  Pen pen = pen_for(picture);
+  if (props.thickness != 0) pen.thickness = std::max(1, cvRound(props.thickness * by));
+  if (props.font_scale > 0) pen.font_scale = props.font_scale * by;
+  pen.placement = static_cast<LabelPlacement>(props.placement);
+  pen.outlines = props.draw_boxes;
+  pen.keypoint_threshold = props.keypoint_threshold;
+  return pen;
 }
 
 }  // namespace keepbox

@@ -14,4 +14,11 @@ namespace keepbox {
 /// box's points, mask and trail are borrowed.
 Mark mark_of(const FrameBox& box, const OverlayProps& props, Colors& colors, const Trails& trails);
 
+/// Enlarges a mark for a picture of another size. @param store keeps its points.
+void enlarge(Mark& mark, float by, PointStore& store);
+
+/// Returns the pen of these properties. @param by enlargement of the picture, whose size is
+/// `picture`.
+Pen pen_of(const OverlayProps& props, Size picture, double by = 1);
+
 }  // namespace keepbox

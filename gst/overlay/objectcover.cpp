@@ -33,8 +33,7 @@ cv::Rect cover_object(const Canvas& canvas, const FrameMask& mask, int margin,
   const MaskView pixels(mask.pixels);
   if (!is_mask(pixels)) return {};
   const cv::Rect bounds = canvas.bounds();
-  const Size frame{static_cast<uint32_t>(bounds.width), static_cast<uint32_t>(bounds.height)};
-  MaskRuns rows(pixels, mask.place, frame, MaskRuns::Lines::kRows);
+  MaskRuns rows(pixels, mask.place, canvas.size(), MaskRuns::Lines::kRows);
   const cv::Rect extent = runs_of(rows, scratch.runs);
   if (extent.empty()) return {};
   const cv::Point more(margin, margin);

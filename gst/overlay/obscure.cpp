@@ -92,4 +92,9 @@ Status obscure(Canvas& canvas, std::span<const ObscuredBox> boxes, ObscuringSize
                 std::string("OpenCV cannot blur the frame: ") + error.what());
 }
 
+Status cannot_obscure(const std::string& why) {
+  return reject(ErrorKind::kUnsupported, "Objects on the frame cannot be obscured: " + why,
+                "convert frames to a format in system memory before boxoverlay");
+}
+
 }  // namespace keepbox

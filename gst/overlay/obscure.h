@@ -5,6 +5,7 @@
 #include <gst/video/video.h>
 
 #include <span>
+#include <string>
 
 #include "core/base/result.h"
 #include "core/formula/box.h"
@@ -35,5 +36,9 @@ struct ObscuringSize {
 /// @pre the frame is mapped for reading and writing, in a format of KEEPBOX_PAINT_FORMATS.
 Status obscure(Canvas& canvas, std::span<const ObscuredBox> boxes, ObscuringSize size,
                PaintScratch& scratch);
+
+/// Returns the error of a frame on which objects cannot be obscured. @param why in the words of a
+/// sentence.
+Status cannot_obscure(const std::string& why);
 
 }  // namespace keepbox

@@ -12,6 +12,11 @@ constexpr gdouble kWeakest = 0.01;       // fraction of a box
 constexpr gdouble kLongestLost = 3600;   // seconds
 
 constexpr Property<OverlayProps> kOverlayProperties[] = {
+    {"render",
+     "Where boxes are drawn: on the frame, or as an overlay composition "
+     "(GstVideoOverlayComposition) next to it, which sinks and compositors such as glimagesink and "
+     "gloverlaycompositor draw. What blur and pixelate change is always the frame.",
+     &OverlayProps::render, rendering_type},
     {"color-by", "What determines the colour of a box.", &OverlayProps::color_by, color_by_type},
     {"color",
      "Single colour for all boxes as 0xAARRGGBB (0xffff0000 is red), drawn opaque; 0 uses "

@@ -10,11 +10,13 @@
 #include "gst/overlay/captions.h"
 #include "gst/overlay/colors.h"
 #include "gst/overlay/obscure.h"
+#include "gst/overlay/rendering.h"
 
 namespace keepbox {
 
 /// Property values as set. Plain data: copied under the object lock.
 struct OverlayProps {
+  int render = static_cast<int>(Rendering::kAuto);
   int color_by = static_cast<int>(ColorBy::kClass);
   guint color = 0;  // 0: by color_by
   bool draw_boxes = true, draw_masks = true, draw_keypoints = true;
@@ -29,6 +31,8 @@ struct OverlayProps {
   bool blur_lost_set = false;
   guint thickness = 0;     // 0: by the frame's size
   gdouble font_scale = 0;  // 0: by the frame's size
+
+  bool obscures() const { return !blur.empty() || !pixelate.empty(); }
 };
 
 const PropertyTable<OverlayProps>& overlay_properties();

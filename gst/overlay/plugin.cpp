@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Entry of the overlay plugin, separate from the main one because of OpenCV.
 #include "gst/base/elements.h"
+#include "gst/metas/wiremeta.h"
 
 namespace {
 
-gboolean init(GstPlugin* plugin) { return GST_ELEMENT_REGISTER(boxoverlay, plugin); }
+gboolean init(GstPlugin* plugin) {
+  keepbox::register_wire_meta();
+  return GST_ELEMENT_REGISTER(boxoverlay, plugin);
+}
 
 }  // namespace
 

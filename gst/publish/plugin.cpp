@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Entry of the plugin for brokers, separate from the main one because of libmosquitto.
 #include "gst/base/elements.h"
+#include "gst/metas/wiremeta.h"
 
 namespace {
 
-gboolean init(GstPlugin* plugin) { return GST_ELEMENT_REGISTER(boxpublish, plugin); }
+gboolean init(GstPlugin* plugin) {
+  keepbox::register_wire_meta();
+  return GST_ELEMENT_REGISTER(boxpublish, plugin);
+}
 
 }  // namespace
 

@@ -10,7 +10,9 @@
 #include "gst/metas/attachboxes.h"
 #include "gst/metas/pixelmap.h"
 #include "gst/metas/readboxes.h"
+#include "gst/metas/trackofbox.h"
 #include "gst/metas/weakboxes.h"
+#include "gst/metas/wiremeta.h"
 #include "gst/tensors/decodednote.h"
 
 namespace keepbox {
@@ -44,12 +46,10 @@ Status check_mtds(GstAnalyticsRelationMeta* meta, gsize more) {
                 "lower max-detections= of boxdecode or raise its score-threshold=");
 }
 
-void add_track(GstAnalyticsRelationMeta* meta, guint od_id, const TrackOfBox& track, int64_t seen) {
-  GstAnalyticsTrackingMtd mtd;
-  gst_analytics_relation_meta_add_tracking_mtd(meta, track.id,
-                                               static_cast<GstClockTime>(track.since), &mtd);
-  gst_analytics_tracking_mtd_update_last_seen(&mtd, static_cast<GstClockTime>(seen));
-  gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_RELATE_TO, od_id, mtd.id);
+TrackInfo info_of(const TrackOfBox& track, int64_t seen) {
+  return {.id = track.id,
+          .first_seen = static_cast<GstClockTime>(track.since),
+          .last_seen = static_cast<GstClockTime>(seen)};
 }
 
 }  // namespace
@@ -178,7 +178,8 @@ Status BoxTracks::attach(GstBuffer* buffer, Size frame) {
   if (ids_.empty()) return {};
   GstAnalyticsRelationMeta* meta = gst_buffer_get_analytics_relation_meta(buffer);
   KB_TRY(check_mtds(meta, ids_.size()));
-  for (const auto& [od_id, track, seen] : ids_) add_track(meta, od_id, track, seen);
+  for (const auto& [od_id, track, seen] : ids_) add_track(meta, od_id, info_of(track, seen));
+  add_wire_meta(buffer);
   return {};
 }
 

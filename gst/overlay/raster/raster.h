@@ -6,6 +6,7 @@
 
 #include <array>
 #include <opencv2/core.hpp>
+#include <utility>
 
 namespace keepbox {
 
@@ -34,6 +35,8 @@ class HostRaster final : public Raster {
  public:
   /// @param frame is mapped for reading and writing while this is in use.
   explicit HostRaster(const GstVideoFrame& frame);
+  /// @param pixels of the only plane.
+  explicit HostRaster(cv::Mat pixels) { planes_[0] = std::move(pixels); }
 
   void fill(size_t plane, const cv::Rect& at, const cv::Vec4b& paint) override;
   void blend(size_t plane, const cv::Rect& at, const cv::Mat& cover,

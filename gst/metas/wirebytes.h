@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Values as bytes between processes of one host, in its own byte order.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace keepbox {
+
+class ByteWriter {
+ public:
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  void put(T value) {
+    const auto* at = reinterpret_cast<const guint8*>(&value);
+    bytes_.insert(bytes_.end(), at, at + sizeof value);
+  }
+  void put_count(gsize count) { put(static_cast<guint32>(count)); }
+  /// Texts are cut to this many bytes.
+  static constexpr gsize kMaxText = 1024;
+  void put_text(std::string_view text) {
+    text = text.substr(0, kMaxText);
+    put_count(text.size());
+    bytes_.insert(bytes_.end(), text.begin(), text.end());
+  }
+  void put_name(GQuark name) {
+    const gchar* text = g_quark_to_string(name);
+    put_text(text != nullptr ? text : "");
+  }
+
+  std::span<const guint8> bytes() const { return bytes_; }
+
+ private:
+  std::vector<guint8> bytes_;
+};
+
+/// Reads bytes that may be anything: after the first value that is not there or is invalid, all
+/// others are 0 and failed() is true.
+class ByteReader {
+ public:
+  explicit ByteReader(std::span<const guint8> bytes) : left_(bytes) {}
+
+  bool failed() const { return failed_; }
+  bool at_end() const { return left_.empty(); }
+  void fail() { failed_ = true, left_ = {}; }
+
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  T get() {
+    T value{};
+    if (left_.size() < sizeof value) return fail(), value;
+    std::memcpy(&value, left_.data(), sizeof value);
+    left_ = left_.subspan(sizeof value);
+    return value;
+  }
+  /// Returns a number of things of which each has at least `bytes`: never more than are there.
+  gsize get_count(gsize bytes) {
+    const auto count = get<guint32>();
+    if (count > left_.size() / bytes) return fail(), gsize{0};
+    return count;
+  }
+  /// Returns UTF-8 without NUL, valid as long as the bytes are.
+  std::string_view get_text() {
+    const gsize size = get_count(1);
+    const auto* text = reinterpret_cast<const gchar*>(left_.data());
+    if (size > ByteWriter::kMaxText || !g_utf8_validate_len(text, size, nullptr)) return fail(), "";
+    left_ = left_.subspan(size);
+    return {text, size};
+  }
+  GQuark get_name() {
+    const std::string_view text = get_text();
+    return text.empty() ? 0 : g_quark_from_string(std::string(text).c_str());
+  }
+
+ private:
+  std::span<const guint8> left_;
+  bool failed_ = false;
+};
+
+}  // namespace keepbox

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What is drawn on the frames of a stream: their boxes, and the objects to obscure.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/formula/letterbox.h"
+#include "gst/metas/readboxes.h"
+#include "gst/overlay/canvas.h"
+#include "gst/overlay/colors.h"
+#include "gst/overlay/marks.h"
+#include "gst/overlay/obscure.h"
+#include "gst/overlay/overlayprops.h"
+#include "gst/overlay/paint.h"
+#include "gst/overlay/privacy.h"
+#include "gst/overlay/trails.h"
+
+namespace keepbox {
+
+class FramePainter {
+ public:
+  /// Takes the properties and reads the boxes of a frame, which outlives their drawing.
+  /// @param time stream time, which repeats what a seek repeats.
+  void look(GstBuffer* buffer, Size frame, const OverlayProps& props, GstClockTime time);
+  /// Draws nothing on the frame, as on one without a picture.
+  void skip() { boxes_.clear(), obscured_.clear(); }
+
+  bool draws() const { return !boxes_.empty(); }
+  bool obscures() const { return !obscured_.empty(); }
+  bool is_idle() const { return !draws() && !obscures(); }
+
+  /// Makes objects unrecognisable. After an error the frame must not be shown.
+  Status obscure(Canvas& canvas);
+  /// Draws the boxes. @param by enlargement of the frame on the canvas.
+  Status paint(Canvas& canvas, float by = 1);
+
+  size_t boxes() const { return boxes_.size(); }
+  /// Number of labels of the last frame without a place.
+  size_t left_out() const { return painter_.left_out(); }
+  Privacy& privacy() { return privacy_; }
+
+ private:
+  OverlayProps props_;
+  std::vector<FrameBox> boxes_;
+  PointStore points_;
+  std::vector<Mark> marks_;
+  Trails trails_;
+  Colors colors_;
+  Painter painter_;
+  Privacy privacy_;
+  std::vector<ObscuredBox> obscured_;
+  PaintScratch scratch_;
+};
+
+}  // namespace keepbox

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Boxes reach another process with the bytes of their frame.
+#include <chrono>
+#include <condition_variable>
+#include <format>
+#include <mutex>
+#include <random>
+
+#include "gst/metas/boxclasses.h"
+#include "gst/metas/boxwire.h"
+#include "gst/metas/labelrecords.h"
+#include "gst/metas/trackofbox.h"
+#include "gst/metas/weakboxes.h"
+#include "gst/metas/wiremeta.h"
+#include "tests/gst/metas/parts.h"
+#include "tests/masks.h"
+#include "tests/tempdir.h"
+
+namespace keepbox {
+namespace {
+
+using test::Buffer;
+using test::plain_box;
+
+/// A frame with everything that boxes can have.
+class Sent : public testing::Test {
+ protected:
+  Sent() : frame(gst_buffer_new_allocate(nullptr, 64, nullptr)) {
+    std::vector<FrameBox> list{plain_box({10.5f, 20.25f, 60, 80}, 0.75f),
+                               plain_box({15, 30, 30, 50}, 0.5f), plain_box({100, 9, 140, 70})};
+    list[0].points = {points_, edges_, g_quark_from_string("hand")};
+    list[0].mask = disc_.over({12, 22, 58, 78});
+    list[0].model = g_quark_from_string("people");
+    list[2].values = {values_, g_quark_from_string("embedding")};
+    list[2].angle = 0.5f;
+    list[2].held = true;
+    test::attach(frame.get(), std::span(list).first(1));
+    list[1].parent = list[0].od_id;
+    test::attach(frame.get(), std::span(list).subspan(1));
+    meta = gst_buffer_get_analytics_relation_meta(frame.get());
+    gst_analytics_relation_meta_add_od_mtd(meta, g_quark_from_string("foreign"), 3, 4, 5, 6, 0.25f,
+                                           nullptr);
+    add_track(meta, list[0].od_id, {.id = 77, .first_seen = 5, .last_seen = 9, .lost = true});
+    add_classes(meta, list[2].od_id,
+                {{g_quark_from_string("red"), g_quark_from_string("blue")},
+                 {0.75f, 0.25f},
+                 GST_ANALYTICS_REL_TYPE_CONTAIN,
+                 GST_ANALYTICS_REL_TYPE_IS_PART_OF});
+    add_classes(meta, G_MAXUINT, {{g_quark_from_string("street")}, {0.5f}});
+    add_labels(meta, {g_quark_from_string("reader"), g_quark_from_string("plate")},
+               std::vector<ObjectLabel>{
+                   {.od_id = list[2].od_id, .class_id = G_MAXUINT, .level = 0.5f, .text = "KB 1"}});
+    std::vector<FrameBox> weak{plain_box({1, 2, 30, 40}, 0.125f)};
+    weak[0].points = {points_, edges_, g_quark_from_string("hand")};
+    attach_weak_boxes(frame.get(), weak);
+  }
+
+  std::vector<Keypoint> points_{{11, 21, 0.5f}, {40, 60, 1}, {-3, 70, 0.25f}};
+  std::vector<Edge> edges_{{0, 1}, {1, 2}};
+  std::vector<float> values_{1, -2, 0.5f};
+  test::TestMask disc_{33, 12, [](guint x, guint y) { return (x + y) % 3 == 0; }};
+  Buffer frame;
+  GstAnalyticsRelationMeta* meta;
+};
+
+std::string text_of(const FrameBox& b) {
+  std::string out =
+      std::format("{} {} {} {} s{} a{} {} class{} anchor{} {} {}{}{} parent{} track{} since{}",
+                  b.box.x1, b.box.y1, b.box.x2, b.box.y2, b.score, b.angle, b.label,
+                  b.class_id.value_or(9999), b.anchor.value_or(9999), b.model, b.unnamed, b.held,
+                  b.predicted, b.parent.value_or(9999), b.tracking_id.value_or(0), b.tracked_since);
+  for (const Keypoint& p : b.points.points) out += std::format(" ({},{},{})", p.x, p.y, p.score);
+  for (const Edge& e : b.points.edges) out += std::format(" {}-{}", e.from, e.to);
+  for (const float v : b.values.values) out += std::format(" v{}", v);
+  out += std::format(" {} {}", b.points.name, b.values.kind);
+  for (const BoxLabel& l : b.labels)
+    out += std::format(" [{} {} {} {} {}]", l.text, l.level, l.class_id.value_or(9999), l.attribute,
+                       l.model);
+  const Box& p = b.mask.place;
+  for (const int pixel : test::pixels_of(b.mask.pixels)) out += pixel != 0 ? '#' : '.';
+  return out + std::format(" in {} {} {} {}", p.x1, p.y1, p.x2, p.y2);
+}
+
+/// Returns everything that readers find on a frame.
+std::string text_of(GstBuffer* buffer) {
+  std::vector<FrameBox> boxes;
+  PointStore points;
+  std::string out = read_boxes(buffer, boxes, &points) ? "boxes\n" : "none\n";
+  for (const FrameBox& box : boxes) out += text_of(box) + '\n';
+  for (const FrameBox& box : read_weak_boxes(buffer)) out += "weak " + text_of(box) + '\n';
+  auto* meta = gst_buffer_get_analytics_relation_meta(buffer);
+  if (meta == nullptr) return out;
+  for (const BoxClasses& classes : classes_of_frame(meta))
+    out += std::format("frame {} {}\n", classes.names[0], classes.levels[0]);
+  for (const FrameBox& box : boxes) {
+    if (const auto track = track_of(meta, box.od_id))
+      out += std::format("{} {} {}\n", track->first_seen, track->last_seen, track->lost);
+    for (const BoxClasses& c : classes_of(meta, box.od_id))
+      out += std::format("{} of {} {} {}\n", c.names.size(), box.label, c.from_box, c.to_box);
+  }
+  return out;
+}
+
+Buffer empty() { return Buffer(gst_buffer_new_allocate(nullptr, 64, nullptr)); }
+
+/// Sends the metas of a buffer to another, as unixfdsink and unixfdsrc do.
+Buffer sent(GstBuffer* from) {
+  g_autoptr(GByteArray) bytes = g_byte_array_new();
+  gpointer state = nullptr;
+  while (GstMeta* meta = gst_buffer_iterate_meta(from, &state))
+    gst_meta_serialize_simple(meta, bytes);
+  Buffer to = empty();
+  for (guint at = 0; at < bytes->len;) {
+    guint32 used = 0;
+    gst_meta_deserialize(to.get(), bytes->data + at, bytes->len - at, &used);
+    if (used == 0) break;
+    at += used;
+  }
+  return to;
+}
+
+TEST_F(Sent, ArrivesAsItWas) {
+  const std::string wanted = text_of(frame.get());
+  const Buffer there = sent(frame.get());
+  EXPECT_EQ(text_of(there.get()), wanted);
+  // And again, as from a process in between, and from a copy.
+  const Buffer copy(gst_buffer_copy(there.get()));
+  EXPECT_EQ(text_of(sent(copy.get()).get()), wanted);
+}
+
+TEST_F(Sent, ArrivesWithoutBoxesToo) {
+  const Buffer none = empty();
+  test::attach(none.get(), std::span<FrameBox>());
+  EXPECT_EQ(text_of(sent(none.get()).get()), "boxes\n") << "the model ran and found nothing";
+  const Buffer plain = empty();
+  add_wire_meta(plain.get());
+  EXPECT_EQ(text_of(sent(plain.get()).get()), "none\n");
+}
+
+TEST_F(Sent, HasBoxesThatWereAddedLater) {
+  FrameBox more = plain_box({1, 2, 3, 4});
+  test::attach(frame.get(), {&more, 1});
+  EXPECT_EQ(text_of(sent(frame.get()).get()), text_of(frame.get()));
+}
+
+TEST_F(Sent, RefusesCutBytes) {
+  const auto bytes = pack_boxes(frame.get());
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    const Buffer to = empty();
+    EXPECT_FALSE(unpack_boxes(std::span(bytes).first(size), to.get())) << size;
+    EXPECT_EQ(gst_buffer_get_analytics_relation_meta(to.get()), nullptr) << size;
+  }
+}
+
+TEST_F(Sent, SurvivesAnyBytes) {
+  std::minstd_rand random(1);
+  const auto bytes = pack_boxes(frame.get());
+  size_t taken = 0;
+  for (int run = 0; run < 1000; ++run) {
+    auto damaged = bytes;
+    for (unsigned i = 0; i <= random() % 4; ++i)
+      damaged[random() % damaged.size()] = static_cast<guint8>(random() % 5 == 0 ? 255 : random());
+    const Buffer to = empty();
+    if (unpack_boxes(damaged, to.get())) ++taken, text_of(to.get());
+    else EXPECT_EQ(gst_buffer_get_analytics_relation_meta(to.get()), nullptr);
+  }
+  EXPECT_GT(taken, 30u) << "values without limits are taken";
+}
+
+TEST_F(Sent, RefusesAnotherVersion) {
+  g_autoptr(GByteArray) bytes = g_byte_array_new();
+  gpointer state = nullptr;
+  while (GstMeta* each = gst_buffer_iterate_meta(frame.get(), &state))
+    gst_meta_serialize_simple(each, bytes);
+  // The version follows the name.
+  const std::string name = "KeepboxBoxesMeta";
+  const std::string_view all(reinterpret_cast<char*>(bytes->data), bytes->len);
+  const size_t at = all.find(name) + name.size() + 1;
+  ASSERT_EQ(bytes->data[at], kWireVersion);
+  bytes->data[at] = kWireVersion + 1;
+  const Buffer to = empty();
+  guint32 used = 0;
+  EXPECT_EQ(gst_meta_deserialize(to.get(), bytes->data, bytes->len, &used), nullptr);
+  EXPECT_GT(used, 0u) << "what follows can still be read";
+  EXPECT_EQ(text_of(to.get()), "none\n");
+}
+
+/// The first frame that arrives, as text.
+class Arrived {
+ public:
+  void take(GstBuffer* buffer) {
+    const std::lock_guard lock(mutex_);
+    if (text_.empty()) text_ = text_of(buffer);
+    changed_.notify_all();
+  }
+  std::string wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::seconds(30), [this] { return !text_.empty(); });
+    return text_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::string text_;
+};
+
+/// Calls a function for each buffer that reaches the element "end" of a pipeline.
+void probe(GstElement* pipeline, GstPadProbeCallback call, gpointer data) {
+  GstElement* end = gst_bin_get_by_name(GST_BIN(pipeline), "end");
+  GstPad* pad = gst_element_get_static_pad(end, "sink");
+  gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, call, data, nullptr);
+  gst_object_unref(pad);
+  gst_object_unref(end);
+}
+
+TEST_F(Sent, PassesUnixFdSinkAndSource) {
+  for (const char* name : {"unixfdsink", "unixfdsrc"}) {
+    g_autoptr(GstElementFactory) factory = gst_element_factory_find(name);
+    if (factory == nullptr) GTEST_SKIP() << "there is no " << name;
+  }
+  const test::TempDir dir;
+  const std::string socket = " socket-path=" + (dir / "s");
+  GstElement* sends =
+      gst_parse_launch(("videotestsrc is-live=true ! video/x-raw,format=GRAY8,width=8,height=8 ! "
+                        "unixfdsink name=end" +
+                        socket)
+                           .c_str(),
+                       nullptr);
+  GstElement* gets =
+      gst_parse_launch(("unixfdsrc" + socket + " ! fakesink name=end").c_str(), nullptr);
+  probe(
+      sends,
+      [](GstPad*, GstPadProbeInfo* info, gpointer boxes) {
+        auto* buffer = gst_buffer_make_writable(GST_PAD_PROBE_INFO_BUFFER(info));
+        gst_buffer_copy_into(buffer, GST_BUFFER(boxes), GST_BUFFER_COPY_META, 0, gsize(-1));
+        GST_PAD_PROBE_INFO_DATA(info) = buffer;
+        return GST_PAD_PROBE_OK;
+      },
+      frame.get());
+  Arrived arrived;
+  probe(
+      gets,
+      [](GstPad*, GstPadProbeInfo* info, gpointer to) {
+        static_cast<Arrived*>(to)->take(GST_PAD_PROBE_INFO_BUFFER(info));
+        return GST_PAD_PROBE_OK;
+      },
+      &arrived);
+  gst_element_set_state(sends, GST_STATE_PLAYING);
+  gst_element_set_state(gets, GST_STATE_PLAYING);
+  const std::string got = arrived.wait();
+  for (GstElement* each : {gets, sends}) {
+    gst_element_set_state(each, GST_STATE_NULL);
+    gst_object_unref(each);
+  }
+  EXPECT_EQ(got, text_of(frame.get()));
+}
+
+}  // namespace
+}  // namespace keepbox
