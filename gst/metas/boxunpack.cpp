@@ -124,10 +124,16 @@ void Unpacked::read_box(ByteReader& in, std::vector<FrameBox>& to) {
   to.push_back(box);
 }
 
+/// Returns UTF-8, which a text that is cut has to be.
+std::string valid_text(std::string_view text) {
+  g_autofree gchar* valid = g_utf8_make_valid(text.data(), static_cast<gssize>(text.size()));
+  return valid;
+}
+
 void Unpacked::read_labels(ByteReader& in, guint box) {
   for (gsize left = in.get_count(kLeastLabel); left != 0 && !in.failed(); --left) {
     ObjectLabel label{.od_id = box, .class_id = 0};
-    const std::string text(in.get_text());
+    const std::string text = valid_text(in.get_text());
     label.level = in.get<float>();
     label.class_id = in.get<guint32>();
     const GQuark attribute = in.get_name(), model = in.get_name();

@@ -65,11 +65,14 @@ class ByteReader {
     if (count > left_.size() / bytes) return fail(), gsize{0};
     return count;
   }
-  /// Returns UTF-8 without NUL, valid as long as the bytes are.
+  /// Returns bytes without NUL, valid as long as the others are. Names of classes may be in any
+  /// encoding.
   std::string_view get_text() {
     const gsize size = get_count(1);
+    if (failed_) return "";
     const auto* text = reinterpret_cast<const gchar*>(left_.data());
-    if (size > ByteWriter::kMaxText || !g_utf8_validate_len(text, size, nullptr)) return fail(), "";
+    if (size > ByteWriter::kMaxText || std::string_view(text, size).contains('\0'))
+      return fail(), "";
     left_ = left_.subspan(size);
     return {text, size};
   }
