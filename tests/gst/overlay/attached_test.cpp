@@ -20,7 +20,7 @@ using test::kBackground;
 
 constexpr const char* kAccepts = "video/x-raw(memory:SystemMemory,meta:GstVideoOverlayComposition)";
 constexpr const char* kAcceptsGl = "video/x-raw(memory:GLMemory,meta:GstVideoOverlayComposition)";
-constexpr int kWidth = 320, kHeight = 240;
+constexpr int kAttachedWidth = 320, kAttachedHeight = 240;
 
 GstVideoOverlayComposition* composition_of(GstBuffer* buffer) {
   const auto* meta = gst_buffer_get_video_overlay_composition_meta(buffer);
@@ -49,7 +49,7 @@ class Attached : public test::BoxOverlay {
  protected:
   Attached() : bus_(gst_bus_new()) {
     gst_element_set_bus(harness_->element, bus_);
-    format("BGRA", kWidth, kHeight);
+    format("BGRA", kAttachedWidth, kAttachedHeight);
   }
   ~Attached() override {
     gst_element_set_bus(harness_->element, nullptr);
@@ -63,7 +63,7 @@ class Attached : public test::BoxOverlay {
     if (params != nullptr) gst_structure_free(params);
   }
   void send_gl(const char* format = "RGBA") {
-    this->format(format, kWidth, kHeight);
+    this->format(format, kAttachedWidth, kAttachedHeight);
     GstCaps* caps = gst_video_info_to_caps(&info_);
     gst_caps_set_features_simple(caps, gst_caps_features_new("memory:GLMemory", nullptr));
     gst_harness_set_src_caps(harness_, caps);
@@ -73,8 +73,8 @@ class Attached : public test::BoxOverlay {
   std::vector<FrameBox> many() {
     std::vector<FrameBox> list;
     for (int i = 0; i < 12; ++i) {
-      const auto x = static_cast<float>(i * 67 % kWidth - 9);
-      const auto y = static_cast<float>(i * 53 % kHeight - 6);
+      const auto x = static_cast<float>(i * 67 % kAttachedWidth - 9);
+      const auto y = static_cast<float>(i * 53 % kAttachedHeight - 6);
       FrameBox box{.box = {x, y, x + 51, y + 43}, .score = 0.9f - 0.02f * static_cast<float>(i)};
       box.label = g_quark_from_static_string(i % 2 == 0 ? "person" : "car");
       box.class_id = static_cast<uint32_t>(i % 2);
@@ -132,7 +132,7 @@ int largest_difference(std::span<const guint8> a, std::span<const guint8> b) {
 
 TEST_F(Attached, BlendsToTheDrawnFrame) {
   for (const char* name : {"RGB", "BGR", "NV12"}) {
-    format(name, kWidth, kHeight);
+    format(name, kAttachedWidth, kAttachedHeight);
     // GStreamer blends with this matrix, whatever the caps have.
     if (!GST_VIDEO_INFO_IS_RGB(&info_)) {
       gst_video_colorimetry_from_string(&info_.colorimetry, GST_VIDEO_COLORIMETRY_BT709);
@@ -165,18 +165,18 @@ TEST_F(Attached, CoversOnlyWhatIsDrawn) {
   const test::Buffer out = run(boxed(200, 150, 30, 20));
   ASSERT_TRUE(out);
   size_t area = 0;
-  std::vector<guint8> covered(size_t{kWidth} * kHeight);
+  std::vector<guint8> covered(size_t{kAttachedWidth} * kAttachedHeight);
   for (guint i = 0; i < rectangles_of(out.get()); ++i) {
     const Place p = place_of(out.get(), i);
     area += size_t{p.width} * p.height;
     for (guint y = 0; y < p.height; ++y)
       for (guint x = 0; x < p.width; ++x)
-        EXPECT_EQ(covered[(p.y + y) * size_t{kWidth} + p.x + x]++, 0) << "no pixel twice";
+        EXPECT_EQ(covered[(p.y + y) * size_t{kAttachedWidth} + p.x + x]++, 0) << "no pixel twice";
   }
-  EXPECT_LT(area, size_t{kWidth} * kHeight / 3);
+  EXPECT_LT(area, size_t{kAttachedWidth} * kAttachedHeight / 3);
   // What was drawn for one frame is not on the next.
   const test::Buffer next = run(boxed(10, 10, 30, 20));
-  EXPECT_EQ(blended(next.get())[(160 * size_t{kWidth} + 200) * 4], kBackground);
+  EXPECT_EQ(blended(next.get())[(160 * size_t{kAttachedWidth} + 200) * 4], kBackground);
   EXPECT_EQ(rectangles_of(run(frame()).get()), 0u) << "nothing for a frame without boxes";
 }
 
@@ -195,7 +195,7 @@ TEST_F(Attached, ReachesMemoryThatCannotBeDrawnOn) {
 
 TEST_F(Attached, ReachesFormatsThatCannotBeDrawnOn) {
   accept(kAccepts);
-  format("YUY2", kWidth, kHeight);
+  format("YUY2", kAttachedWidth, kAttachedHeight);
   EXPECT_GT(rectangles_of(run(boxed()).get()), 0u);
 }
 
@@ -249,8 +249,8 @@ TEST_F(Attached, TakesAnOfferOfTheAllocation) {
 TEST_F(Attached, DrawsInTheResolutionOfTheWindow) {
   set("render", 2);
   accept(kAccepts);
-  offer(gst_structure_new("window", "width", G_TYPE_UINT, 2u * kWidth, "height", G_TYPE_UINT,
-                          2u * kHeight, nullptr));
+  offer(gst_structure_new("window", "width", G_TYPE_UINT, 2u * kAttachedWidth, "height", G_TYPE_UINT,
+                          2u * kAttachedHeight, nullptr));
   const auto boxes = many();
   const test::Buffer out = run(decoded(boxes));
   ASSERT_TRUE(out) << error();
@@ -266,8 +266,8 @@ TEST_F(Attached, DrawsInTheResolutionOfTheWindow) {
   }
   // The middle of the mask has its colour, and what no box is on has none.
   const auto shown = blended(out.get());
-  EXPECT_NE(shown[(85 * size_t{kWidth} + 75) * 4], kBackground);
-  EXPECT_NE(shown[(60 * size_t{kWidth} + 150) * 4], kBackground) << "a keypoint";
+  EXPECT_NE(shown[(85 * size_t{kAttachedWidth} + 75) * 4], kBackground);
+  EXPECT_NE(shown[(60 * size_t{kAttachedWidth} + 150) * 4], kBackground) << "a keypoint";
 }
 
 TEST_F(Attached, KeepsWhatOthersAttached) {
@@ -295,14 +295,14 @@ TEST_F(Attached, BlursTheFrameAndAttachesTheRest) {
   set("render", 2);
   accept(kAccepts);
   GstBuffer* in = boxed(40, 40, 100, 100);
-  gst_buffer_memset(in, (80 * size_t{kWidth} + 80) * 4, 0xff, 4);
+  gst_buffer_memset(in, (80 * size_t{kAttachedWidth} + 80) * 4, 0xff, 4);
   const test::Buffer out = run(in);
   ASSERT_TRUE(out) << error();
   EXPECT_GT(rectangles_of(out.get()), 0u);
   const auto pixels = bytes(out.get());
   EXPECT_LT(*std::ranges::max_element(pixels), 0xff) << "the bright pixel is blurred";
   EXPECT_NE(pixels, blank());
-  EXPECT_EQ(pixels[(40 * size_t{kWidth} + 40) * 4], kBackground) << "the outline is not drawn";
+  EXPECT_EQ(pixels[(40 * size_t{kAttachedWidth} + 40) * 4], kBackground) << "the outline is not drawn";
 }
 
 TEST_F(Attached, DoesNotShowWhatItCannotBlur) {

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <random>
 
+#include "tests/cputime.h"
 #include "tests/unit/track/second.h"
 
 namespace keepbox {
@@ -76,10 +77,10 @@ TEST(Assign, EndsSoonInTheWorstCase) {
         pairs.push_back(
             {row, row / 2 + col,
              equal ? 0.5f : static_cast<float>((row * 7919 + col * 104729) % 997) / 997});
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = test::cpu_time();
     Assigner assigner;
     const auto found = assigner.solve(side, side + each, pairs);
-    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2)) << equal;
+    EXPECT_LT(test::cpu_time() - start, std::chrono::seconds(4)) << equal;
     std::vector<bool> taken(side + each);
     for (const uint32_t col : found)
       if (col != kUnmatched) {
