@@ -249,8 +249,8 @@ TEST_F(Attached, TakesAnOfferOfTheAllocation) {
 TEST_F(Attached, DrawsInTheResolutionOfTheWindow) {
   set("render", 2);
   accept(kAccepts);
-  offer(gst_structure_new("window", "width", G_TYPE_UINT, 2u * kAttachedWidth, "height", G_TYPE_UINT,
-                          2u * kAttachedHeight, nullptr));
+  offer(gst_structure_new("window", "width", G_TYPE_UINT, 2u * kAttachedWidth, "height",
+                          G_TYPE_UINT, 2u * kAttachedHeight, nullptr));
   const auto boxes = many();
   const test::Buffer out = run(decoded(boxes));
   ASSERT_TRUE(out) << error();
@@ -302,7 +302,8 @@ TEST_F(Attached, BlursTheFrameAndAttachesTheRest) {
   const auto pixels = bytes(out.get());
   EXPECT_LT(*std::ranges::max_element(pixels), 0xff) << "the bright pixel is blurred";
   EXPECT_NE(pixels, blank());
-  EXPECT_EQ(pixels[(40 * size_t{kAttachedWidth} + 40) * 4], kBackground) << "the outline is not drawn";
+  EXPECT_EQ(pixels[(40 * size_t{kAttachedWidth} + 40) * 4], kBackground)
+      << "the outline is not drawn";
 }
 
 TEST_F(Attached, DoesNotShowWhatItCannotBlur) {
