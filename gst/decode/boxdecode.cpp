@@ -5,11 +5,12 @@
 #include <atomic>
 #include <utility>
 
+#include "gst/base/batchcaps.h"
 #include "gst/base/element.h"
-#include "gst/base/elementname.h"
 #include "gst/base/elements.h"
 #include "gst/base/error.h"
 #include "gst/base/picture.h"
+#include "gst/decode/decodebatches.h"
 #include "gst/decode/decodeenums.h"
 #include "gst/decode/decodeprops.h"
 #include "gst/decode/decodequeries.h"
@@ -36,6 +37,9 @@ GST_DEBUG_CATEGORY(boxdecode_debug);
  * After several models, each boxdecode decodes the tensors attached since the previous one. Boxes
  * in the images of objects (tensorinfer regions=objects) are related to their object's box.
  *
+ * From GStreamer 1.28 on it also takes batches of streams (GstAnalyticsBatchMeta); frames of each
+ * stream are decoded for the stream's own picture.
+ *
  * |[
  * gst-launch-1.0 filesrc location=photo.jpg ! jpegdec ! videoconvertscale
  *   ! video/x-raw,width=640,height=640,pixel-aspect-ratio=1/1 ! onnxinference model-file=model.onnx
@@ -46,26 +50,21 @@ GST_DEBUG_CATEGORY(boxdecode_debug);
 namespace keepbox {
 namespace {
 
-guint prop_stats = 0;
-
-struct State : TableProps<DecodeProps, decode_properties> {
-  explicit State(GstElement* element) : decoder(element, &stopping) {}
+struct State : CountedProps<DecodeProps, decode_properties, DecodeStats> {
+  explicit State(GstElement* element)
+      : decoder(element, &stopping), batches(element, &stopping, decoder) {}
   bool set(guint id, const GValue* value) {
     changed = true;
     return TableProps::set(id, value);
   }
-  bool get(guint id, GValue* value) const {
-    if (id == prop_stats) g_value_take_boxed(value, stats.structure());
-    return id == prop_stats || TableProps::get(id, value);
-  }
 
-  // Under the object lock, as props:
-  bool changed = true;  // since the streaming thread took props
-  DecodeStats stats;
+  bool changed = true;  // since the streaming thread took props; under the object lock
   // Set by any thread to end the current frame:
   std::atomic<bool> stopping = false;
   // The streaming thread's own:
   Decoder decoder;
+  DecodeBatches batches;
+  bool in_batches = false;  // the caps are those of batches
   Mismatches mismatches;
   PostedError failed;
 };
@@ -73,18 +72,12 @@ struct State : TableProps<DecodeProps, decode_properties> {
 }  // namespace
 }  // namespace keepbox
 
-using KeepboxBoxDecode = keepbox::Instance<GstBaseTransform, keepbox::State>;
-using KeepboxBoxDecodeClass = GstBaseTransformClass;
+KEEPBOX_DEFINE_ELEMENT(boxdecode, KeepboxBoxDecode, keepbox_box_decode, GstBaseTransform,
+                       GST_TYPE_BASE_TRANSFORM)
 
 using namespace keepbox;
 
-GType keepbox_box_decode_get_type();
-G_DEFINE_TYPE(KeepboxBoxDecode, keepbox_box_decode, GST_TYPE_BASE_TRANSFORM)
-GST_ELEMENT_REGISTER_DEFINE(boxdecode, "boxdecode", GST_RANK_NONE, keepbox_box_decode_get_type())
-
 namespace {
-
-using Self = KeepboxBoxDecode;
 
 /// Makes the properties show the values in force if the requested ones are invalid.
 void show_in_force(KeepboxBoxDecode* self, const DecodeProps& asked) {
@@ -103,20 +96,21 @@ void take_props(KeepboxBoxDecode* self) {
   GST_OBJECT_UNLOCK(self);
   if (!changed) return;
   s.decoder.set_props(props);
+  s.batches.set_props(props);
   show_in_force(self, props);
 }
 
 /// True if the error is about a frame's tensors. Invalid settings and failed devices are errors
 /// whatever on-mismatch is.
-bool is_mismatch(const State& s, const Error& error) {
+bool is_mismatch(const Decoder& decoder, const Error& error) {
   return error.kind != ErrorKind::kInvalid && error.kind != ErrorKind::kNoResource &&
-         !s.decoder.device_failed();
+         !decoder.device_failed();
 }
 
-GstFlowReturn report(KeepboxBoxDecode* self, const Error& error) {
+GstFlowReturn report(KeepboxBoxDecode* self, const Decoder& decoder, const Error& error) {
   State& s = *self->state;
-  const auto policy = static_cast<OnMismatch>(s.decoder.props().on_mismatch);
-  if (policy == OnMismatch::kError || !is_mismatch(s, error)) {
+  const auto policy = static_cast<OnMismatch>(decoder.props().on_mismatch);
+  if (policy == OnMismatch::kError || !is_mismatch(decoder, error)) {
     s.failed.post(GST_ELEMENT(self), error);
     return GST_FLOW_ERROR;
   }
@@ -127,9 +121,8 @@ GstFlowReturn report(KeepboxBoxDecode* self, const Error& error) {
   return GST_FLOW_OK;
 }
 
-void count(KeepboxBoxDecode* self, bool decoded, GstClockTime started) {
+void count(KeepboxBoxDecode* self, Decoder& d, bool decoded, GstClockTime started) {
   State& s = *self->state;
-  Decoder& d = s.decoder;
   const GstClockTime spent = gst_util_get_timestamp() - started;
   GST_OBJECT_LOCK(self);
   if (decoded && !d.skipped() && d.planned()) s.stats.set_processor(*d.processor());
@@ -144,22 +137,34 @@ void count(KeepboxBoxDecode* self, bool decoded, GstClockTime started) {
   if (logged) GST_LOG_OBJECT(self, "%" GST_PTR_FORMAT, static_cast<void*>(stats));
 }
 
-GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
-  KeepboxBoxDecode* self = Self::cast(base);
-  State& s = *self->state;
+GstFlowReturn decode(KeepboxBoxDecode* self, Decoder& decoder, GstBuffer* frame) {
   const GstClockTime started = gst_util_get_timestamp();
-  take_props(self);
-  Status status = s.decoder.decode(buffer);
+  Status status = decoder.decode(frame);
   if (!status && status.error().kind == ErrorKind::kInterrupted) return GST_FLOW_FLUSHING;
   // Also without boxes: without this meta consumers assume that the frame was not analysed.
-  const DecodeProps& props = s.decoder.props();
+  const DecodeProps& props = decoder.props();
   const Status attached = attach_boxes(
-      buffer, s.decoder.boxes(),
-      {.classes = props.class_meta, .regions = props.roi_meta, .frame = s.decoder.frame()});
-  if (attached) attach_weak_boxes(buffer, s.decoder.weak());
+      frame, decoder.boxes(),
+      {.classes = props.class_meta, .regions = props.roi_meta, .frame = decoder.frame()});
+  if (attached) attach_weak_boxes(frame, decoder.weak());
   if (status) status = attached;
-  count(self, status.has_value(), started);
-  return status ? GST_FLOW_OK : report(self, status.error());
+  count(self, decoder, status.has_value(), started);
+  return status ? GST_FLOW_OK : report(self, decoder, status.error());
+}
+
+GstFlowReturn decode_batch(KeepboxBoxDecode* self, GstBuffer* batch) {
+  const auto flow = self->state->batches.run(
+      batch, [&](Decoder& decoder, GstBuffer* frame) { return decode(self, decoder, frame); });
+  if (flow) return *flow;
+  self->state->failed.post(GST_ELEMENT(self), flow.error());
+  return GST_FLOW_ERROR;
+}
+
+GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
+  KeepboxBoxDecode* self = Self::cast(base);
+  take_props(self);
+  State& s = *self->state;
+  return s.in_batches ? decode_batch(self, buffer) : decode(self, s.decoder, buffer);
 }
 
 /// Warns at the end of a stream without any box, which may be right or one wrong property away.
@@ -174,9 +179,10 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
   State& s = Self::of(base);
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START) s.stopping = true;
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) s.stopping = false;
+  if (refuse_batches(GST_ELEMENT(base), s.failed, event)) return FALSE;
   if (s.failed.take(event)) return TRUE;
   if (GST_EVENT_TYPE(event) == GST_EVENT_EOS) warn_without_boxes(Self::cast(base));
-  return GST_BASE_TRANSFORM_CLASS(keepbox_box_decode_parent_class)->sink_event(base, event);
+  return Self::parent_as<GstBaseTransformClass>()->sink_event(base, event);
 }
 
 void before_transform(GstBaseTransform* base, GstBuffer* buffer) {
@@ -187,6 +193,10 @@ void before_transform(GstBaseTransform* base, GstBuffer* buffer) {
 }
 
 gboolean set_caps(GstBaseTransform* base, GstCaps* input, GstCaps*) {
+  State& s = Self::of(base);
+  s.in_batches = are_batches(input);
+  if (s.in_batches) return TRUE;
+  s.batches.clear();
   const auto picture = picture_of(input);
   if (picture) Self::of(base).decoder.set_picture(*picture);
   return picture.has_value();
@@ -204,26 +214,27 @@ gboolean start(GstBaseTransform* base) {
   s.stopping = false;
   s.failed.clear();
   const Status status = s.decoder.start();
-  if (status || report(self, status.error()) == GST_FLOW_OK) return TRUE;
+  if (status || report(self, s.decoder, status.error()) == GST_FLOW_OK) return TRUE;
   s.decoder.stop();  // GStreamer does not call stop() after a failed start()
   return FALSE;
 }
 
 gboolean stop(GstBaseTransform* base) {
+  Self::of(base).batches.clear();
   Self::of(base).decoder.stop();
   return TRUE;
 }
 
 GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
   if (change == GST_STATE_CHANGE_PAUSED_TO_READY) Self::of(element).stopping = true;
-  return GST_ELEMENT_CLASS(keepbox_box_decode_parent_class)->change_state(element, change);
+  return Self::parent_as<GstElementClass>()->change_state(element, change);
 }
 
 void set_context(GstElement* element, GstContext* context) {
   KeepboxBoxDecode* self = Self::cast(element);
   self->state->decoder.device().offer(element, context,
                                       locked_copy(self, self->state->props.cuda_device_id));
-  GST_ELEMENT_CLASS(keepbox_box_decode_parent_class)->set_context(element, context);
+  Self::parent_as<GstElementClass>()->set_context(element, context);
 }
 
 gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
@@ -240,22 +251,11 @@ gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* quer
   if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT &&
       s.decoder.device().answer(GST_ELEMENT(base), query))
     return TRUE;
-  const gboolean done =
-      GST_BASE_TRANSFORM_CLASS(keepbox_box_decode_parent_class)->query(base, direction, query);
-  if (done && GST_QUERY_TYPE(query) == GST_QUERY_CAPS) remove_tensors_from_caps(query);
-  return done;
-}
-
-void install_properties(GObjectClass* klass) {
-  prop_stats = decode_properties().install(klass);
-  install_stats(klass, prop_stats,
-                "Counters since the start, including zero-copy-frames, uploaded-frames, "
-                "downloaded-frames and skipped-frames (skipped by the inference element "
-                "on purpose, or without objects for it), and the candidates of the last frame "
-                "after each step: anchors, above-threshold, not-finite, after-class-filter, "
-                "after-top-k, kept, clipped-away, filtered-out, merged-away (for a box of another "
-                "tile), empty-masks, for-tracker (only), attached; image-boxes, the boxes of each "
-                "tile before they were joined, or of each object.");
+  const gboolean done = Self::parent_as<GstBaseTransformClass>()->query(base, direction, query);
+  if (!done || GST_QUERY_TYPE(query) != GST_QUERY_CAPS) return done;
+  remove_tensors_from_caps(query);
+  if (direction == GST_PAD_SINK) offer_batches(query);
+  return TRUE;
 }
 
 }  // namespace
@@ -266,8 +266,6 @@ static void keepbox_box_decode_init(KeepboxBoxDecode* self) {
 }
 
 static void keepbox_box_decode_class_init(KeepboxBoxDecodeClass* klass) {
-  name_by_factory(klass);
-  auto* object = G_OBJECT_CLASS(klass);
   auto* element = GST_ELEMENT_CLASS(klass);
   auto* transform = GST_BASE_TRANSFORM_CLASS(klass);
   GST_DEBUG_CATEGORY_INIT(boxdecode_debug, "boxdecode", 0, "decoding of detector tensors");
@@ -275,15 +273,16 @@ static void keepbox_box_decode_class_init(KeepboxBoxDecodeClass* klass) {
   Self::set_up(klass);
   element->set_context = set_context;
   element->change_state = change_state;
-  install_properties(object);
+  State::install(G_OBJECT_CLASS(klass), kDecodeStats);
 
-  gst_element_class_set_static_metadata(
-      element, "Detection box decoder", "Tensordecoder/Video",
-      "Decodes a detector's output tensors (GstTensorMeta) to boxes, applies non-maximum "
-      "suppression and attaches the boxes as GstAnalyticsODMtd",
-      "The keepbox developers");
+  describe(klass, "Detection box decoder", "Tensordecoder/Video",
+           "Decodes a detector's output tensors (GstTensorMeta) to boxes, applies non-maximum "
+           "suppression and attaches the boxes as GstAnalyticsODMtd; from GStreamer 1.28 on also "
+           "in batches of streams (GstAnalyticsBatchMeta)");
   g_autoptr(GstCaps) sink = tensor_sink_caps();
   g_autoptr(GstCaps) src = gst_caps_from_string("video/x-raw(ANY)");
+  add_batches(sink);
+  add_batches(src);
   gst_element_class_add_pad_template(
       element, gst_pad_template_new("sink", GST_PAD_SINK, GST_PAD_ALWAYS, sink));
   gst_element_class_add_pad_template(element,

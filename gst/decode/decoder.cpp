@@ -10,6 +10,15 @@
 
 namespace keepbox {
 
+Decoder::Decoder(GstElement* element, const std::atomic<bool>* stop, Decoder& like)
+    : stream_{.element = element, .warned = like.stream_.warned},
+      stop_(stop),
+      device_(element, like.device_.shared()),
+      alike_(true) {
+  set_props(like.props());
+  device_.start();
+}
+
 /// True if the processor cannot take the changes of these properties.
 bool Decoder::needs_plan(const DecodeProps& props) const {
   const bool same_classes = props.include_classes == stream_.props.include_classes &&
@@ -44,7 +53,7 @@ void Decoder::set_picture(const Picture& picture) {
 Status Decoder::start() {
   device_.start();
   planner_.start();
-  stream_.warned.clear();
+  stream_.warned->clear();
   KB_TRY(stream_.files.check(stream_.props));
   KB_TRY(intake_.check());
   return device_.check();
@@ -55,7 +64,7 @@ void Decoder::stop() {
   intake_.set_decoded(nullptr);
   drop_processor();
   planner_.forget_family();
-  device_.stop();
+  if (!alike_) device_.stop();
   stream_.files = {};
 }
 

@@ -25,6 +25,9 @@ class Decoder {
   /// Processor::stop_by(). Both outlive the decoder.
   Decoder(GstElement* element, const std::atomic<bool>* stop)
       : stream_{.element = element}, stop_(stop), device_(element) {}
+  /// Makes a started decoder for another stream of the element, with the properties of the first
+  /// one. It shares the device and the warnings.
+  Decoder(GstElement* element, const std::atomic<bool>* stop, Decoder& like);
   Decoder(const Decoder&) = delete;
   Decoder& operator=(const Decoder&) = delete;
   ~Decoder() { stop(); }
@@ -91,6 +94,7 @@ class Decoder {
   bool tuned_ = false;    // thresholds or classes differ from the processor's
   bool started_ = false;  // a frame was decoded since the start
   bool planned_ = false;
+  bool alike_ = false;  // the device is another one's
 };
 
 }  // namespace keepbox

@@ -13,6 +13,16 @@
 
 namespace keepbox {
 
+/// Describes the structure for the property.
+inline constexpr const char* kDecodeStats =
+    "Counters since the start, including zero-copy-frames, uploaded-frames, "
+    "downloaded-frames and skipped-frames (skipped by the inference element "
+    "on purpose, or without objects for it), and the candidates of the last frame "
+    "after each step: anchors, above-threshold, not-finite, after-class-filter, "
+    "after-top-k, kept, clipped-away, filtered-out, merged-away (for a box of another "
+    "tile), empty-masks, for-tracker (only), attached; image-boxes, the boxes of each "
+    "tile before they were joined, or of each object.";
+
 /// The path of a frame's tensors to the code that decoded them.
 enum class Route { kHost, kZeroCopy, kUploaded, kDownloaded };
 

@@ -4,6 +4,7 @@
 
 #include <gst/gst.h>
 
+#include <memory>
 #include <set>
 #include <string>
 
@@ -17,15 +18,16 @@ namespace keepbox {
 
 /// The stream that a decoder decodes.
 struct DecodeStream {
-  GstElement* element;             // posts the messages; outlives this
-  DecodeProps props{};             // in force
-  Picture picture{};               // of the frames
-  DecodeFiles files{};             // named by the properties
-  std::set<std::string> warned{};  // causes of the warnings since the start
+  GstElement* element;  // posts the messages; outlives this
+  DecodeProps props{};  // in force
+  Picture picture{};    // of the frames
+  DecodeFiles files{};  // named by the properties
+  // Causes of the warnings since the start:
+  std::shared_ptr<std::set<std::string>> warned = std::make_shared<std::set<std::string>>();
 
   /// Posts a warning unless one of the same cause was posted since the start.
   void warn_once(const Error& error) {
-    if (warned.insert(cause_of(error)).second) post_warning(element, error);
+    if (warned->insert(cause_of(error)).second) post_warning(element, error);
   }
 };
 

@@ -22,7 +22,7 @@ namespace keepbox {
 class DeviceChoice {
  public:
   /// @param element posts the messages, and outlives this.
-  explicit DeviceChoice(GstElement* element, std::unique_ptr<Device> device = make_device())
+  explicit DeviceChoice(GstElement* element, std::shared_ptr<Device> device = make_device())
       : element_(element), device_(std::move(device)) {}
 
   /// Takes backend= and cuda-device-id=. A changed backend may use a device that failed before.
@@ -72,12 +72,13 @@ class DeviceChoice {
   /// True if a device is set.
   bool is_forced() const { return is_device(in_force_); }
   Device& device() { return *device_; }
+  const std::shared_ptr<Device>& shared() const { return device_; }
 
  private:
   static bool is_device(std::string_view backend);
 
   GstElement* element_;
-  std::unique_ptr<Device> device_;
+  std::shared_ptr<Device> device_;
   std::string chosen_ = "auto";    // as set
   std::string in_force_ = "auto";  // as the environment replaces it
   int index_ = -1;                 // of the device; -1: any

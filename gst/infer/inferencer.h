@@ -35,11 +35,12 @@ class Inferencer {
   virtual Status set_model(const ModelFacts& facts) = 0;
 
   /// Takes the format and memory of the coming frames. CUDA memory is read in place if supported.
-  /// Tensors have one image per picture. @pre no frame is pending.
-  virtual Status set_frames(Pictures pictures, const GstVideoInfo& info) = 0;
+  /// Tensors have one image per picture. @param most maximum number of frames that will be pending
+  /// at a time. @pre no frame is pending.
+  virtual Status set_frames(Pictures pictures, const GstVideoInfo& info, unsigned most) = 0;
 
   /// Gives a frame to the model. When this returns, the frame may be written to in the order of its
-  /// stream. At most SessionSpec::ahead + 1 frames are pending at a time.
+  /// stream.
   /// @param order when the frame is due, in nanoseconds of any clock that all elements share.
   /// @param crops the frame's pictures if they are of objects, 1 to Pictures::most; else empty.
   virtual Result<std::unique_ptr<PendingFrame>> begin(GstBuffer* frame, uint64_t order,

@@ -5,19 +5,13 @@
 #include <gst/gst.h>
 
 #include <functional>
-#include <memory>
 #include <vector>
 
 #include "core/base/result.h"
 #include "core/base/tensor.h"
+#include "gst/base/ownedbuffer.h"
 
 namespace keepbox {
-
-/// Owns a buffer reference.
-struct BufferUnref {
-  void operator()(GstBuffer* buffer) const { gst_buffer_unref(buffer); }
-};
-using OwnedBuffer = std::unique_ptr<GstBuffer, BufferUnref>;
 
 /// An output of a model for a frame. In CUDA memory it has kReadyEvent.
 struct InferredTensor {

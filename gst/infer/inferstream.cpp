@@ -31,11 +31,11 @@ Status InferStream::begin(GstBuffer* frame, const SkipRules& rules, uint64_t ord
   return {};
 }
 
-Result<InferStream::Completed> InferStream::complete() {
+InferStream::Completed InferStream::complete() {
   LineFrame first = line_.pop();
   Completed out{.buffer = std::move(first.buffer), .use = first.use, .held = false};
   if (first.use == FrameUse::kInferred) {
-    KB_TRY(model_.finish(out.buffer.get(), std::move(first.run)));
+    out.status = model_.finish(out.buffer.get(), std::move(first.run));
     out.took = gst_util_get_timestamp() - first.begun;
     return out;
   }

@@ -21,8 +21,8 @@ struct SkipRules {
 /// model().interrupt().
 class InferStream {
  public:
-  /// @param element posts the messages and outlives the stream.
-  explicit InferStream(GstElement* element) : model_(element) {}
+  /// @param element posts the messages and outlives the stream. @param like see Model.
+  explicit InferStream(GstElement* element, const Model* like = nullptr) : model_(element, like) {}
 
   Model& model() { return model_; }
   const Model& model() const { return model_; }
@@ -36,7 +36,7 @@ class InferStream {
 
   bool empty() const { return line_.empty(); }
   /// True if the first frame is to leave.
-  bool is_full() const { return line_.size() > model_.lookahead(); }
+  bool is_full() const { return line_.size() >= model_.most_pending(); }
 
   /// A frame with its tensors.
   struct Completed {
@@ -44,10 +44,11 @@ class InferStream {
     FrameUse use;
     bool held;              // has tensors of an earlier run
     GstClockTime took = 0;  // since begin(), of inferred frames
+    Status status = {};     // of the run; without tensors if it failed
   };
-  /// Takes out the first frame, with its tensors or a note that it has none on purpose. The frame
-  /// is dropped if that fails. @pre !empty().
-  Result<Completed> complete();
+  /// Takes out the first frame, with its tensors or a note that it has none on purpose.
+  /// @pre !empty().
+  Completed complete();
 
   /// Drops all frames, whose results do not matter.
   void clear() { line_.clear(); }

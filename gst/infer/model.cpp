@@ -48,6 +48,12 @@ class Refused : public PendingFrame {
 
 }  // namespace
 
+Model::Model(GstElement* element, const Model* like)
+    : element_(element),
+      like_(like),
+      cuda_(like != nullptr ? like->cuda_ : std::make_shared<SharedCuda>()),
+      warned_(like != nullptr ? like->warned_ : std::make_shared<std::set<std::string>>()) {}
+
 /// Destroys the previous inferencer outside of the lock, because it waits for its pending work.
 void Model::take(std::unique_ptr<Inferencer> inferencer) {
   const std::lock_guard guard(lock_);
@@ -99,7 +105,7 @@ Status Model::settle_family() {
 /// Warns once per text, because caps may be set repeatedly.
 void Model::warn_of_guesses() {
   const auto warn = [&](ErrorKind kind, const std::string& what, const char* hint) {
-    if (warned_.insert(what).second) post_warning(element_, problem(kind, what, hint));
+    if (warned_->insert(what).second) post_warning(element_, problem(kind, what, hint));
   };
   if (!facts_.assumed.empty())
     warn(ErrorKind::kAmbiguous,
@@ -143,6 +149,11 @@ void Model::set_frames(const GstVideoInfo& info) {
                                  : 0;
 }
 
+void Model::expect(unsigned frames) {
+  const unsigned most = std::max(props_.lookahead + 1, frames);
+  if (std::exchange(most_pending_, most) != most) prepared_ = false;
+}
+
 Status Model::prepare() {
   if (prepared_) return {};
   KB_TRY(open());
@@ -171,7 +182,7 @@ Status Model::prepare() {
   TensorSource held = *source_;
   held.held = true;
   held_source_ = std::make_shared<const TensorSource>(std::move(held));
-  KB_TRY(inferencer_->set_frames(std::move(pictures), info_));
+  KB_TRY(inferencer_->set_frames(std::move(pictures), info_, most_pending_));
   setup_.recognized = facts_.remark;
   setup_.graph = inferencer_->graph();
   check_batches();
@@ -202,7 +213,7 @@ Result<std::vector<InferredTensor>> Model::infer_on_cpu(GstBuffer* frame,
 /// Warns once if a decoder upstream seems to be missing.
 void Model::warn_of_no_boxes() {
   constexpr unsigned kFrames = 30;
-  if (objects_->without_boxes() != kFrames || !warned_.insert("no boxes").second) return;
+  if (objects_->without_boxes() != kFrames || !warned_->insert("no boxes").second) return;
   post_warning(element_,
                problem(ErrorKind::kMismatch,
                        "regions=objects found no boxes on " + std::to_string(kFrames) + " frames",

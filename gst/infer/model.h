@@ -29,12 +29,14 @@ namespace keepbox {
 /// Runs a model for one element. Only cuda() and interrupt() may be called from other threads.
 class Model {
  public:
-  /// @param element posts the messages and must outlive the model.
-  explicit Model(GstElement* element) : element_(element) {}
+  /// @param element posts the messages and must outlive the model. @param like another model of
+  /// the element, which shares its context, its warnings and its trial run, and outlives this;
+  /// nullptr: none.
+  explicit Model(GstElement* element, const Model* like = nullptr);
 
   /// CUDA objects shared in the pipeline. Call offer_context() before other elements ask for a
   /// context.
-  SharedCuda& cuda() { return cuda_; }
+  SharedCuda& cuda() { return *cuda_; }
   /// Makes the device's primary context the pipeline's if the model is to run on a GPU and no other
   /// context is set, because ONNX Runtime works only in the primary one.
   void offer_context(const InferProps& props);
@@ -45,11 +47,16 @@ class Model {
 
   /// Begins to load the model in the background.
   Status start(const InferProps& props);
+  /// Begins to load the model of another one. @pre that was started.
+  Status start_like(const Model& other) { return begin_with(other.props_); }
   /// Leaves a load that is not complete.
   void stop();
 
   /// Takes the format of the coming frames. @pre started.
   void set_frames(const GstVideoInfo& info);
+  /// Makes room for a number of pending frames, at least those that are held back and one.
+  /// @pre none is pending.
+  void expect(unsigned frames);
   /// Waits until the model is loaded, with a warning if an automatically chosen provider fails, and
   /// settles it for the frames. kInterrupted after interrupt(). @pre set_frames().
   Status prepare();
@@ -61,8 +68,8 @@ class Model {
     std::unique_ptr<PendingFrame> pending;  // nullptr if the frame has no objects for the model
     std::vector<ObjectCrop> objects;        // its pictures, if they are of objects
   };
-  /// Gives a frame to the model. @pre prepared(), and less than InferProps::lookahead + 1 frames
-  /// are pending. @param order see Inferencer::begin().
+  /// Gives a frame to the model. @pre prepared(), and less than most_pending() frames are pending.
+  /// @param order see Inferencer::begin().
   Result<Begun> begin(GstBuffer* frame, uint64_t order);
   /// Attaches the tensors of the frame that was begun first among those that are pending.
   Status finish(GstBuffer* frame, Begun begun);
@@ -82,6 +89,8 @@ class Model {
 
   /// Number of frames that the element holds back.
   unsigned lookahead() const { return props_.lookahead; }
+  /// Maximum number of pending frames.
+  unsigned most_pending() const { return most_pending_; }
   /// Duration of those frames, by the framerate of the caps; 0 if it is unknown. From any thread.
   GstClockTime line_latency() const { return line_latency_; }
 
@@ -97,6 +106,7 @@ class Model {
   struct Load;
   using Trial = BackgroundResult<FamilyOfModel>;
 
+  Status begin_with(const InferProps& props);
   Status begin_load(Size size, const ModelFacts* facts);
   Result<LoadedModel> loaded(Size size, const ModelFacts* facts);
   template <class T>
@@ -124,8 +134,9 @@ class Model {
   void check_batches();
 
   GstElement* element_;
+  const Model* like_;  // may be nullptr
   const uint64_t number_ = new_producer();
-  SharedCuda cuda_;
+  std::shared_ptr<SharedCuda> cuda_;
   // Guards the next two between changes and calls of other threads.
   mutable std::mutex lock_;
   const BackgroundThread* awaited_ = nullptr;  // by the streaming thread
@@ -142,16 +153,17 @@ class Model {
   GstVideoInfo info_{};        // of frames
   ModelClaims claims_;
   ModelFacts facts_;
-  TileGrid tiles_;                              // of frames
-  std::optional<Objects> objects_;              // if the model runs on objects
-  std::optional<CropPlan> crops_;               // of frames, for objects
-  std::optional<FamilyOfModel> wanted_;         // declared by the downstream decoder
-  std::optional<Result<FamilyOfModel>> tried_;  // from a trial run
-  std::set<std::string> warned_;                // warnings since the start
+  TileGrid tiles_;                                 // of frames
+  std::optional<Objects> objects_;                 // if the model runs on objects
+  std::optional<CropPlan> crops_;                  // of frames, for objects
+  std::optional<FamilyOfModel> wanted_;            // declared by the downstream decoder
+  std::optional<Result<FamilyOfModel>> tried_;     // from a trial run
+  std::shared_ptr<std::set<std::string>> warned_;  // warnings since the start
   InferSetup setup_;
   SharedTensorSource source_, held_source_;
   std::vector<InferredTensor> last_;
   InferTimes times_;
+  unsigned most_pending_ = 1;
   bool left_device_ = false;  // since start()
   bool last_held_ = false;    // the source of last_ is marked as held
 };

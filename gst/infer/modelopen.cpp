@@ -51,26 +51,31 @@ struct Model::Load {
 void Model::offer_context(const InferProps& props) {
   const auto provider = choose_provider(props);
   if (!provider || !provider->cuda() || !cuda_available()) return;
-  const auto context = cuda_.offer_primary(element_, props.device_id);
+  const auto context = cuda_->offer_primary(element_, props.device_id);
   if (!context)
     GST_CAT_INFO_OBJECT(tensorinfer_debug, element_, "%s", context.error().message().c_str());
 }
 
 bool Model::offer_pool(GstQuery* query) {
   if (!provider_.cuda() || !cuda_available()) return false;
-  const auto context = cuda_.offer_primary(element_, props_.device_id);
+  const auto context = cuda_->offer_primary(element_, props_.device_id);
   return context && offer_pinned_pool(query, *context);
 }
 
 Status Model::start(const InferProps& props) {
+  warned_->clear();
+  return begin_with(props);
+}
+
+Status Model::begin_with(const InferProps& props) {
   tried_.reset();
-  warned_.clear();
   left_.reset();
   left_device_ = prepared_ = false;
   interrupt(false);
   KB_ASSIGN(auto rules, object_rules(props));
   objects_ = rules ? std::optional<Objects>(std::move(*rules)) : std::nullopt;
   props_ = props;
+  most_pending_ = props.lookahead + 1;
   KB_ASSIGN(tiles_, tile_grid(props));
   KB_ASSIGN(provider_, choose_provider(props));
   const Status begun = begin_load({}, nullptr);
@@ -93,7 +98,7 @@ Status Model::begin_load(Size size, const ModelFacts* facts) {
   KB_ASSIGN(order.spec, session_spec(props_, provider_, size));
   if (provider_.cuda()) {
     KB_TRY(check_cuda(props_, provider_));
-    KB_ASSIGN(order.context, cuda_.offer_primary(element_, props_.device_id));
+    KB_ASSIGN(order.context, cuda_->offer_primary(element_, props_.device_id));
     order.spec.device = cuda_device_of(order.context);
   }
   load_ = std::make_shared<Load>(element_, provider_, order, size);
@@ -163,6 +168,7 @@ Status Model::opened(LoadedModel model) {
 
 /// Runs the model on a picture, to recognise its family.
 Status Model::try_family() {
+  if (!tried_ && like_ != nullptr) tried_ = like_->tried_;
   if (tried_) return {};
   if (!trial_)
     trial_ = std::make_shared<Trial>(
@@ -197,7 +203,7 @@ void Model::check_batches() {
   if (!why) return;
   GST_CAT_INFO_OBJECT(tensorinfer_debug, element_, "frames run one by one: %s",
                       why->message().c_str());
-  if (props_.batch_size <= 1 || !warned_.insert(why->message()).second) return;
+  if (props_.batch_size <= 1 || !warned_->insert(why->message()).second) return;
   const bool named = why->hint.contains("batch-size=1");
   post_warning(element_, problem(ErrorKind::kUnsupported,
                                  std::format("batch-size={} has no effect: {}", props_.batch_size,

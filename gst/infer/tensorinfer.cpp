@@ -5,17 +5,13 @@
 
 #include <utility>
 
+#include "gst/base/batchcaps.h"
 #include "gst/base/element.h"
 #include "gst/base/elements.h"
-#include "gst/base/error.h"
 #include "gst/base/picture.h"
 #include "gst/infer/frameform.h"
-#include "gst/infer/inferprops.h"
 #include "gst/infer/inferqueries.h"
-#include "gst/infer/inferstats.h"
-#include "gst/infer/inferstream.h"
-#include "gst/infer/lateness.h"
-#include "gst/infer/orientationcheck.h"
+#include "gst/infer/inferstate.h"
 #include "gst/tensors/familyquery.h"
 #include "gst/tensors/tensors.h"
 
@@ -33,6 +29,9 @@ GST_DEBUG_CATEGORY(tensorinfer_debug);
  * ONNX Runtime is loaded when the element starts. If it has CUDA and there is a GPU, frames, input
  * and tensors stay in GPU memory.
  *
+ * From GStreamer 1.28 on it also takes batches of streams (GstAnalyticsBatchMeta), as
+ * analyticscombiner makes them, and runs their frames together.
+ *
  * |[
  * gst-launch-1.0 filesrc location=street.mp4 ! decodebin ! tensorinfer model-file=yolov8n.onnx
  *   ! boxdecode ! videoconvert ! boxoverlay ! videoconvert ! autovideosink
@@ -42,22 +41,7 @@ GST_DEBUG_CATEGORY(tensorinfer_debug);
 namespace keepbox {
 namespace {
 
-struct State : CountedProps<InferProps, infer_properties, InferStats> {
-  explicit State(GstElement* element) : stream(element) {}
-  bool get(guint id, GValue* value) const {
-    if (!is_stats(id)) return TableProps::get(id, value);
-    g_value_take_boxed(value, stats.structure(model().batch_counts()));
-    return true;
-  }
-  Model& model() { return stream.model(); }
-  const Model& model() const { return stream.model(); }
-
-  Lateness lateness;  // set by any thread
-  // The streaming thread's own:
-  InferStream stream;
-  PostedError failed;
-  OrientationCheck orientation;
-};
+using State = InferState;
 
 }  // namespace
 }  // namespace keepbox
@@ -78,35 +62,26 @@ GstFlowReturn flow_of(GstBaseTransform* base, const Error& error) {
   return GST_FLOW_ERROR;
 }
 
-/// Starts a new stream, independent of the one before. @pre no frame is in the line.
-void start_anew(State& state) {
-  state.lateness.reset();
-  state.stream.forget();
+/// Runs the model on the frames of a batch.
+Status run_batch(State& s, GstBuffer* batch, const InferBatches::Rules& rules) {
+  return s.batches.run(batch, rules, [&](const InferStream::Completed& frame, const Model& model) {
+    s.count(frame, model, rules.late);
+  });
 }
 
-void show_setup(GstBaseTransform* base) {
-  State& s = Self::of(base);
-  GST_OBJECT_LOCK(base);
-  s.stats.set(s.model().setup());
-  GST_OBJECT_UNLOCK(base);
-}
-
-/// Gives a frame to the model, unless it is skipped.
+/// Gives a frame to the model, unless it is skipped, or runs a batch.
 GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   State& s = Self::of(base);
   const GstClockTime running =
       gst_segment_to_running_time(&base->segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
   const GstClockTime due = due_time(GST_ELEMENT(base), running);
-  GST_OBJECT_LOCK(base);
-  const SkipRules rules{.interval = s.props.interval, .hold = s.props.hold};
-  const bool late = s.props.qos && s.lateness.is_late(running);
-  if (late) s.stats.add_late();
-  GST_OBJECT_UNLOCK(base);
+  const InferBatches::Rules rules = s.rules_at(running);
   if (s.failed) return GST_FLOW_ERROR;
   const bool ready = s.model().prepared();
-  const Status begun = s.stream.begin(buffer, rules, due, late);
+  const Status begun = s.in_batches ? run_batch(s, buffer, rules)
+                                    : s.stream.begin(buffer, rules.skip, due, rules.late);
   if (!ready && s.model().prepared()) {
-    show_setup(base);
+    s.show_setup();
     const GstClockTime now = gst_element_get_current_running_time(GST_ELEMENT(base));
     if (GST_CLOCK_TIME_IS_VALID(now)) s.lateness.forgive(now);
   }
@@ -117,12 +92,9 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
 GstFlowReturn complete_first(GstBaseTransform* base, GstBuffer** out) {
   State& s = Self::of(base);
   auto frame = s.stream.complete();
-  if (!frame) return flow_of(base, frame.error());
-  GST_OBJECT_LOCK(base);
-  if (frame->use == FrameUse::kInferred) s.stats.add_inferred(s.model().times(), frame->took);
-  else s.stats.add_between(frame->held);
-  GST_OBJECT_UNLOCK(base);
-  *out = frame->buffer.release();
+  if (!frame.status) return flow_of(base, frame.status.error());
+  s.count(frame, s.model());
+  *out = frame.buffer.release();
   return GST_FLOW_OK;
 }
 
@@ -135,6 +107,10 @@ GstFlowReturn generate_output(GstBaseTransform* base, GstBuffer** out) {
       Self::parent_as<GstBaseTransformClass>()->generate_output(base, &taken);
   if (flow != GST_FLOW_OK || taken == nullptr) {
     gst_clear_buffer(&taken);
+    return flow;
+  }
+  if (s.in_batches) {
+    *out = taken;
     return flow;
   }
   s.stream.push(taken);
@@ -163,19 +139,20 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
   State& s = Self::of(base);
   s.orientation.take(GST_ELEMENT(base), event);
   switch (GST_EVENT_TYPE(event)) {
-    case GST_EVENT_FLUSH_START: s.model().interrupt(true); break;
+    case GST_EVENT_FLUSH_START: s.interrupt(true); break;
     case GST_EVENT_FLUSH_STOP:
       s.stream.clear();
-      s.model().interrupt(false);
-      start_anew(s);
+      s.interrupt(false);
+      s.start_anew();
       break;
     case GST_EVENT_SEGMENT:
       drain_line(base);
-      start_anew(s);
+      s.start_anew();
       break;
     default:
       if (GST_EVENT_IS_SERIALIZED(event)) drain_line(base);
   }
+  if (refuse_batches(GST_ELEMENT(base), s.failed, event)) return FALSE;
   return s.failed.take(event) || Self::parent_as<GstBaseTransformClass>()->sink_event(base, event);
 }
 
@@ -186,9 +163,13 @@ gboolean src_event(GstBaseTransform* base, GstEvent* event) {
 
 gboolean set_caps(GstBaseTransform* base, GstCaps* input, GstCaps*) {
   State& s = Self::of(base);
+  s.in_batches = are_batches(input);
+  if (s.in_batches) return TRUE;
+  s.batches.clear();
+  s.model().expect(1);
   GstVideoInfo info;
   if (!gst_video_info_from_caps(&info, input)) return FALSE;
-  start_anew(s);
+  s.start_anew();
   s.model().set_frames(info);
   return TRUE;
 }
@@ -197,6 +178,7 @@ gboolean start(GstBaseTransform* base) {
   State& s = Self::of(base);
   s.failed.clear();
   s.orientation = {};
+  s.batches.interrupt(false);
   const bool started = s.failed.check(GST_ELEMENT(base), s.model().start(props_of(base)));
   if (!started) s.model().stop();  // GStreamer does not call stop() after a failed start()
   GST_OBJECT_LOCK(base);
@@ -208,6 +190,7 @@ gboolean start(GstBaseTransform* base) {
 
 gboolean stop(GstBaseTransform* base) {
   State& s = Self::of(base);
+  s.batches.clear();
   s.stream.clear();
   s.stream.forget();
   s.model().stop();
@@ -216,12 +199,12 @@ gboolean stop(GstBaseTransform* base) {
 
 /// Runs before sources and decoders change state, so that they find a suitable context.
 GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
-  Model& model = Self::of(element).model();
-  if (change == GST_STATE_CHANGE_NULL_TO_READY) model.offer_context(props_of(element));
+  State& s = Self::of(element);
+  if (change == GST_STATE_CHANGE_NULL_TO_READY) s.model().offer_context(props_of(element));
   // Deactivating pads waits for the current frame, which may wait for the model.
-  if (change == GST_STATE_CHANGE_PAUSED_TO_READY) model.interrupt(true);
+  if (change == GST_STATE_CHANGE_PAUSED_TO_READY) s.interrupt(true);
   const auto done = Self::parent_as<GstElementClass>()->change_state(element, change);
-  if (change == GST_STATE_CHANGE_READY_TO_NULL) model.cuda().clear();
+  if (change == GST_STATE_CHANGE_READY_TO_NULL) s.model().cuda().clear();
   return done;
 }
 
@@ -233,7 +216,8 @@ void set_context(GstElement* element, GstContext* context) {
 /// Answers with the latency of upstream and of the frames that are held back.
 bool answer_latency(GstBaseTransform* base, GstQuery* query) {
   State& s = Self::of(base);
-  const auto live = add_latency(GST_BASE_TRANSFORM_SINK_PAD(base), query, s.model().line_latency());
+  const GstClockTime own = s.in_batches ? 0 : s.model().line_latency();
+  const auto live = add_latency(GST_BASE_TRANSFORM_SINK_PAD(base), query, own);
   if (live) s.lateness.set_live(*live);
   return live.has_value();
 }
@@ -243,9 +227,13 @@ gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* quer
     return answer_latency(base, query);
   if (GST_QUERY_TYPE(query) == GST_QUERY_DRAIN) drain_line(base);
   if (gboolean answered = FALSE; meets_family_query(query, answered)) return answered;
-  return (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT &&
-          Self::of(base).model().cuda().answer(GST_ELEMENT(base), query)) ||
-         Self::parent_as<GstBaseTransformClass>()->query(base, direction, query);
+  if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT &&
+      Self::of(base).model().cuda().answer(GST_ELEMENT(base), query))
+    return TRUE;
+  const gboolean done = Self::parent_as<GstBaseTransformClass>()->query(base, direction, query);
+  if (done && GST_QUERY_TYPE(query) == GST_QUERY_CAPS && direction == GST_PAD_SINK)
+    offer_batches(query);
+  return done;
 }
 
 /// Forwards downstream's proposal except crop metas, because the whole frame is used here, and
@@ -276,8 +264,10 @@ static void keepbox_tensor_infer_class_init(KeepboxTensorInferClass* klass) {
 
   describe(klass, "ONNX inference", "Filter/Video",
            "Runs an ONNX model on video frames of any size, on the CPU or a GPU, and attaches its "
-           "output tensors (GstTensorMeta) with the metadata that boxdecode needs");
+           "output tensors (GstTensorMeta) with the metadata that boxdecode needs; from "
+           "GStreamer 1.28 on also on batches of streams (GstAnalyticsBatchMeta)");
   g_autoptr(GstCaps) caps = frame_form_caps();
+  add_batches(caps);
   add_templates(klass, caps);
   transform->start = start;
   transform->stop = stop;

@@ -78,9 +78,9 @@ class CudaInferencer : public Inferencer {
     model_->drain();
   }
 
-  Status set_frames(Pictures pictures, const GstVideoInfo& info) override {
+  Status set_frames(Pictures pictures, const GstVideoInfo& info, unsigned most) override {
     drain();
-    KB_TRY(expect(pictures.most, !pictures.crops));
+    KB_TRY(expect(most, pictures.most, !pictures.crops));
     const size_t slots = std::max(model_->spec().in_flight, frames_);
     feed_ = std::make_unique<CudaFeed>(std::move(pictures), info, model_->context(), slots);
     return {};
@@ -147,15 +147,16 @@ class CudaInferencer : public Inferencer {
     return {};
   }
 
-  /// Takes part with frames of up to that many pictures from now on. @param whole all frames have
-  /// that many.
-  Status expect(unsigned pictures, bool whole) {
-    if (pictures == pictures_ && whole == whole_) return {};
+  /// Takes part with that many frames of up to that many pictures from now on. @param whole all
+  /// frames have that many.
+  Status expect(unsigned frames, unsigned pictures, bool whole) {
+    if (frames == frames_ && pictures == pictures_ && whole == whole_) return {};
     {
       const std::lock_guard guard(lock_);
       member_.reset();
     }
     leave();
+    frames_ = frames;
     pictures_ = pictures;
     whole_ = whole;
     KB_TRY(join(model_, facts_));
@@ -205,7 +206,7 @@ class CudaInferencer : public Inferencer {
   }
 
   std::shared_ptr<CudaModel> model_;
-  const unsigned frames_;  // pending at a time
+  unsigned frames_;        // pending at a time
   unsigned pictures_ = 1;  // maximum per frame
   bool whole_ = true;      // all frames have that many
   ModelFacts facts_;

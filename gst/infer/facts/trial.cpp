@@ -50,7 +50,7 @@ Result<std::vector<InferredTensor>> run_once(const SessionSpec& spec, const Mode
   if (!form) return std::unexpected(form.error());
   KB_ASSIGN(Pictures pictures,
             plan_pictures(*form, {.size = facts.input.size}, {}, facts.input, facts.resize));
-  KB_TRY((*inferencer)->set_frames(std::move(pictures), info));
+  KB_TRY((*inferencer)->set_frames(std::move(pictures), info, 1));
   const OwnedBuffer picture = drawn(info);
   if (picture == nullptr)
     return reject(ErrorKind::kNoResource, "Not enough memory for a picture of the model's size");

@@ -58,7 +58,8 @@ Result<std::vector<InferredTensor>> joined_on_host(std::vector<std::vector<Infer
 /// Runs a frame in a batch if the model has batches, else alone in the streaming thread.
 class HostInferencer : public Inferencer {
  public:
-  explicit HostInferencer(std::shared_ptr<HostModel> model) : model_(std::move(model)) {}
+  explicit HostInferencer(std::shared_ptr<HostModel> model)
+      : model_(std::move(model)), frames_(model_->session().spec().ahead + 1) {}
 
   const ModelClaims& claims() const override { return model_->claims(); }
 
@@ -77,7 +78,7 @@ class HostInferencer : public Inferencer {
     return {};
   }
 
-  Status set_frames(Pictures pictures, const GstVideoInfo& info) override {
+  Status set_frames(Pictures pictures, const GstVideoInfo& info, unsigned most) override {
     makers_.clear();
     crop_maker_.reset();
     for (const PicturePlan& each : pictures.plans) {
@@ -87,7 +88,10 @@ class HostInferencer : public Inferencer {
     if (pictures.crops) {
       KB_ASSIGN(crop_maker_, host_backend().crop_maker(*pictures.crops));
     }
-    if (member_ && pictures.most != pictures_.most) take_part(pictures.most);
+    if (member_ && (pictures.most != pictures_.most || most != frames_)) {
+      frames_ = most;
+      take_part(pictures.most);
+    }
     pictures_ = std::move(pictures);
     info_ = info;
     return {};
@@ -133,8 +137,7 @@ class HostInferencer : public Inferencer {
   void take_part(unsigned pictures) {
     const std::lock_guard guard(lock_);
     member_.reset();
-    member_ = std::make_unique<BatchMember>(model_->batches(), model_->session().spec().ahead + 1,
-                                            pictures, joined_on_host);
+    member_ = std::make_unique<BatchMember>(model_->batches(), frames_, pictures, joined_on_host);
     if (interrupted_) member_->interrupt(true);
   }
 
@@ -178,6 +181,7 @@ class HostInferencer : public Inferencer {
   }
 
   std::shared_ptr<HostModel> model_;
+  unsigned frames_;          // pending at a time
   mutable std::mutex lock_;  // guards member_ between its changes and calls of other threads
   std::unique_ptr<BatchMember> member_;
   bool interrupted_ = false;
