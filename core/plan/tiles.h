@@ -43,7 +43,7 @@ struct TileRules {
   /// Distance from an inner edge of its tile, in pixels of the model input, within which a box
   /// counts as cut by it. A cut box never suppresses a whole one. Negative: no box counts as cut.
   float border = 1;
-  bool united = false;  // a kept box encloses those that it suppresses; upright boxes only
+  bool united = false;  // a kept box is extended over those that it suppresses; upright boxes only
 };
 
 /// The user's division of frames into tiles.

@@ -129,6 +129,13 @@ void TileMerger::keep(const Plan& plan, uint32_t number) {
   group.bounds = group.count++ == 0 ? entry.bounds : united(group.bounds, entry.bounds);
 }
 
+/// Extends a box by one that it suppresses, unless it has grown so much that they no longer overlap
+/// by the threshold.
+void TileMerger::extend(Entry& kept, const Entry& dropped, const TileRules& rules) {
+  if (overlaps({.box = kept.bounds}, {.box = dropped.bounds}, false, rules))
+    kept.bounds = united(kept.bounds, dropped.bounds);
+}
+
 Status TileMerger::suppress(const Plan& plan, const Runner& runner, const Stop& stop) {
   if (plan.tile_rules.merge == TileMerge::kNone) return {};
   std::ranges::fill(groups_, Group{});
@@ -136,7 +143,7 @@ Status TileMerger::suppress(const Plan& plan, const Runner& runner, const Stop& 
   for (const Entry& each : entries_) {
     if (stop.asked()) return reject(ErrorKind::kInterrupted, "The frame was interrupted by a stop");
     if (Entry* twin = twin_of(plan, runner, each)) {
-      if (plan.tile_rules.united) twin->bounds = united(twin->bounds, each.bounds);
+      if (plan.tile_rules.united) extend(*twin, each, plan.tile_rules);
       ++funnel_.merged_away;
       continue;
     }

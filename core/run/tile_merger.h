@@ -22,8 +22,9 @@ namespace keepbox {
 /// other tiles, greedily: whole boxes before boxes that are cut by an inner edge of their tile, and
 /// the higher score first; tile and rank in the tile decide between equal scores. A box of a tile
 /// never suppresses one of the same tile. Of several boxes that overlap with one, the first
-/// suppresses it; if the rules unite boxes, it is extended to enclose it. Overlaps are those of the
-/// boxes as they were. Host code, the same for all backends.
+/// suppresses it; if the rules unite boxes, it is extended to enclose it, while their overlap still
+/// exceeds the threshold. Which box suppresses is decided by the boxes as they were. Host code, the
+/// same for all backends.
 class TileMerger {
  public:
   /// Returns kNoResource if the memory for the plan is not available.
@@ -61,6 +62,7 @@ class TileMerger {
   Status suppress(const Plan& plan, const Runner& runner, const Stop& stop);
   Entry* twin_of(const Plan& plan, const Runner& runner, const Entry& entry);
   void keep(const Plan& plan, uint32_t number);
+  static void extend(Entry& kept, const Entry& dropped, const TileRules& rules);
   std::span<Entry> best(const Plan& plan);
   void take(const Plan& plan, const Runner& runner, std::span<const PayloadStage> stages);
 

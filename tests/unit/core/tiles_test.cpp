@@ -239,7 +239,7 @@ std::vector<Detection> joined_by_hand(std::vector<Alone> all, const TileRules& r
       const Box& box = each.box.box;
       const bool dropped = each.tile != taken.tile && each.box.class_id == taken.box.class_id &&
                            overlap(box, taken.box.box, rules.merge) > rules.threshold;
-      if (dropped && rules.united)
+      if (dropped && rules.united && overlap(box, whole, rules.merge) > rules.threshold)
         whole = {std::min(whole.x1, box.x1), std::min(whole.y1, box.y1), std::max(whole.x2, box.x2),
                  std::max(whole.y2, box.y2)};
       return dropped;
