@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 
 #include "gst/base/elements.h"
-#include "gst/metas/wiremeta.h"
+#include "gst/metas/wire/wiremeta.h"
 #include "gst/statistics/statstracer.h"
 
 namespace {

@@ -6,10 +6,10 @@
 
 #include <utility>
 
-#include "gst/metas/labelrecords.h"
 #include "gst/metas/readboxes.h"
+#include "gst/metas/records/labelrecords.h"
 #include "gst/metas/relationmeta.h"
-#include "gst/metas/wiremeta.h"
+#include "gst/metas/wire/wiremeta.h"
 
 namespace keepbox {
 namespace {

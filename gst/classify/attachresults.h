@@ -11,7 +11,7 @@
 #include "gst/classify/classifier.h"
 #include "gst/classify/classifystats.h"
 #include "gst/classify/keptresults.h"
-#include "gst/metas/picturerecords.h"
+#include "gst/metas/records/picturerecords.h"
 
 namespace keepbox {
 

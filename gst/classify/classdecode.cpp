@@ -12,7 +12,7 @@
 #include "gst/classify/attachresults.h"
 #include "gst/classify/classifier.h"
 #include "gst/classify/classifystats.h"
-#include "gst/metas/picturerecords.h"
+#include "gst/metas/records/picturerecords.h"
 #include "gst/tensors/decodednote.h"
 #include "gst/tensors/familyquery.h"
 

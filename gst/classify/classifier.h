@@ -13,7 +13,7 @@
 #include "core/classify/text.h"
 #include "core/plan/plan.h"
 #include "gst/classify/classifyprops.h"
-#include "gst/metas/labelrecords.h"
+#include "gst/metas/records/labelrecords.h"
 #include "gst/tensors/labels.h"
 #include "gst/tensors/tensors.h"
 

@@ -11,7 +11,7 @@
 
 #include "gst/classify/classifyprops.h"
 #include "gst/metas/framebox.h"
-#include "gst/metas/labelrecords.h"
+#include "gst/metas/records/labelrecords.h"
 
 namespace keepbox {
 

@@ -38,7 +38,7 @@ class DecodeBatches {
   /// pass. @param batch writable. kMismatch if it is no batch.
   Result<GstFlowReturn> run(GstBuffer* batch, const Decode& decode);
 
-  /// As Decoder::set_props(), for the streams that are not the element's own.
+  /// Sets properties like Decoder::set_props(), for the streams that are not the element's own.
   void set_props(const DecodeProps& props);
   /// Forgets the streams.
   void clear() { lanes_.clear(); }

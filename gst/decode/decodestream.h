@@ -10,9 +10,9 @@
 
 #include "core/formula/letterbox.h"
 #include "gst/base/error.h"
-#include "gst/decode/decodefiles.h"
-#include "gst/decode/decodeprops.h"
 #include "gst/decode/mismatches.h"
+#include "gst/decode/settings/decodefiles.h"
+#include "gst/decode/settings/decodeprops.h"
 
 namespace keepbox {
 

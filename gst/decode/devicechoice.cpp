@@ -6,7 +6,7 @@
 
 #include "gst/base/enums.h"
 #include "gst/base/error.h"
-#include "gst/decode/decodeenums.h"
+#include "gst/decode/settings/decodeenums.h"
 
 GST_DEBUG_CATEGORY_EXTERN(boxdecode_debug);
 

@@ -12,7 +12,7 @@
 
 #include "core/base/result.h"
 #include "core/run/backend.h"
-#include "gst/decode/decodeprops.h"
+#include "gst/decode/settings/decodeprops.h"
 #include "gst/tensors/device.h"
 #include "gst/tensors/tensors.h"
 

@@ -11,8 +11,8 @@
 #include "core/formula/letterbox.h"
 #include "gst/metas/framebox.h"
 #include "gst/metas/masks.h"
-#include "gst/metas/picturerecords.h"
 #include "gst/metas/pixelmap.h"
+#include "gst/metas/records/picturerecords.h"
 
 namespace keepbox {
 

@@ -60,7 +60,8 @@ class InferBatches {
   /// @param batch writable. @return the error after which the element is to stop.
   Status run(GstBuffer* batch, const Rules& rules, const Count& count);
 
-  /// As Model::interrupt(), for the streams that are not the element's own. From any thread.
+  /// Interrupts like Model::interrupt(), for the streams that are not the element's own. For any
+  /// thread.
   void interrupt(bool on);
   /// Starts again, independent of earlier batches.
   void forget();

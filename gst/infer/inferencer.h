@@ -16,8 +16,8 @@
 #include "gst/infer/batch/batches.h"
 #include "gst/infer/batch/pending.h"
 #include "gst/infer/inferredtensor.h"
+#include "gst/infer/objects/pictures.h"
 #include "gst/infer/onnx/onnxsession.h"
-#include "gst/infer/pictures.h"
 #include "gst/tensors/cudascope.h"
 #include "gst/tensors/slices.h"
 

@@ -8,11 +8,11 @@
 
 #include "gst/base/element.h"
 #include "gst/infer/inferbatches.h"
-#include "gst/infer/inferprops.h"
 #include "gst/infer/inferstats.h"
 #include "gst/infer/inferstream.h"
 #include "gst/infer/lateness.h"
 #include "gst/infer/orientationcheck.h"
+#include "gst/infer/settings/inferprops.h"
 
 namespace keepbox {
 

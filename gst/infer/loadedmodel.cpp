@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "gst/infer/infersettings.h"
+#include "gst/infer/settings/infersettings.h"
 
 namespace keepbox {
 

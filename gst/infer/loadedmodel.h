@@ -7,7 +7,7 @@
 
 #include "gst/infer/facts/modelfacts.h"
 #include "gst/infer/inferencer.h"
-#include "gst/infer/inferprops.h"
+#include "gst/infer/settings/inferprops.h"
 #include "gst/tensors/cudascope.h"
 
 namespace keepbox {

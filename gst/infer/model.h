@@ -16,11 +16,11 @@
 #include "gst/infer/background.h"
 #include "gst/infer/facts/modelfacts.h"
 #include "gst/infer/inferencer.h"
-#include "gst/infer/inferprops.h"
 #include "gst/infer/inferstats.h"
 #include "gst/infer/loadedmodel.h"
-#include "gst/infer/objects.h"
+#include "gst/infer/objects/objects.h"
 #include "gst/infer/provider.h"
+#include "gst/infer/settings/inferprops.h"
 #include "gst/tensors/cudascope.h"
 #include "gst/tensors/tensorsource.h"
 

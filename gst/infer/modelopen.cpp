@@ -8,9 +8,9 @@
 #include "gst/infer/cuda/pinnedpool.h"
 #include "gst/infer/engineprogress.h"
 #include "gst/infer/facts/trial.h"
-#include "gst/infer/infersettings.h"
 #include "gst/infer/model.h"
 #include "gst/infer/provider.h"
+#include "gst/infer/settings/infersettings.h"
 
 GST_DEBUG_CATEGORY_EXTERN(tensorinfer_debug);
 

@@ -6,7 +6,7 @@
 
 #include <string_view>
 
-#include "gst/infer/infersettings.h"
+#include "gst/infer/settings/infersettings.h"
 #include "gst/tensors/cudascope.h"
 
 namespace keepbox {

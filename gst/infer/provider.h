@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "gst/infer/inferprops.h"
 #include "gst/infer/onnx/onnxsession.h"
+#include "gst/infer/settings/inferprops.h"
 
 namespace keepbox {
 

@@ -8,11 +8,11 @@
 #include <ranges>
 #include <string>
 
-#include "gst/metas/boxrecords.h"
 #include "gst/metas/keypointgroups.h"
-#include "gst/metas/maskrecords.h"
 #include "gst/metas/masks.h"
-#include "gst/metas/payloadrecords.h"
+#include "gst/metas/records/boxrecords.h"
+#include "gst/metas/records/maskrecords.h"
+#include "gst/metas/records/payloadrecords.h"
 #include "gst/metas/relationmeta.h"
 
 namespace keepbox {

@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
-#include "gst/metas/boxrecords.h"
 #include "gst/metas/carry.h"
-#include "gst/metas/maskrecords.h"
+#include "gst/metas/records/boxrecords.h"
+#include "gst/metas/records/maskrecords.h"
 
 namespace keepbox {
 

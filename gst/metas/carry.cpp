@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "gst/metas/carrier.h"
-#include "gst/metas/labelrecords.h"
-#include "gst/metas/payloadrecords.h"
-#include "gst/metas/picturerecords.h"
+#include "gst/metas/records/labelrecords.h"
+#include "gst/metas/records/payloadrecords.h"
+#include "gst/metas/records/picturerecords.h"
 #include "gst/metas/relationmeta.h"
 
 namespace keepbox {

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <map>
 
-#include "gst/metas/picturerecords.h"
+#include "gst/metas/records/picturerecords.h"
 #include "gst/tensors/tensors.h"
 
 namespace keepbox {

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <set>
 
-#include "gst/metas/boxrecords.h"
 #include "gst/metas/keypointgroups.h"
-#include "gst/metas/labelrecords.h"
-#include "gst/metas/maskrecords.h"
 #include "gst/metas/masks.h"
-#include "gst/metas/payloadrecords.h"
+#include "gst/metas/records/boxrecords.h"
+#include "gst/metas/records/labelrecords.h"
+#include "gst/metas/records/maskrecords.h"
+#include "gst/metas/records/payloadrecords.h"
 #include "gst/metas/relationmeta.h"
 #include "gst/metas/trackofbox.h"
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gst/metas/wiremeta.h"
+#include "gst/metas/wire/wiremeta.h"
 
 namespace keepbox {
 namespace {

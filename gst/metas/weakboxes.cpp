@@ -2,8 +2,8 @@
 // Writes and reads weak boxes.
 #include "gst/metas/weakboxes.h"
 
-#include "gst/metas/boxrecords.h"
-#include "gst/metas/payloadrecords.h"
+#include "gst/metas/records/boxrecords.h"
+#include "gst/metas/records/payloadrecords.h"
 
 namespace keepbox {
 namespace {

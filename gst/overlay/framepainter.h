@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What is drawn on the frames of a stream: their boxes, and the objects to obscure.
+// Draws on the frames of a stream: their boxes, and over the objects to obscure.
 #pragma once
 
 #include <gst/gst.h>
@@ -12,10 +12,10 @@
 #include "gst/overlay/canvas.h"
 #include "gst/overlay/colors.h"
 #include "gst/overlay/marks.h"
-#include "gst/overlay/obscure.h"
 #include "gst/overlay/overlayprops.h"
 #include "gst/overlay/paint.h"
-#include "gst/overlay/privacy.h"
+#include "gst/overlay/privacy/obscure.h"
+#include "gst/overlay/privacy/privacy.h"
 #include "gst/overlay/trails.h"
 
 namespace keepbox {

@@ -9,7 +9,7 @@
 #include "gst/base/props.h"
 #include "gst/overlay/captions.h"
 #include "gst/overlay/colors.h"
-#include "gst/overlay/obscure.h"
+#include "gst/overlay/privacy/obscure.h"
 #include "gst/overlay/rendering.h"
 
 namespace keepbox {

@@ -82,7 +82,7 @@ Size window_of(const GstStructure* params) {
   return {width, height};
 }
 
-/// What downstream answers about compositions.
+/// Answers of downstream about compositions.
 struct Offer {
   bool accepts = false;
   Size window{};
@@ -148,7 +148,7 @@ GstCaps* RenderingCaps::transform(GstPadDirection from, GstCaps* caps, GstCaps* 
 }
 
 GstCaps* RenderingCaps::other_side(GstPadDirection from, GstCaps* caps, const Wish& wish) const {
-  // What upstream attached stays attached, and passes with frames that are drawn on, too.
+  // Compositions of upstream stay attached, and pass with frames that are drawn on, too.
   GstCaps* on_drawable = all(drawable_, true, false);
   GstCaps* drawn = within(unnamed(caps), drawable_);
   GstCaps* drawn_below = within(all(caps, true, true), on_drawable);

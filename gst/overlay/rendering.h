@@ -26,7 +26,7 @@ class RenderingCaps {
   /// Returns the caps of pad templates: frames to draw on first, then any others. Transfer full.
   static GstCaps* of_templates();
 
-  /// What is negotiated.
+  /// Settings of a negotiation.
   struct Wish {
     Rendering how = Rendering::kAuto;
     bool obscures = false;  // objects, which needs frames to draw on
@@ -51,7 +51,7 @@ class RenderingCaps {
   GstCaps* drawable_;
 };
 
-/// What was negotiated.
+/// Result of a negotiation.
 struct Settled {
   bool attaches = false;     // boxes, instead of drawing them
   bool can_obscure = false;  // frames have a format that can be drawn on in memory of the host

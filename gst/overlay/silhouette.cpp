@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <opencv2/imgproc.hpp>
 
-#include "gst/overlay/objectcover.h"
+#include "gst/overlay/privacy/objectcover.h"
 
 namespace keepbox {
 namespace {

@@ -12,7 +12,7 @@
 #include "gst/metas/readboxes.h"
 #include "gst/metas/trackofbox.h"
 #include "gst/metas/weakboxes.h"
-#include "gst/metas/wiremeta.h"
+#include "gst/metas/wire/wiremeta.h"
 #include "gst/tensors/decodednote.h"
 
 namespace keepbox {

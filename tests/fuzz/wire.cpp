@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "gst/metas/attachboxes.h"
-#include "gst/metas/boxwire.h"
 #include "gst/metas/readboxes.h"
 #include "gst/metas/trackofbox.h"
+#include "gst/metas/wire/boxwire.h"
 #include "tests/fuzz/drawnboxes.h"
 #include "tests/fuzz/fuzz.h"
 

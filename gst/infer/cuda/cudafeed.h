@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "gst/infer/pictures.h"
+#include "gst/infer/objects/pictures.h"
 #include "gst/tensors/cudaobjects.h"
 
 namespace keepbox {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the payload's kernels share: the values of kept boxes, and the report to the host.
+// Shared by the payload's kernels: the values of kept boxes, and the report to the host.
 #pragma once
 
 #include "kernels/cuda/device/emit.cuh"

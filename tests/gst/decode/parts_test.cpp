@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "gst/metas/attachboxes.h"
-#include "gst/metas/picturerecords.h"
+#include "gst/metas/records/picturerecords.h"
 #include "tests/gst/infer/infer.h"
 
 namespace keepbox::parts_test {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Models that run on the objects of frames: what they see, and which objects are chosen.
-#include "gst/infer/objects.h"
+#include "gst/infer/objects/objects.h"
 #include "gst/metas/attachboxes.h"
 #include "gst/metas/objecttensors.h"
-#include "gst/metas/picturerecords.h"
+#include "gst/metas/records/picturerecords.h"
 #include "tests/gst/infer/infer.h"
 
 namespace keepbox {

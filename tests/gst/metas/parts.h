@@ -6,7 +6,7 @@
 
 #include "gst/metas/attachboxes.h"
 #include "gst/metas/masks.h"
-#include "gst/metas/recordblock.h"
+#include "gst/metas/records/recordblock.h"
 #include "tests/gst/frames.h"
 
 namespace keepbox::test {

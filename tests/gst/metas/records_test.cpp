@@ -5,7 +5,7 @@
 #include <functional>
 #include <limits>
 
-#include "gst/metas/boxrecords.h"
+#include "gst/metas/records/boxrecords.h"
 #include "gst/metas/relationmeta.h"
 #include "tests/gst/frames.h"
 

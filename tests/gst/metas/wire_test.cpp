@@ -7,11 +7,11 @@
 #include <random>
 
 #include "gst/metas/boxclasses.h"
-#include "gst/metas/boxwire.h"
-#include "gst/metas/labelrecords.h"
+#include "gst/metas/records/labelrecords.h"
 #include "gst/metas/trackofbox.h"
 #include "gst/metas/weakboxes.h"
-#include "gst/metas/wiremeta.h"
+#include "gst/metas/wire/boxwire.h"
+#include "gst/metas/wire/wiremeta.h"
 #include "tests/gst/metas/parts.h"
 #include "tests/masks.h"
 #include "tests/tempdir.h"

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Reads the texts of tensorinfer's properties, and rejects combinations that exclude each other.
+#include "gst/infer/settings/infersettings.h"
+
+#include <charconv>
+
+#include "gst/base/plainfile.h"
+#include "gst/base/words.h"
+
+namespace keepbox {
+namespace {
+
+constexpr size_t kMaxTemplate = size_t{1} << 16;  // bytes
+
+Result<std::optional<std::array<float, 3>>> three_numbers(const std::string& text,
+                                                          const char* property) {
+  if (text.empty()) return std::nullopt;
+  std::array<float, 3> out{};
+  g_auto(GStrv) parts = g_strsplit(text.c_str(), ",", -1);
+  const guint count = g_strv_length(parts);
+  bool good = count == 1 || count == 3;
+  for (guint i = 0; i < count && good; ++i) {
+    const std::string_view part = g_strstrip(parts[i]);
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), out[i]);
+    good = error == std::errc{} && end == part.data() + part.size() && is_finite(out[i]);
+  }
+  if (!good)
+    return reject(ErrorKind::kInvalid,
+                  std::string(property) + "=" + text +
+                      " is not a number or three comma-separated "
+                      "numbers",
+                  "set " + std::string(property) + "= to a value such as 123.675,116.28,103.53");
+  if (count == 1) out = {out[0], out[0], out[0]};
+  return out;
+}
+
+Result<AlignTemplate> align_template(const std::string& name) {
+  if (name == "arcface-112") return arcface_template();
+  KB_ASSIGN(const std::string text,
+            read_text(name, kMaxTemplate, "set align=arcface-112, or a file"));
+  return placed(parse_template(text), name);
+}
+
+/// Returns the name of a property of objects that is set although there are none, or nullptr.
+const char* unused_setting(const InferProps& props) {
+  if (!props.objects_of.empty()) return "objects-of";
+  if (!props.include_classes.empty()) return "include-classes";
+  return props.align.empty() ? nullptr : "align";
+}
+
+}  // namespace
+
+Result<std::map<std::string, std::string>> provider_options(const InferProps& props) {
+  std::map<std::string, std::string> out;
+  if (props.provider_options.empty()) return out;
+  g_auto(GStrv) parts = g_strsplit(props.provider_options.c_str(), ",", -1);
+  for (gchar** part = parts; *part != nullptr; ++part) {
+    const std::string_view text = g_strstrip(*part);
+    const size_t equals = text.find('=');
+    if (equals == std::string_view::npos || equals == 0)
+      return reject(ErrorKind::kInvalid,
+                    "provider-options has \"" + std::string(text) + "\", which is not KEY=VALUE",
+                    "set provider-options= to KEY=VALUE,KEY=VALUE,...");
+    out[std::string(text.substr(0, equals))] = text.substr(equals + 1);
+  }
+  return out;
+}
+
+Result<TileGrid> tile_grid(const InferProps& props) {
+  TileGrid out{.size = props.tile_size, .overlap = props.tile_overlap, .whole = props.tile_whole};
+  if (props.tiles.empty() && props.tile_whole && props.tile_size == 0)
+    return reject(ErrorKind::kInvalid, "tile-whole=true has no effect without tiles or tile-size",
+                  "set tiles= or tile-size=, or tile-whole=false");
+  if (props.tiles.empty()) return out;
+  const char* const end = props.tiles.data() + props.tiles.size();
+  const auto columns = std::from_chars(props.tiles.data(), end, out.columns);
+  const bool cross = columns.ec == std::errc{} && columns.ptr != end && *columns.ptr == 'x';
+  const auto rows = cross ? std::from_chars(columns.ptr + 1, end, out.rows) : columns;
+  if (!cross || rows.ec != std::errc{} || rows.ptr != end || out.columns == 0 || out.rows == 0)
+    return reject(ErrorKind::kInvalid, "tiles=" + props.tiles + " is not COLUMNSxROWS",
+                  "set tiles= to a value such as 3x2");
+  if (props.tile_size != 0)
+    return reject(ErrorKind::kInvalid, "tiles and tile-size are both set",
+                  "leave one of them unset");
+  KB_TRY(check_grid(out));
+  return out;
+}
+
+Result<std::optional<ObjectRules>> object_rules(const InferProps& props) {
+  if (static_cast<Regions>(props.regions) == Regions::kFrame) {
+    if (const char* name = unused_setting(props))
+      return reject(ErrorKind::kInvalid, std::string(name) + " has no effect with regions=frame",
+                    std::string("set regions=objects, or leave ") + name + " unset");
+    return std::nullopt;
+  }
+  if (props.resize_mode == kResizeToRectangle)
+    return reject(ErrorKind::kInvalid, "resize-mode=rect is not possible with regions=objects",
+                  "set resize-mode=stretch or letterbox-center");
+  if (!props.tiles.empty() || props.tile_size != 0)
+    return reject(ErrorKind::kInvalid, "tiles and regions are both set", "leave one of them unset");
+  const bool regions = static_cast<Regions>(props.regions) == Regions::kRoi;
+  if (regions && !props.objects_of.empty())
+    return reject(ErrorKind::kInvalid, "objects-of has no effect with regions=roi",
+                  "set regions=objects, or leave objects-of unset");
+  ObjectRules out{.regions = regions,
+                  .model = props.objects_of,
+                  .min_size = props.min_size,
+                  .most = props.max_objects,
+                  .grow = props.grow,
+                  .again_every = props.again_every,
+                  .again_growth = props.again_growth};
+  for (const std::string_view each : split(props.include_classes, ','))
+    if (const std::string_view label = trimmed(each); !label.empty())
+      out.classes.emplace_back(label);
+  if (!props.align.empty()) {
+    KB_ASSIGN(out.align, align_template(props.align));
+  }
+  return out;
+}
+
+Result<InputSettings> input_settings(const InferProps& props) {
+  InputSettings out{.size = {props.input_width, props.input_height},
+                    .order = static_cast<ChannelOrder>(props.channel_order)};
+  KB_ASSIGN(const auto mean, three_numbers(props.input_mean, "input-mean"));
+  KB_ASSIGN(const auto deviation, three_numbers(props.input_std, "input-std"));
+  out.mean = mean;
+  out.deviation = deviation;
+  out.objects = static_cast<Regions>(props.regions) != Regions::kFrame;
+  out.rectangle = props.resize_mode == kResizeToRectangle;
+  if (out.rectangle) out.resize = ResizeMode::kLetterboxCenter;
+  else if (props.resize_mode != kResizeOfModel)
+    out.resize = static_cast<ResizeMode>(props.resize_mode);
+  if (props.pad_value >= 0) out.pad = static_cast<uint8_t>(props.pad_value);
+  return out;
+}
+
+}  // namespace keepbox

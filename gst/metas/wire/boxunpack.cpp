@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Reads packed boxes completely, then attaches them like a decoder's.
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <optional>
+#include <ranges>
+#include <string>
+#include <utility>
+
+#include "gst/metas/attachboxes.h"
+#include "gst/metas/boxclasses.h"
+#include "gst/metas/masks.h"
+#include "gst/metas/records/boxrecords.h"
+#include "gst/metas/records/labelrecords.h"
+#include "gst/metas/relationmeta.h"
+#include "gst/metas/trackofbox.h"
+#include "gst/metas/weakboxes.h"
+#include "gst/metas/wire/boxwire.h"
+#include "gst/metas/wire/wirebytes.h"
+
+namespace keepbox {
+namespace {
+
+// Bytes, which no box, label or classification has fewer of.
+constexpr gsize kLeastBox = 64, kLeastLabel = 20, kLeastClasses = 12;
+
+using Subject = std::pair<GQuark, GQuark>;  // model and attribute
+
+/// Boxes and classes that were read, with the memory that they borrow.
+class Unpacked {
+ public:
+  explicit Unpacked(ByteReader& in);
+
+  /// Attaches everything. @param bytes about as many as its records need.
+  Status attach(GstBuffer* buffer, gsize bytes);
+
+ private:
+  void read_box(ByteReader& in, std::vector<FrameBox>& to);
+  void read_points(ByteReader& in, FramePoints& out);
+  void read_values(ByteReader& in, FrameValues& out);
+  void read_mask(ByteReader& in);
+  void read_labels(ByteReader& in, guint box);
+  std::vector<BoxClasses> read_classes(ByteReader& in);
+  gsize mtds() const;
+
+  std::vector<FrameBox> boxes_, weak_;
+  std::vector<std::optional<TrackInfo>> tracks_;  // of boxes
+  std::vector<std::vector<BoxClasses>> classes_;  // of boxes
+  std::vector<BoxClasses> of_frame_;
+  std::map<Subject, std::vector<ObjectLabel>> labels_;  // od_id: index of the box
+  PointStore points_;
+  std::deque<std::vector<float>> values_;
+  std::deque<std::vector<uint32_t>> bits_;
+  std::vector<Mask> masks_;  // of boxes, then of weak boxes
+};
+
+Box read_place(ByteReader& in) {
+  Box out;
+  for (float* v : {&out.x1, &out.y1, &out.x2, &out.y2}) *v = in.get<float>();
+  return out;
+}
+
+void Unpacked::read_points(ByteReader& in, FramePoints& out) {
+  out.name = in.get_name();
+  auto& points = points_.points.emplace_back(in.get_count(sizeof(Keypoint)));
+  for (Keypoint& p : points)
+    p.x = in.get<float>(), p.y = in.get<float>(), p.score = in.get<float>();
+  auto& edges = points_.edges.emplace_back(in.get_count(sizeof(Edge)));
+  for (Edge& edge : edges) {
+    edge = {in.get<guint8>(), in.get<guint8>()};
+    if (edge.from >= points.size() || edge.to >= points.size()) in.fail();
+  }
+  out.points = points;
+  out.edges = edges;
+}
+
+void Unpacked::read_values(ByteReader& in, FrameValues& out) {
+  out.kind = in.get_name();
+  auto& values = values_.emplace_back(in.get_count(sizeof(float)));
+  for (float& value : values) value = in.get<float>();
+  out.values = values;
+}
+
+void Unpacked::read_mask(ByteReader& in) {
+  Mask& mask = masks_.emplace_back();
+  const auto width = in.get<guint32>(), height = in.get<guint32>();
+  if (width == 0 || height == 0) return;
+  if (guint64{width} * height > kMaxMaskPixels) return in.fail();
+  const guint32 words = (width + kWordPixels - 1) / kWordPixels;
+  const Box place = read_place(in);
+  auto& bits = bits_.emplace_back();
+  // Grows by what is there: the size is only a claim.
+  for (gsize left = gsize{words} * height; left != 0 && !in.failed(); --left)
+    bits.push_back(in.get<guint32>());
+  if (!in.failed())
+    mask = {.bits = bits.data(),
+            .stride = words,
+            .first = 0,
+            .width = width,
+            .height = height,
+            .place = place};
+}
+
+void Unpacked::read_box(ByteReader& in, std::vector<FrameBox>& to) {
+  const auto flags = in.get<guint16>();
+  FrameBox box{.box = read_place(in)};
+  box.score = in.get<float>(), box.angle = in.get<float>();
+  box.label = in.get_name(), box.model = in.get_name();
+  const auto class_id = in.get<guint32>(), anchor = in.get<guint32>(), parent = in.get<guint32>();
+  if ((flags & kWireClass) != 0) box.class_id = class_id;
+  if ((flags & kWireAnchor) != 0) box.anchor = anchor;
+  box.unnamed = (flags & kWireUnnamed) != 0;
+  box.held = (flags & kWireHeld) != 0;
+  box.predicted = (flags & kWirePredicted) != 0;
+  // Parents precede their parts; ids on the new frame are the numbers of the boxes.
+  if (parent < to.size()) box.parent = parent;
+  auto& track = tracks_.emplace_back();
+  if ((flags & kWireTrack) != 0)
+    track = {in.get<guint64>(), in.get<guint64>(), in.get<guint64>(), (flags & kWireLost) != 0};
+  read_points(in, box.points);
+  read_values(in, box.values);
+  read_mask(in);
+  to.push_back(box);
+}
+
+/// Returns UTF-8, which a text that is cut has to be.
+std::string valid_text(std::string_view text) {
+  g_autofree gchar* valid = g_utf8_make_valid(text.data(), static_cast<gssize>(text.size()));
+  return valid;
+}
+
+void Unpacked::read_labels(ByteReader& in, guint box) {
+  for (gsize left = in.get_count(kLeastLabel); left != 0 && !in.failed(); --left) {
+    ObjectLabel label{.od_id = box, .class_id = 0};
+    const std::string text = valid_text(in.get_text());
+    label.level = in.get<float>();
+    label.class_id = in.get<guint32>();
+    const GQuark attribute = in.get_name(), model = in.get_name();
+    if (label.class_id == G_MAXUINT) label.text = text;
+    else if (!text.empty()) label.name = g_quark_from_string(text.c_str());
+    auto& same = labels_[{model, attribute}];
+    if (same.empty() || same.back().od_id != box) same.push_back(std::move(label));
+  }
+}
+
+std::vector<BoxClasses> Unpacked::read_classes(ByteReader& in) {
+  std::vector<BoxClasses> out(in.get_count(kLeastClasses));
+  for (BoxClasses& classes : out) {
+    classes.from_box = in.get<guint32>(), classes.to_box = in.get<guint32>();
+    for (gsize left = in.get_count(8); left != 0 && !in.failed(); --left) {
+      classes.levels.push_back(in.get<float>());
+      classes.names.push_back(in.get_name());
+    }
+  }
+  return out;
+}
+
+Unpacked::Unpacked(ByteReader& in) {
+  for (gsize left = in.get_count(kLeastBox); left != 0 && !in.failed(); --left) {
+    read_box(in, boxes_);
+    read_labels(in, static_cast<guint>(boxes_.size() - 1));
+    classes_.push_back(read_classes(in));
+  }
+  for (gsize left = in.get_count(kLeastBox); left != 0 && !in.failed(); --left) {
+    read_box(in, weak_);
+    if (!weak_.back().class_id || !weak_.back().anchor) in.fail();
+  }
+  of_frame_ = read_classes(in);
+  if (!in.at_end()) in.fail();
+}
+
+/// Returns slightly more than what is attached beyond boxes and masks.
+gsize Unpacked::mtds() const {
+  gsize out = of_frame_.size();
+  for (const auto& track : tracks_) out += track.has_value();
+  for (const auto& classes : classes_) out += classes.size();
+  return out;
+}
+
+Status Unpacked::attach(GstBuffer* buffer, gsize bytes) {
+  const MaskBuffers masks = make_mask_buffers(std::span(masks_).first(boxes_.size()));
+  for (size_t i = 0; i < boxes_.size(); ++i) boxes_[i].mask = masks[i];
+  gsize all = mtds();
+  for (const FrameBox& box : boxes_) all += mtds_of(box, false);
+  if (all > kMaxMtds) return reject(ErrorKind::kInvalid, "Too many boxes for a frame");
+  GstAnalyticsRelationMeta* meta = relation_meta_for(buffer, all, bytes);
+  KB_TRY(attach_boxes(buffer, boxes_, {}));
+  for (size_t i = 0; i < boxes_.size(); ++i) {
+    const guint od_id = boxes_[i].od_id;
+    if (tracks_[i]) add_track(meta, od_id, *tracks_[i]);
+    for (const BoxClasses& classes : classes_[i]) add_classes(meta, od_id, classes);
+  }
+  for (auto& [about, labels] : labels_) {
+    for (ObjectLabel& label : labels) label.od_id = boxes_[label.od_id].od_id;
+    add_labels(meta, {about.first, about.second}, labels);
+  }
+  for (const BoxClasses& classes : of_frame_) add_classes(meta, G_MAXUINT, classes);
+  const auto same_model = [](const FrameBox& a, const FrameBox& b) {
+    return model_of(a) == model_of(b);
+  };
+  for (const auto& of_model : weak_ | std::views::chunk_by(same_model))
+    attach_weak_boxes(buffer, of_model);
+  return {};
+}
+
+}  // namespace
+
+Status unpack_boxes(std::span<const guint8> bytes, GstBuffer* buffer) {
+  ByteReader in(bytes);
+  Unpacked boxes(in);
+  if (in.failed())
+    return reject(ErrorKind::kTruncated,
+                  "The boxes that came with the frame from another process are damaged");
+  return boxes.attach(buffer, bytes.size());
+}
+
+}  // namespace keepbox

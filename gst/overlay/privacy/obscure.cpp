@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Finds the pixels of objects to obscure, and the size of their blocks.
+#include "gst/overlay/privacy/obscure.h"
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <opencv2/imgproc.hpp>
+#include <optional>
+
+#include "gst/overlay/outline.h"
+#include "gst/overlay/privacy/objectcover.h"
+
+namespace keepbox {
+namespace {
+
+constexpr double kSmallestBlock = 2;  // pixels
+
+/// An outline with its margin and blocks, in pixels.
+struct Measured {
+  Outline outline;
+  int margin = 0;
+  double block = kSmallestBlock;
+};
+
+Measured measured(const Outline& outline, ObscuringSize size) {
+  const Box& b = outline.box;
+  const double side = std::max(double{b.x2} - b.x1, double{b.y2} - b.y1);
+  // A pixel more, because a box ends somewhere within one.
+  return {outline, cvCeil(side * size.margin) + 1, std::max(side * size.strength, kSmallestBlock)};
+}
+
+/// Covers the pixels of an oriented box: those whose centres are at most half a pixel outside.
+void cover_oriented(const Measured& m, const cv::Rect& at, cv::Mat& cover) {
+  const Box& b = m.outline.box;
+  const double cosine = std::cos(double{m.outline.angle}), sine = std::sin(double{m.outline.angle});
+  const double half_x = (double{b.x2} - b.x1) / 2 + m.margin + 0.5;
+  const double half_y = (double{b.y2} - b.y1) / 2 + m.margin + 0.5;
+  for (int y = 0; y < cover.rows; ++y) {
+    const double dy = at.y + y + 0.5 - (double{b.y1} + b.y2) / 2;
+    uint8_t* row = cover.ptr(y);
+    for (int x = 0; x < cover.cols; ++x) {
+      const double dx = at.x + x + 0.5 - (double{b.x1} + b.x2) / 2;
+      const bool inside = std::abs(dx * cosine + dy * sine) <= half_x &&
+                          std::abs(dy * cosine - dx * sine) <= half_y;
+      row[x] = inside ? 255 : 0;
+    }
+  }
+}
+
+/// Covers the pixels of a box in the scratch memory, and returns their area.
+cv::Rect cover_box(const Canvas& canvas, const Measured& m, PaintScratch& scratch) {
+  const cv::Point margin(m.margin, m.margin);
+  const cv::Rect& extent = m.outline.extent;
+  const cv::Rect inside = cv::Rect(extent.tl() - margin, extent.br() + margin) & canvas.bounds();
+  if (inside.empty()) return {};
+  const cv::Rect at = canvas.aligned(inside);
+  cv::Mat cover = cleared(scratch.cover, at.size());
+  if (m.outline.upright()) cover(inside - at.tl()).setTo(255);
+  else cover_oriented(m, at, cover);
+  return at;
+}
+
+cv::Rect cover_mask(const Canvas& canvas, const Measured& m, const FrameMask& mask,
+                    PaintScratch& scratch) {
+  const cv::Rect at = cover_object(canvas, mask, m.margin, scratch);
+  if (at.empty()) return {};
+  cv::Mat cover = scratch.cover(cv::Rect({0, 0}, at.size()));
+  const int side = 2 * m.margin + 1;
+  cv::dilate(cover, cover, cv::getStructuringElement(cv::MORPH_RECT, {side, side}), {-1, -1}, 1,
+             cv::BORDER_CONSTANT | cv::BORDER_ISOLATED);
+  return at;
+}
+
+}  // namespace
+
+Status obscure(Canvas& canvas, std::span<const ObscuredBox> boxes, ObscuringSize size,
+               PaintScratch& scratch) try {
+  for (const ObscuredBox& box : boxes) {
+    const std::optional<Outline> outline = outline_of(box.box, box.angle);
+    if (!outline) continue;
+    const Measured m = measured(*outline, size);
+    cv::Rect at = cover_mask(canvas, m, box.mask, scratch);
+    if (at.empty()) at = cover_box(canvas, m, scratch);
+    if (at.empty()) continue;
+    canvas.average(at, scratch.cover(cv::Rect({0, 0}, at.size())), m.block,
+                   box.how == Obscuring::kBlur, scratch);
+  }
+  return {};
+} catch (const std::exception& error) {
+  return reject(ErrorKind::kUnsupported,
+                std::string("OpenCV cannot blur the frame: ") + error.what());
+}
+
+Status cannot_obscure(const std::string& why) {
+  return reject(ErrorKind::kUnsupported, "Objects on the frame cannot be obscured: " + why,
+                "convert frames to a format in system memory before boxoverlay");
+}
+
+}  // namespace keepbox
