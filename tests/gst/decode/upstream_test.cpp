@@ -178,6 +178,8 @@ TEST(Upstream, AcceptsTheCapsOfItsTemplateAndPlainVideo) {
   g_autoptr(GstPad) sink = gst_element_get_static_pad(h.element(), "sink");
   g_autoptr(GstCaps) of_template = gst_pad_get_pad_template_caps(sink);
   for (guint i = 0; i < gst_caps_get_size(of_template); ++i) {
+    // From GStreamer 1.28 on there are batches of streams, too.
+    if (!gst_structure_has_name(gst_caps_get_structure(of_template, i), "video/x-raw")) continue;
     GstCaps* one = gst_caps_copy_nth(of_template, i);
     gst_caps_set_features(one, 0, nullptr);
     gst_caps_set_simple(one, "width", G_TYPE_INT, 640, "height", G_TYPE_INT, 480, nullptr);
