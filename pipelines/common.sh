@@ -17,9 +17,9 @@ reset_model() {
   name=
   interval=1
   tiles=
+  track=
 }
 reset_model
-track=
 
 usage() { # SYNTAX
   cat <<END

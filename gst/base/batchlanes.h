@@ -48,16 +48,18 @@ template <class Lane>
 class BatchLanes {
  public:
   /// Returns the lanes of a batch's streams, in their order. A stream is known by its id, or by its
-  /// number if it has none. Lanes of streams that are not in the batch end.
+  /// number if it has none; streams of one id, such as those of a tee, by their order. Lanes of
+  /// streams that are not in the batch end.
   /// @param make returns a std::unique_ptr<Lane> for a new stream.
   template <class Make>
   std::vector<Lane*> follow(const std::vector<BatchedStream>& streams, Make make) {
     std::vector<Entry> now;
     std::vector<Lane*> out;
     for (const BatchedStream& stream : streams) {
-      const std::string id = stream.id.empty() ? std::to_string(now.size()) : stream.id;
-      const auto there = std::ranges::find(entries_, id, &Entry::id);
-      const bool known = there != entries_.end() && there->lane != nullptr;
+      const std::string id = stream.id.empty() ? '#' + std::to_string(now.size()) : stream.id;
+      const auto there = std::ranges::find_if(
+          entries_, [&](const Entry& each) { return each.id == id && each.lane != nullptr; });
+      const bool known = there != entries_.end();
       now.push_back({id, known ? std::move(there->lane) : make()});
       out.push_back(now.back().lane.get());
     }

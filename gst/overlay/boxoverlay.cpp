@@ -73,7 +73,8 @@ struct State : TableProps<OverlayProps, overlay_properties> {
   bool warned = false;
   RenderingCaps caps;
   Layer layer;
-  int rendering = 0;  // that was negotiated
+  int rendering = 0;      // that was negotiated
+  bool obscures = false;  // likewise
   Settled settled;
   std::atomic<bool> is_settled{false};  // false after new caps, or if downstream has to be asked
 };
@@ -171,10 +172,12 @@ GstFlowReturn attach(GstBaseTransform* base, GstBuffer* buffer) {
                                         [&](Canvas& canvas) { draw_boxes(filter, canvas, by); }));
 }
 
-/// Negotiates again if the property has changed. @return false if that fails.
-bool follow_property(GstBaseTransform* base, int rendering) {
+/// Negotiates again if properties have changed. @return false if that fails.
+bool follow_properties(GstBaseTransform* base, const OverlayProps& props) {
   State& o = Self::of(base);
-  if (std::exchange(o.rendering, rendering) == rendering) return true;
+  if (std::exchange(o.obscures, props.obscures()) != props.obscures())
+    gst_base_transform_reconfigure_sink(base);
+  if (std::exchange(o.rendering, props.render) == props.render) return true;
   o.is_settled = false;
   gst_base_transform_reconfigure_sink(base);
   gst_base_transform_reconfigure_src(base);
@@ -184,7 +187,8 @@ bool follow_property(GstBaseTransform* base, int rendering) {
 /// Finds out once whether boxes are attached, after new caps or a request of downstream.
 GstFlowReturn settle_once(GstBaseTransform* base, const OverlayProps& props) {
   State& o = Self::of(base);
-  if (!follow_property(base, props.render)) return GST_FLOW_NOT_NEGOTIATED;
+  if (!follow_properties(base, props))
+    return flow_of(GST_VIDEO_FILTER(base), std::unexpected(cannot_change()));
   if (o.is_settled.exchange(true)) return GST_FLOW_OK;
   const auto settled = settle(o.caps, base, static_cast<Rendering>(o.rendering));
   if (settled) o.settled = *settled;
@@ -258,7 +262,9 @@ GstCaps* fixate_caps(GstBaseTransform* base, GstPadDirection from, GstCaps* caps
 gboolean start(GstBaseTransform* base) {
   State& o = Self::of(base);
   o.warned = o.device_failed = o.is_settled = false;
-  o.rendering = locked_copy(base, o.props.render);
+  const OverlayProps props = locked_copy(base, o.props);
+  o.rendering = props.render;
+  o.obscures = props.obscures();
   return TRUE;
 }
 

@@ -3,9 +3,11 @@
 #include "gst/overlay/rendering.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "gst/base/enums.h"
+#include "gst/overlay/layer.h"
 #include "gst/overlay/paint.h"
 #include "gst/overlay/raster/cudaraster.h"
 
@@ -205,13 +207,24 @@ Result<Settled> settle(const RenderingCaps& caps, GstBaseTransform* base, Render
   return out;
 }
 
+Error cannot_change() {
+  return problem(ErrorKind::kUnsupported,
+                 "The new value of render is not possible with these frames: they cannot be drawn "
+                 "on, or nothing downstream draws boxes",
+                 "set render=auto");
+}
+
 float enlargement(Size frame, Size window) {
   if (window.width == 0 || window.height == 0) return 1;
   constexpr float kSmallest = 0.125f, kLargestSide = 8192;
   const float by = std::min(static_cast<float>(window.width) / static_cast<float>(frame.width),
                             static_cast<float>(window.height) / static_cast<float>(frame.height));
   const auto side = static_cast<float>(std::max(frame.width, frame.height));
-  return std::clamp(by, kSmallest, std::max(1.0f, kLargestSide / side));
+  const float most = std::clamp(by, kSmallest, std::max(1.0f, kLargestSide / side));
+  if (most <= 1) return most;
+  // Edges of tiles are on whole pixels of the frame, and a tile has at least one.
+  constexpr float kTile = Layer::kTile;
+  return kTile / std::max(1.0f, std::round(kTile / most));
 }
 
 }  // namespace keepbox

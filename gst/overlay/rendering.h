@@ -63,6 +63,9 @@ struct Settled {
 /// its answer to the ALLOCATION query.
 Result<Settled> settle(const RenderingCaps& caps, GstBaseTransform* base, Rendering how);
 
+/// Returns the error of frames that a change of the property `render` leaves without a way.
+Error cannot_change();
+
 /// Returns the enlargement with which a frame fills a window; 1 without one.
 float enlargement(Size frame, Size window);
 

@@ -36,7 +36,7 @@ bool Objects::is_due(const FrameBox& box) {
   last->second.seen = frame_;
   const auto& [frame, seen, area] = last->second;
   return (rules_.again_every != 0 && frame_ - frame >= rules_.again_every) ||
-         (rules_.again_growth > 0 && area_of(box) >= rules_.again_growth * area);
+         (rules_.again_growth > 0 && area_of(box) > rules_.again_growth * area);
 }
 
 std::optional<Crop> Objects::crop(const FrameBox& box, const CropPlan& plan,

@@ -192,10 +192,9 @@ const Property<InferProps> kInferProperties[] = {
      "its results in between.",
      &InferProps::again_every, nullptr, 0, G_MAXINT},
     {"again-growth",
-     "With regions=objects, growth of the area of a tracked object's box, as a factor, at which "
-     "the "
-     "model runs on it again before again-every is over, because more can be seen of it: 1.2 is "
-     "20 percent. 0 does not.",
+     "With regions=objects, growth of the area of a tracked object's box, as a factor above 1, "
+     "beyond which the model runs on it again before again-every is over, because more can be seen "
+     "of it: 1.2 is 20 percent. 0 does not.",
      &InferProps::again_growth, nullptr, 0, 100},
     {"align",
      "With regions=objects, template that the keypoints of objects are aligned to by a "

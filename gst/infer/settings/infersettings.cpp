@@ -3,6 +3,7 @@
 #include "gst/infer/settings/infersettings.h"
 
 #include <charconv>
+#include <format>
 
 #include "gst/base/plainfile.h"
 #include "gst/base/words.h"
@@ -102,6 +103,10 @@ Result<std::optional<ObjectRules>> object_rules(const InferProps& props) {
   if (regions && !props.objects_of.empty())
     return reject(ErrorKind::kInvalid, "objects-of has no effect with regions=roi",
                   "set regions=objects, or leave objects-of unset");
+  if (props.again_growth > 0 && props.again_growth <= 1)
+    return reject(ErrorKind::kInvalid,
+                  std::format("again-growth={} is no growth", props.again_growth),
+                  "set again-growth= above 1, such as 1.2 for 20 percent, or to 0");
   ObjectRules out{.regions = regions,
                   .model = props.objects_of,
                   .min_size = props.min_size,

@@ -23,6 +23,7 @@ namespace keepbox {
 namespace {
 
 // Bytes, which no box, label or classification has fewer of.
+constexpr guint32 kMaxSide = 65535;  // of a mask, in pixels
 constexpr gsize kLeastBox = 64, kLeastLabel = 20, kLeastClasses = 12;
 
 using Subject = std::pair<GQuark, GQuark>;  // model and attribute
@@ -86,20 +87,19 @@ void Unpacked::read_mask(ByteReader& in) {
   Mask& mask = masks_.emplace_back();
   const auto width = in.get<guint32>(), height = in.get<guint32>();
   if (width == 0 || height == 0) return;
-  if (guint64{width} * height > kMaxMaskPixels) return in.fail();
-  const guint32 words = (width + kWordPixels - 1) / kWordPixels;
+  const guint32 words = (width - 1) / kWordPixels + 1;
   const Box place = read_place(in);
+  if (std::max(width, height) > kMaxSide || !in.has(gsize{words} * height * sizeof(guint32)))
+    return in.fail();
   auto& bits = bits_.emplace_back();
-  // Grows by what is there: the size is only a claim.
-  for (gsize left = gsize{words} * height; left != 0 && !in.failed(); --left)
-    bits.push_back(in.get<guint32>());
-  if (!in.failed())
-    mask = {.bits = bits.data(),
-            .stride = words,
-            .first = 0,
-            .width = width,
-            .height = height,
-            .place = place};
+  bits.resize(gsize{words} * height);
+  for (uint32_t& word : bits) word = in.get<guint32>();
+  mask = {.bits = bits.data(),
+          .stride = words,
+          .first = 0,
+          .width = width,
+          .height = height,
+          .place = place};
 }
 
 void Unpacked::read_box(ByteReader& in, std::vector<FrameBox>& to) {
@@ -170,9 +170,17 @@ Unpacked::Unpacked(ByteReader& in) {
   if (!in.at_end()) in.fail();
 }
 
+/// Returns the number of runs of boxes of one model, each of which has records of its own.
+gsize runs_in(const std::vector<FrameBox>& boxes) {
+  gsize runs = boxes.empty() ? 0 : 1;
+  for (gsize i = 1; i < boxes.size(); ++i) runs += model_of(boxes[i]) != model_of(boxes[i - 1]);
+  return runs;
+}
+
 /// Returns slightly more than what is attached beyond boxes and masks.
 gsize Unpacked::mtds() const {
-  gsize out = of_frame_.size();
+  constexpr gsize kRecordsEach = 3;
+  gsize out = of_frame_.size() + labels_.size() + kRecordsEach * runs_in(boxes_) + runs_in(weak_);
   for (const auto& track : tracks_) out += track.has_value();
   for (const auto& classes : classes_) out += classes.size();
   return out;

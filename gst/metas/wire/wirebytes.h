@@ -49,6 +49,8 @@ class ByteReader {
   bool failed() const { return failed_; }
   bool at_end() const { return left_.empty(); }
   void fail() { failed_ = true, left_ = {}; }
+  /// True if that many bytes are left.
+  bool has(gsize bytes) const { return left_.size() >= bytes; }
 
   template <class T>
     requires std::is_arithmetic_v<T>

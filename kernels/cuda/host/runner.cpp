@@ -70,10 +70,12 @@ Status CudaRunner::prepare(const Plan& plan, MemorySpace memory, Path path,
   KB_TRY(upload_segments(plan));
   has_payload_ = plan.payload.any();
   if (has_payload_)
-    KB_TRY(payload_stage_.prepare(plan, {.control = buffers_.control.data(),
-                                         .headers = buffers_.headers.data(),
-                                         .boxes = buffers_.output(),
-                                         .stride = kept_capacity_}));
+    KB_TRY(payload_stage_.prepare(plan,
+                                  {.control = buffers_.control.data(),
+                                   .headers = buffers_.headers.data(),
+                                   .boxes = buffers_.output(),
+                                   .stride = kept_capacity_},
+                                  stream_.get()));
   data_.resize(plan.forms.size());
   funnels_.resize(plan.layout.images);
   return {};

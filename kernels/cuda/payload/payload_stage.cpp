@@ -12,6 +12,8 @@ namespace keepbox::cuda {
 namespace {
 
 constexpr size_t kPlaceWords = sizeof(MaskPlace) / sizeof(uint32_t);
+/// Words of masks that the device places: so few that no limit of place_masks() applies.
+constexpr size_t kMostWords = size_t{1} << 25;
 
 /// Counts the parts of masks that warps enlarge.
 void count_parts(std::span<const MaskPlace> places, std::vector<uint32_t>& first_part) {
@@ -55,7 +57,7 @@ size_t CudaPayloadStage::Image::place_words() const {
   return (places.bits.size() + places.sums.size()) * kPlaceWords + first_part.size();
 }
 
-Status CudaPayloadStage::prepare(const Plan& plan, const KeptBoxes& kept) {
+Status CudaPayloadStage::prepare(const Plan& plan, const KeptBoxes& kept, cudaStream_t stream) {
   images_.resize(plan.layout.images);
   kept_ = kept;
   each_ = plan.payload.count;
@@ -64,7 +66,7 @@ Status CudaPayloadStage::prepare(const Plan& plan, const KeptBoxes& kept) {
   KB_ASSIGN(shared_, allocate_host(sizeof(Shared)));
   KB_ASSIGN(counters_, allocate_device(sizeof(Counters)));
   new (shared_.get()) Shared{};
-  KB_TRY_CUDA(cudaMemset(counters_.get(), 0, sizeof(Counters)));
+  KB_TRY_CUDA(cudaMemsetAsync(counters_.get(), 0, sizeof(Counters), stream));
   if (masks_) return {};  // their values stay on the device
   KB_ASSIGN(values_, allocate_host(images_.size() * kept_.stride * each_ * sizeof(float)));
   return {};
@@ -223,7 +225,7 @@ Status CudaPayloadStage::enqueue_masks(const Plan& plan, const DevicePlan& devic
       .rules = plan.payload.masks,
       .scale = mask_scale(plan),
       .room = {static_cast<uint32_t>(std::min(room_.boxes, room_.place_words / kPlaceWords)),
-               static_cast<uint32_t>(room_.words)},
+               static_cast<uint32_t>(std::min(room_.words, kMostWords))},
       .factors = args.factors,
       .places = reinterpret_cast<MaskPlace*>(places_.get()),
       .host_places = reinterpret_cast<MaskPlace*>(host_places_.get()),

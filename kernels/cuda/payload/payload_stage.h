@@ -15,8 +15,8 @@ namespace keepbox::cuda {
 
 class CudaPayloadStage {
  public:
-  /// @param kept boxes of all images.
-  Status prepare(const Plan& plan, const KeptBoxes& kept);
+  /// @param kept boxes of all images. @param stream that all work will be on.
+  Status prepare(const Plan& plan, const KeptBoxes& kept, cudaStream_t stream);
 
   /// Enqueues the payload of the boxes that the work on the stream will keep, if the host did not
   /// have to complete the boxes of the last frame.

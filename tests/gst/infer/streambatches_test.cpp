@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Frames, events and streams of batches in tensorinfer and boxdecode.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gst/base/batchlanes.h"
 #include "tests/gst/infer/streamed.h"
 
 namespace keepbox {
@@ -14,6 +19,25 @@ using test::make_batch;
 using test::Stream;
 using test::StreamBatches;
 using test::StreamPart;
+
+/// Streams of a tee have one id.
+TEST(BatchLanes, StayWithStreamsOfOneId) {
+  BatchLanes<int> lanes;
+  int made = 0;
+  const auto follow = [&](const std::vector<std::string>& ids) {
+    std::vector<BatchedStream> streams;
+    for (const std::string& id : ids) streams.push_back({.id = id, .sticky = {}, .items = {}});
+    std::vector<int> out;
+    for (const int* lane : lanes.follow(streams, [&] { return std::make_unique<int>(made++); }))
+      out.push_back(*lane);
+    return out;
+  };
+  using Lanes = std::vector<int>;
+  EXPECT_EQ(follow({"a", "a", "1", ""}), (Lanes{0, 1, 2, 3}));
+  EXPECT_EQ(follow({"a", "a", "1", ""}), (Lanes{0, 1, 2, 3}));
+  EXPECT_EQ(follow({"1", "a", "b"}), (Lanes{2, 0, 4}));
+  EXPECT_EQ(follow({"1", "a", "a"}), (Lanes{2, 0, 5}));
+}
 
 TEST_F(StreamBatches, FramesHaveTheBoxesOfLinesOfTheirOwn) {
   for (const char* more : {"", "batch-size=4", "lookahead=2"}) {

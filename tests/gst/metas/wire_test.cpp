@@ -143,6 +143,41 @@ TEST_F(Sent, HasBoxesThatWereAddedLater) {
   EXPECT_EQ(text_of(sent(frame.get()).get()), text_of(frame.get()));
 }
 
+/// A mask of the frame's size may be larger than any prototype.
+TEST_F(Sent, HasLargeMasks) {
+  const test::TestMask large(2100, 2100, [](guint x, guint y) { return x == y; });
+  FrameBox box = plain_box({0, 0, 2100, 2100});
+  box.mask = large.over({0, 0, 2100, 2100});
+  const Buffer from = empty(), to = empty();
+  test::attach(from.get(), {&box, 1});
+  ASSERT_TRUE(unpack_boxes(pack_boxes(from.get()), to.get()));
+  EXPECT_EQ(text_of(to.get()), text_of(from.get()));
+}
+
+TEST_F(Sent, RefusesMoreModelsThanAFrameHas) {
+  std::vector<FrameBox> weak;
+  for (int i = 0; i < 200; ++i) weak.push_back(plain_box({1, 2, 30, 40}, 0.125f));
+  const Buffer from = empty(), to = empty();
+  test::attach(from.get(), std::span<FrameBox>());
+  attach_weak_boxes(from.get(), weak);
+  auto bytes = pack_boxes(from.get());
+  // The boxes of the end are repeated, every second one as held, which are boxes of another run.
+  const size_t tail = sizeof(guint32), each = (bytes.size() - 3 * tail) / weak.size();
+  std::vector<guint8> box(bytes.end() - ptrdiff_t(tail + each), bytes.end() - ptrdiff_t(tail));
+  const guint32 count = 20'000;
+  std::vector<guint8> many(bytes.begin(), bytes.begin() + ptrdiff_t(tail));
+  const auto* number = reinterpret_cast<const guint8*>(&count);
+  many.insert(many.end(), number, number + sizeof count);
+  for (guint32 i = 0; i < count; ++i) {
+    box[0] = static_cast<guint8>((box[0] & ~kWireHeld) | (i % 2 != 0 ? kWireHeld : 0));
+    many.insert(many.end(), box.begin(), box.end());
+  }
+  many.insert(many.end(), tail, 0);
+  const Status status = unpack_boxes(many, to.get());
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().message(), "Too many boxes for a frame");
+}
+
 TEST_F(Sent, RefusesCutBytes) {
   const auto bytes = pack_boxes(frame.get());
   for (size_t size = 0; size < bytes.size(); ++size) {
