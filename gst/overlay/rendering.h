@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Where boxes are drawn: in the frame, or next to it for downstream to draw.
+// Decides whether boxes are drawn on the frame, or attached to it for downstream to draw.
 #pragma once
 
 #include <gst/base/gstbasetransform.h>

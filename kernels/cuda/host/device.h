@@ -152,7 +152,7 @@ struct Boxes {
   KB_HD Boxes from(size_t first) const { return {keys + first, boxes + first}; }
 };
 
-/// Where boxes are written out.
+/// Memory that boxes are written out to.
 struct BoxOutput {
   Detection* host = nullptr;
   Detection* device = nullptr;  // the same, for the payload; may be null

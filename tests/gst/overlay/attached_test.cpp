@@ -174,7 +174,7 @@ TEST_F(Attached, CoversOnlyWhatIsDrawn) {
         EXPECT_EQ(covered[(p.y + y) * size_t{kAttachedWidth} + p.x + x]++, 0) << "no pixel twice";
   }
   EXPECT_LT(area, size_t{kAttachedWidth} * kAttachedHeight / 3);
-  // What was drawn for one frame is not on the next.
+  // Boxes of one frame are not drawn on the next.
   const test::Buffer next = run(boxed(10, 10, 30, 20));
   EXPECT_EQ(blended(next.get())[(160 * size_t{kAttachedWidth} + 200) * 4], kBackground);
   EXPECT_EQ(rectangles_of(run(frame()).get()), 0u) << "nothing for a frame without boxes";
@@ -210,7 +210,7 @@ TEST_F(Attached, AutoDrawsOnTheFrame) {
   }
 }
 
-/// What others accept only to convert it is not attached to: nobody would draw it.
+/// Elements that accept anything, such as converters, would not draw attached boxes.
 TEST_F(Attached, AutoAcceptsOnlyWhatWillBeSeen) {
   for (const char* caps : {"video/x-raw,format={YUY2,NV12}", "video/x-raw(ANY)", "ANY"}) {
     accept(caps);
