@@ -49,8 +49,10 @@ class Detector(Line):
 
     def __init__(self, model, form='RGB', decode=''):
         super().__init__('appsrc name=in format=time'
-                         f' ! tensorinfer model-file={shlex.quote(str(model))} ! boxdecode {decode}')
-        self.source, self.form, self.shape, self.frames = self.pipeline.get_by_name('in'), form, None, 0
+                         f' ! tensorinfer model-file={shlex.quote(str(model))}'
+                         f' ! boxdecode {decode}')
+        self.source, self.form = self.pipeline.get_by_name('in'), form
+        self.shape, self.frames = None, 0
 
     def __call__(self, picture):
         height, width, _ = picture.shape
@@ -72,7 +74,8 @@ def pictures(source):
     with contextlib.closing(Line(f'{source} ! videoconvert ! video/x-raw,format=RGB')) as line:
         while sample := line.pull():
             buffer, info = sample.get_buffer(), GstVideo.VideoInfo.new_from_caps(sample.get_caps())
-            rows = np.frombuffer(buffer.extract_dup(0, info.size), np.uint8).reshape(info.height, -1)
+            pixels = np.frombuffer(buffer.extract_dup(0, info.size), np.uint8)
+            rows = pixels.reshape(info.height, -1)
             yield buffer.pts, rows[:, :info.width * 3].reshape(info.height, info.width, 3)
 
 
@@ -83,7 +86,8 @@ def main():
     if not 2 <= len(sys.argv) <= 3:
         sys.exit(__doc__)
     Gst.init(None)
-    source = f'filesrc location={shlex.quote(sys.argv[2])} ! decodebin' if sys.argv[2:] else 'autovideosrc'
+    source = (f'filesrc location={shlex.quote(sys.argv[2])} ! decodebin' if sys.argv[2:]
+              else 'autovideosrc')
     with contextlib.closing(Detector(sys.argv[1])) as detect:
         for time, picture in pictures(source):
             for box in detect(picture):

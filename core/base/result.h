@@ -73,11 +73,11 @@ Result<T> placed(Result<T> result, std::string_view place) {
 
 }  // namespace keepbox
 
-/// Returns from the function with the error of a Status, if it has one.
-#define KB_TRY(expression)                                  \
-  do {                                                      \
-    if (auto kb_status = (expression); !kb_status)          \
-      return std::unexpected(std::move(kb_status.error())); \
+/// Returns from the function with the error of a Status or a Result, if it has one.
+#define KB_TRY(expression)                                                          \
+  do {                                                                              \
+    if (auto&& kb_status = (expression); !kb_status)                                \
+      return std::unexpected(std::forward<decltype(kb_status)>(kb_status).error()); \
   } while (false)
 
 /// Declares or sets a variable to the value of a Result, or returns from the function with its

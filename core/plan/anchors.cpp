@@ -31,8 +31,8 @@ std::vector<Grid> grids_over(Size model, const DetectorSpec& spec) {
   return out;
 }
 
-Status fail_grid(const DetectorSpec& spec, uint32_t wanted, Size model, uint32_t found,
-                 bool known) {
+std::unexpected<Error> fail_grid(const DetectorSpec& spec, uint32_t wanted, Size model,
+                                 uint32_t found, bool known) {
   return fail(ErrorKind::kMismatch,
               std::to_string(wanted) + " anchors for an input of " + std::to_string(model.width) +
                   "x" + std::to_string(model.height),
@@ -48,7 +48,7 @@ Result<std::vector<Grid>> settle_grids(const Layout& layout, Size model, bool kn
   if (layout.grids.empty()) {
     const uint32_t wanted = grid_anchors(model, *layout.spec);
     if (wanted != layout.anchors)
-      return std::unexpected(fail_grid(*layout.spec, wanted, model, layout.anchors, known).error());
+      return fail_grid(*layout.spec, wanted, model, layout.anchors, known);
     return grids_over(model, *layout.spec);
   }
   std::vector<Grid> out = layout.grids;
@@ -57,10 +57,8 @@ Result<std::vector<Grid>> settle_grids(const Layout& layout, Size model, bool kn
     if (grid.cells.width == 0) grid.cells = cells;
     const uint64_t anchors = uint64_t{cells.width} * cells.height * grid.cell_anchors;
     if (grid.cells != cells || anchors != grid.count)
-      return std::unexpected(
-          fail_grid(*layout.spec, static_cast<uint32_t>(std::min<uint64_t>(anchors, UINT32_MAX)),
-                    model, grid.count, known)
-              .error());
+      return fail_grid(*layout.spec, static_cast<uint32_t>(std::min<uint64_t>(anchors, UINT32_MAX)),
+                       model, grid.count, known);
   }
   return out;
 }
@@ -185,10 +183,9 @@ Status settle_anchors(Plan& plan, const Settings& settings, Size model, bool kno
   const bool cells = has_cells(spec.coding) || spec.peaks;
   if (table) KB_TRY(take_priors(plan, settings));
   if (!cells && (table || !deltas)) return {};
-  const auto grids = settle_grids(plan.layout, model, known);
-  if (!grids) return std::unexpected(grids.error());
-  if (deltas && !table) KB_TRY(make_priors(plan, *grids, model));
-  return cells ? make_levels(plan, *grids, model) : Status();
+  KB_ASSIGN(const auto grids, settle_grids(plan.layout, model, known));
+  if (deltas && !table) KB_TRY(make_priors(plan, grids, model));
+  return cells ? make_levels(plan, grids, model) : Status();
 }
 
 }  // namespace keepbox

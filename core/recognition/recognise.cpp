@@ -94,11 +94,10 @@ Result<Recognition> by_one_tensor(std::span<const TensorView> tensors, const Req
     const std::vector<FamilyCandidate> ranked = rank_families(tensors, i, request);
     const FamilyCandidate* best = decided(ranked);
     if (best == nullptr) continue;
-    auto layout = fit_at(*best->spec, tensors, i, request);
-    if (!layout) return std::unexpected(layout.error());
-    std::string remark = describe(*layout, tensors) + " (by shape, " + best->why;
+    KB_ASSIGN(auto layout, fit_at(*best->spec, tensors, i, request));
+    std::string remark = describe(layout, tensors) + " (by shape, " + best->why;
     remark += "; detector= overrides)";
-    return by_values({*std::move(layout), std::move(remark), false, best->basis(), {}}, tensors);
+    return by_values({std::move(layout), std::move(remark), false, best->basis(), {}}, tensors);
   }
   return undecided(tensors, request);
 }
@@ -112,14 +111,13 @@ Basis basis_of(const Proposal& found, Basis usual) {
 Result<Recognition> by_shape(std::span<const TensorView> tensors, const Request& request) {
   for (const DetectorSpec& spec : detectors())
     if (auto known = by_outputs(tensors, request, spec)) return *std::move(known);
-  auto several = propose(tensors, request);
-  if (!several) return std::unexpected(several.error());
-  if (!*several) return by_one_tensor(tensors, request);
-  std::string remark = describe((*several)->layout, tensors) + " (by shapes, ";
-  remark += (*several)->why + "; detector= overrides)";
-  const Basis basis = basis_of(**several, Basis::kNumbers);
-  return Recognition{std::move((*several)->layout), std::move(remark), false, basis,
-                     std::move((*several)->doubt)};
+  KB_ASSIGN(auto several, propose(tensors, request));
+  if (!several) return by_one_tensor(tensors, request);
+  std::string remark = describe(several->layout, tensors) + " (by shapes, ";
+  remark += several->why + "; detector= overrides)";
+  const Basis basis = basis_of(*several, Basis::kNumbers);
+  return Recognition{std::move(several->layout), std::move(remark), false, basis,
+                     std::move(several->doubt)};
 }
 
 /// Returns the indices of the tensors in tensor_ids, in that order.
@@ -138,12 +136,11 @@ Result<std::vector<size_t>> named(std::span<const TensorView> tensors, const Req
 /// Recognises tensors by their generic names, if the shapes fit.
 Result<std::optional<Recognition>> by_plain_names(std::span<const TensorView> tensors,
                                                   const Request& request) {
-  auto found = propose_by_names(tensors, request);
-  if (!found) return std::unexpected(found.error());
-  if (!*found) return std::nullopt;
-  std::string remark = describe((*found)->layout, tensors) + " (by tensor names)";
-  const Basis basis = basis_of(**found, Basis::kNamed);
-  return Recognition{std::move((*found)->layout), std::move(remark), false, basis};
+  KB_ASSIGN(auto found, propose_by_names(tensors, request));
+  if (!found) return std::nullopt;
+  std::string remark = describe(found->layout, tensors) + " (by tensor names)";
+  const Basis basis = basis_of(*found, Basis::kNamed);
+  return Recognition{std::move(found->layout), std::move(remark), false, basis};
 }
 
 /// Recognises tensors by the producer's declaration, or by ids, names or shapes.
@@ -152,15 +149,13 @@ Result<Recognition> by_itself(std::span<const TensorView> tensors, const Request
   const DetectorSpec* declared = named ? nullptr : find_detector(request.declared);
   const DetectorSpec* spec = declared != nullptr || named ? declared : spec_by_ids(tensors);
   if (spec != nullptr) {
-    const auto layout = fit(*spec, tensors, request);
-    if (!layout) return std::unexpected(layout.error());
+    KB_ASSIGN(const auto layout, fit(*spec, tensors, request));
     const char* how = declared != nullptr ? " (declared by the model)" : " (by tensor id)";
-    return by_values({*layout, describe(*layout, tensors) + how}, tensors);
+    return by_values({layout, describe(layout, tensors) + how}, tensors);
   }
   if (!named) {
-    auto plain = by_plain_names(tensors, request);
-    if (!plain) return std::unexpected(plain.error());
-    if (*plain) return **std::move(plain);
+    KB_ASSIGN(auto plain, by_plain_names(tensors, request));
+    if (plain) return *std::move(plain);
   }
   return by_shape(tensors, request);
 }
@@ -178,9 +173,8 @@ Result<Recognition> recognise_all(std::span<const TensorView> tensors, const Req
     for (const DetectorSpec& each : detectors()) names += ", " + std::string(each.name);
     return fail(ErrorKind::kInvalid, "a detector (" + names + ")", std::string(request.detector));
   }
-  auto layout = fit(*spec, tensors, request);
-  if (!layout) return std::unexpected(layout.error());
-  return Recognition{*layout, describe(*layout, tensors) + " (as set)", false, Basis::kSet};
+  KB_ASSIGN(auto layout, fit(*spec, tensors, request));
+  return Recognition{layout, describe(layout, tensors) + " (as set)", false, Basis::kSet};
 }
 
 }  // namespace
@@ -225,12 +219,11 @@ size_t prototypes(std::span<const TensorView> tensors) {
 
 Result<Recognition> recognise(std::span<const TensorView> tensors, const Request& request) {
   if (request.tensor_ids.empty()) return recognise_all(tensors, request);
-  const auto order = named(tensors, request);
-  if (!order) return std::unexpected(order.error());
+  KB_ASSIGN(const auto order, named(tensors, request));
   std::vector<TensorView> chosen;
-  for (const size_t i : *order) chosen.push_back(tensors[i]);
+  for (const size_t i : order) chosen.push_back(tensors[i]);
   auto out = recognise_all(chosen, request);
-  if (out) renumber(out->layout, *order);
+  if (out) renumber(out->layout, order);
   return out;
 }
 

@@ -66,6 +66,10 @@ void post_warning(GstElement* element, const Error& error, std::source_location 
   post(element, GST_MESSAGE_WARNING, error, where);
 }
 
+void post_warnings(GstElement* element, std::span<const Error> errors, std::source_location where) {
+  for (const Error& error : errors) post_warning(element, error, where);
+}
+
 void set_error(GError** out, const Error& error) {
   const Code code = code_of(error.kind);
   g_set_error_literal(out, code.domain, code.code, shown(error).c_str());

@@ -5,6 +5,7 @@
 #include <gst/gst.h>
 
 #include <source_location>
+#include <span>
 
 #include "core/base/result.h"
 #include "gst/base/fileerror.h"
@@ -18,6 +19,10 @@ void post_error(GstElement* element, const Error& error,
 /// Posts an element warning (the stream continues) and logs it.
 void post_warning(GstElement* element, const Error& error,
                   std::source_location where = std::source_location::current());
+
+/// Posts each of some warnings.
+void post_warnings(GstElement* element, std::span<const Error> errors,
+                   std::source_location where = std::source_location::current());
 
 /// Fills in a GError. @param out nullptr, or points to nullptr.
 void set_error(GError** out, const Error& error);

@@ -46,7 +46,7 @@ Status DeviceChoice::check() {
   if (!is_forced()) return {};
   const auto context = device_->ensure(element_, index_, kWithoutDevice);
   failed_ = !context;
-  if (!context) return std::unexpected(context.error());
+  KB_TRY(context);
   return {};
 }
 

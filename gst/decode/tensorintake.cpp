@@ -56,7 +56,7 @@ Status explained(Status status, const FrameTensors& tensors) {
 }
 
 Status TensorIntake::check() const {
-  if (!quantization_) return std::unexpected(quantization_.error());
+  KB_TRY(quantization_);
   return {};
 }
 

@@ -241,7 +241,7 @@ Status Model::finish(GstBuffer* frame, Begun begun) {
   if (!tensors && (setup_.provider == kCudaProvider || left_device_) &&
       may_leave_device(tensors.error()))
     tensors = infer_on_cpu(frame, begun.objects, tensors.error());
-  if (!tensors) return std::unexpected(tensors.error());
+  KB_TRY(tensors);
   times_ = begun.pending->times();
   last_ = std::move(*tensors);
   for (const InferredTensor& tensor : last_) set_tensor_source(tensor.data.get(), source_);

@@ -138,7 +138,7 @@ Status Model::open() {
     KB_TRY(leave_device(model.error()));
     model = loaded({}, nullptr);
   }
-  if (!model) return std::unexpected(model.error());
+  KB_TRY(model);
   return opened(std::move(*model));
 }
 

@@ -10,8 +10,8 @@
  * masks of boxes that have them. Frames without boxes pass unchanged.
  *
  * Each class has its own colour, by its number or else by its name. Colours of consecutive classes,
- * and of the first eight, can be told apart with every kind of colour vision. Labels of boxes with
- * higher scores are placed first.
+ * and of the first eight, differ for every kind of colour vision. Labels of boxes with higher
+ * scores are placed first.
  *
  * Frames in CUDA memory are drawn on where they are, with the same pixels: coverage of letters,
  * masks and slanted lines is computed on the CPU and blended on the GPU. Of objects to blur, the
@@ -101,9 +101,8 @@ void draw_boxes(GstVideoFilter* filter, Canvas& canvas, float by = 1) {
 /// Obscures and draws. Returns an error only if nothing was obscured, because such a frame must not
 /// be shown.
 Status draw(GstVideoFilter* filter, Canvas& canvas) {
-  State& o = Self::of(filter);
-  KB_TRY(o.painter.obscure(canvas));
-  if (!o.settled.attaches) draw_boxes(filter, canvas);
+  KB_TRY(Self::of(filter).painter.obscure(canvas));
+  if (!Self::of(filter).settled.attaches) draw_boxes(filter, canvas);
   return {};
 }
 
@@ -124,9 +123,8 @@ Status draw_on_device(GstVideoFilter* filter, GstBuffer* buffer) {
   if (!o.device) {
     KB_ASSIGN(o.device, make_device_rasters());
   }
-  const GstVideoInfo& info = filter->in_info;
-  return o.device->draw(buffer, info, [&](Raster& raster) {
-    Canvas canvas(info, raster);
+  return o.device->draw(buffer, filter->in_info, [&](Raster& raster) {
+    Canvas canvas(filter->in_info, raster);
     return draw(filter, canvas);
   });
 }
@@ -144,8 +142,7 @@ bool drawn_on_device(GstVideoFilter* filter, GstBuffer* buffer) {
   return false;
 }
 
-/// Maps the frame on the host and draws. A frame that cannot be mapped passes, unless something on
-/// it is to be obscured.
+/// Draws on the host. A frame that cannot be mapped passes, unless something is to be obscured.
 GstFlowReturn draw_on_host(GstBaseTransform* base, GstBuffer* buffer) {
   State& o = Self::of(base);
   o.mapped = false;
@@ -154,7 +151,7 @@ GstFlowReturn draw_on_host(GstBaseTransform* base, GstBuffer* buffer) {
   return flow_of(GST_VIDEO_FILTER(base), cannot_obscure("its buffer cannot be mapped"));
 }
 
-/// Draws what is to be drawn on the frame: everything, or with attached boxes what is obscured.
+/// Draws everything on the frame, or with attached boxes what is obscured.
 GstFlowReturn draw_on_frame(GstBaseTransform* base, GstBuffer* buffer) {
   auto* filter = GST_VIDEO_FILTER(base);
   if (drawn_on_device(filter, buffer)) return GST_FLOW_OK;
@@ -191,22 +188,20 @@ GstFlowReturn settle_once(GstBaseTransform* base, const OverlayProps& props) {
     return flow_of(GST_VIDEO_FILTER(base), std::unexpected(cannot_change()));
   if (o.is_settled.exchange(true)) return GST_FLOW_OK;
   const auto settled = settle(o.caps, base, static_cast<Rendering>(o.rendering));
-  if (settled) o.settled = *settled;
-  else o.is_settled = false;
-  return flow_of(GST_VIDEO_FILTER(base), settled ? Status{} : std::unexpected(settled.error()));
+  if (!settled) o.is_settled = false;
+  else o.settled = *settled;
+  return flow_of(GST_VIDEO_FILTER(base), settled ? Status() : std::unexpected(settled.error()));
 }
 
 /// Copies a frame only if it is drawn on. A GAP buffer may have boxes but no picture.
 GstFlowReturn prepare_output_buffer(GstBaseTransform* base, GstBuffer* input, GstBuffer** output) {
   State& o = Self::of(base);
-  const GstVideoInfo& info = GST_VIDEO_FILTER(base)->in_info;
   const OverlayProps props = locked_copy(base, o.props);
   if (const GstFlowReturn flow = settle_once(base, props); flow != GST_FLOW_OK) return flow;
   o.painter.look(
-      input, picture_of(info).size, props,
+      input, picture_of(GST_VIDEO_FILTER(base)->in_info).size, props,
       gst_segment_to_stream_time(&base->segment, GST_FORMAT_TIME, GST_BUFFER_PTS(input)));
-  for (const Error& error : o.painter.privacy().take_warnings())
-    post_warning(GST_ELEMENT(base), error);
+  post_warnings(GST_ELEMENT(base), o.painter.privacy().take_warnings());
   if (gst_buffer_n_memory(input) == 0) o.painter.skip();
   if (!o.painter.is_idle()) return writable_with_tensors(base, input, output);
   *output = input;
@@ -223,8 +218,7 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
 
 gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
   if (GST_EVENT_TYPE(event) == GST_EVENT_EOS)
-    for (const Error& error : Self::of(base).painter.privacy().unused())
-      post_warning(GST_ELEMENT(base), error);
+    post_warnings(GST_ELEMENT(base), Self::of(base).painter.privacy().unused());
   return Self::parent_as<GstBaseTransformClass>()->sink_event(base, event);
 }
 
@@ -281,12 +275,11 @@ gboolean stop(GstBaseTransform* base) {
 static void keepbox_box_overlay_init(KeepboxBoxOverlay* self) { self->make_state(); }
 
 static void keepbox_box_overlay_class_init(KeepboxBoxOverlayClass* klass) {
-  auto* object = G_OBJECT_CLASS(klass);
   auto* transform = GST_BASE_TRANSFORM_CLASS(klass);
   GST_DEBUG_CATEGORY_INIT(boxoverlay_debug, "boxoverlay", 0, "drawing of boxes on frames");
 
   Self::set_up(klass);
-  overlay_properties().install(object);
+  overlay_properties().install(G_OBJECT_CLASS(klass));
   describe(
       klass, "Detection box overlay", "Analyzer/Visualization/Video",
       "Draws the boxes on a frame (GstAnalyticsODMtd of any decoder) in one colour per class, with "

@@ -39,8 +39,8 @@ const char* or_null(const std::string& text) { return text.empty() ? nullptr : t
 
 Status check_file(const std::string& path, const char* property) {
   if (path.empty()) return {};
-  const auto file = open_plain(path, "set " + std::string(property) + "= to a readable file");
-  return file ? Status() : std::unexpected(file.error());
+  KB_TRY(open_plain(path, "set " + std::string(property) + "= to a readable file"));
+  return {};
 }
 
 }  // namespace

@@ -189,7 +189,7 @@ Status attach(State& r, size_t frame, GstBuffer* buffer) {
   for (const StoredTensor& tensor : tensors) {
     Result<GstBuffer*> data =
         r.uploader ? r.uploader->upload(tensor.data.get()) : gst_buffer_ref(tensor.data.get());
-    if (!data) return std::unexpected(data.error());
+    KB_TRY(data);
     if (auto source = tensor_source(tensor.data.get()); source != tensor_source(*data))
       set_tensor_source(*data, std::move(source));  // source for the upload
     add_tensor(buffer, tensor.id.c_str(), tensor.type, tensor.shape, tensor.order, *data);

@@ -88,11 +88,11 @@ void report_files(KeepboxBoxSink* self, Session& session) {
 
 void report_news(KeepboxBoxSink* self, Session& session) {
   report_files(self, session);
-  for (const Error& error : session.take_warnings()) post_warning(GST_ELEMENT(self), error);
+  post_warnings(GST_ELEMENT(self), session.take_warnings());
   const CategoryNews news = session.writer.take_news();
   for (const std::string& text : news.chosen) GST_INFO_OBJECT(self, "%s", text.c_str());
   for (const std::string& text : news.odd) GST_WARNING_OBJECT(self, "%s", text.c_str());
-  for (const Error& error : news.wrong) post_warning(GST_ELEMENT(self), error);
+  post_warnings(GST_ELEMENT(self), news.wrong);
 }
 
 /// True if a tracker follows the boxes: one upstream, or any whose ids are on them.

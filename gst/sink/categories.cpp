@@ -108,8 +108,8 @@ Result<std::vector<CocoId>> load_coco_ids(const char* path, const char* property
   const std::string hint = std::string("set ") + property +
                            "= to a text file with one number per line, optionally followed by a "
                            "name";
-  const auto text = read_text(path, kMaxListBytes, hint);
-  return text ? parse_ids(*text, path, hint) : std::unexpected(text.error());
+  KB_ASSIGN(const auto text, read_text(path, kMaxListBytes, hint));
+  return parse_ids(text, path, hint);
 }
 
 Result<std::vector<std::string>> load_names(const char* path, const char* property) {

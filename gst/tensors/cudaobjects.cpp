@@ -12,7 +12,7 @@ namespace {
 template <class Object, class Handle, class Make>
 Result<Object> made(const CudaContext& context, const char* expected, Make make) {
   const CudaScope scope(context);
-  if (!scope.status()) return std::unexpected(scope.status().error());
+  KB_TRY(scope.status());
   Handle handle{};
   KB_TRY(cuda_status(make(&handle), expected));
   return Object(context, handle);
@@ -77,7 +77,7 @@ Result<CudaGraph> capture(const CudaContext& context, CUstream stream,
   const Status enqueued = enqueue();
   CUgraph graph = nullptr;
   const Status captured = cuda_status(cuda.end_capture(stream, &graph), "a graph");
-  if (!enqueued) return std::unexpected(enqueued.error());
+  KB_TRY(enqueued);
   KB_TRY(captured);
   CUgraphExec ready = nullptr;
   const CUresult result = cuda.graph_instantiate(&ready, graph, 0);
@@ -88,7 +88,7 @@ Result<CudaGraph> capture(const CudaContext& context, CUstream stream,
 
 Result<DeviceMemory> allocate(const CudaContext& context, size_t bytes) {
   const CudaScope scope(context);
-  if (!scope.status()) return std::unexpected(scope.status().error());
+  KB_TRY(scope.status());
   CUdeviceptr data = 0;
   const std::string expected = std::to_string(bytes) + " bytes of device memory";
   KB_TRY(cuda_status(cuda_driver().alloc(&data, bytes), expected.c_str()));

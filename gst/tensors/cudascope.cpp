@@ -195,7 +195,7 @@ Result<GstBuffer*> CudaUploader::upload(GstBuffer* data) const {
   const gsize bytes = gst_buffer_get_size(data);
   if (bytes == 0) return gst_buffer_ref(data);
   const CudaScope scope(context_);
-  if (!scope.status()) return std::unexpected(scope.status().error());
+  KB_TRY(scope.status());
   if (bytes > kMaxCudaBytes || !gst_buffer_map(data, &map, GST_MAP_READ))
     return reject(
         ErrorKind::kTruncated,

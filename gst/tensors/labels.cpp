@@ -121,13 +121,13 @@ Result<std::vector<std::pair<uint32_t, float>>> Labels::thresholds_of(std::strin
   for (const std::string_view part : split(text, ',')) {
     const size_t colon = part.rfind(':');
     float threshold = 0;
-    const auto id = class_of(trimmed(part.substr(0, colon)), property);
+    auto id = class_of(trimmed(part.substr(0, colon)), property);
     if (colon == part.npos || !parse_finite(trimmed(part.substr(colon + 1)), threshold))
       return reject(ErrorKind::kInvalid,
                     std::string(property) + " has \"" + std::string(part) +
                         "\", which is not CLASS:THRESHOLD",
                     std::string("set ") + property + "= to a value such as person:0.5,2:0.3");
-    if (!id) return std::unexpected(id.error());
+    KB_TRY(id);
     thresholds.emplace_back(*id, threshold);
   }
   return thresholds;

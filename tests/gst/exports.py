@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Checks that the plugins export only the symbols that GStreamer looks up, and that no other library
-is below their folder, where GStreamer would load it as a plugin. Arguments: the plugins."""
+"""Checks that the plugins export only the symbols that GStreamer looks up, and that no other
+library is below their folder, where GStreamer would load it as a plugin. Arguments: the plugins."""
 import pathlib
 import shutil
 import subprocess

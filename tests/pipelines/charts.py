@@ -36,7 +36,8 @@ def test_every_chart_has_the_colours_of_all(folder):
     del folder
     for path in drawn():
         text = path.read_text()
-        assert charts.style() in text, f'{path.name} was drawn by another version of tools/charts.py'
+        assert charts.style() in text, \
+            f'{path.name} was drawn by another version of tools/charts.py'
         rest = text.replace(charts.style(), '')
         assert not re.search(r'#[0-9a-f]{3}|rgb\(', rest), path
         assert set(re.findall(r'class="([^"]*)"', rest)) <= set(charts.SUBJECTS), path
@@ -46,7 +47,8 @@ def test_colours_are_different_and_readable(folder):
     del folder
     for variant in (0, 1):
         paper = charts.SUBJECTS['paper'][variant]
-        colours = {name: both[variant] for name, both in charts.SUBJECTS.items() if name not in SCALE}
+        colours = {name: both[variant] for name, both in charts.SUBJECTS.items()
+                   if name not in SCALE}
         assert len(set(colours.values())) == len(colours), colours
         faint = {name: contrast(colour, paper) for name, colour in colours.items()
                  if contrast(colour, paper) < LEAST_CONTRAST}
@@ -56,7 +58,8 @@ def test_colours_are_different_and_readable(folder):
 def test_a_subject_keeps_its_colour(folder):
     names = ['keepbox cuda', 'keepbox simd', 'PyTorch decode', 'something new']
     for order in (names, names[::-1]):
-        rows = [{'section': 'frames', 'contender': name, 'candidates': candidates, 'p50_us': candidates}
+        rows = [{'section': 'frames', 'contender': name, 'candidates': candidates,
+                 'p50_us': candidates}
                 for name in order for candidates in (10, 1000)]
         (folder / 'gpu.json').write_text(json.dumps(rows))
         subprocess.run([sys.executable, SOURCE / 'tools/plot_bench.py', '--section', 'frames',

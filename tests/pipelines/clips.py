@@ -42,7 +42,8 @@ def test_file_with_boxes_held_between(folder):
 
 
 def count(lines, *words, status=0):
-    return run(PIPELINES / 'count.py', *words, input='\n'.join(map(json.dumps, lines)), status=status)
+    return run(PIPELINES / 'count.py', *words, input='\n'.join(map(json.dumps, lines)),
+               status=status)
 
 
 def test_count(folder):
@@ -192,7 +193,8 @@ def test_file_with_tracks(folder):
 
 def crossings(objects, *words, status=0):
     """Runs crossings.py on {second: [(id, class, x, y of the lower edge)]}."""
-    lines = [{'timestamp': int(second * 1e9), 'resolution': {'width': 200, 'height': 100}, 'objects': [
+    size = {'width': 200, 'height': 100}
+    lines = [{'timestamp': int(second * 1e9), 'resolution': size, 'objects': [
         {'id': number, 'x': x - 5, 'y': y - 20, 'w': 10, 'h': 20, 'detection': {'label': label}}
         for number, label, x, y in boxes]} for second, boxes in objects.items()]
     return run(PIPELINES / 'crossings.py', *words, input='\n'.join(map(json.dumps, lines)),
@@ -208,14 +210,16 @@ def test_crossings(folder):
     assert crossings(walk, *line, '--class', 'cat')[0] == head + 'gate,0,1,,,\n'
     # A line that ends above their feet is not crossed.
     assert crossings(walk, '--line', 'g=100,40,100,0')[0] == head + 'g,0,0,,,\n'
-    assert crossings(walk, '--line', 'g=100,45,100,0', '--point', 'center')[0] == head + 'g,0,1,,,\n'
+    assert crossings(walk, '--line', 'g=100,45,100,0',
+                     '--point', 'center')[0] == head + 'g,0,1,,,\n'
     assert crossings(walk, *zone)[0] == head + 'yard,,,2,5.000,5.000\n'
     events, _ = crossings(walk, *line, *zone, '--events', '--class', 'cat')
     assert events.splitlines() == ['time,event,name,id,class,seconds', '2.000,enter,yard,7,cat,',
                                    '5.000,out,gate,7,cat,', '7.000,leave,yard,7,cat,5.000'], events
     # An object that vanishes has left when it was last seen; on the line it is where it was.
     gone = {0: [(1, 'cat', 100, 50)], 1: [(1, 'cat', 101, 50)], 5: []}
-    assert crossings(gone, *zone, '--events')[0].splitlines()[2:] == ['1.000,leave,yard,1,cat,1.000']
+    events, _ = crossings(gone, *zone, '--events')
+    assert events.splitlines()[2:] == ['1.000,leave,yard,1,cat,1.000']
     touch = {0: [(1, 'cat', 90, 50)], 1: [(1, 'cat', 100, 50)], 2: [(1, 'cat', 90, 50)]}
     assert crossings(touch, *line)[0] == head + 'gate,0,0,,,\n'
 
@@ -248,7 +252,8 @@ def test_streams(folder):
     run(PIPELINES / 'kept', still)
     told, _ = run(PIPELINES / 'streams', folder / 'with a blank', still, CLIP)
     assert told.startswith('2 streams, 251 frames, '), told
-    assert places(folder / 'with a blank' / '0.jsonl') != places(folder / 'with a blank' / '1.jsonl')[:1]
+    one, other = (places(folder / 'with a blank' / f'{number}.jsonl') for number in range(2))
+    assert one != other[:1]
     assert 'a folder for boxes' in run(PIPELINES / 'streams', status=2)[1]
 
 
@@ -312,13 +317,15 @@ def test_pictures_of_tiles(folder):
     assert line.count('tiles=4x3 tile-whole=true') == 1, line
     assert line.count('left=1500 top=1000') == 2, line
     run('gst-launch-1.0', '-q', 'filesrc', f'location={folder / "tiles.png"}', '!', 'pngdec', '!',
-        'videoconvert', '!', 'video/x-raw,format=RGBx', '!', 'filesink', f'location={folder / "raw"}')
+        'videoconvert', '!', 'video/x-raw,format=RGBx', '!', 'filesink',
+        f'location={folder / "raw"}')
     pixels = np.fromfile(folder / 'raw', np.uint8).reshape(470 + strip, 1288, 4)[:470].astype(int)
     boxes = (abs(pixels[:, :, :3] - (230, 159, 0)) < 12).all(2)  # drawn ones
     whole, tiles = boxes[:, :640].sum(), boxes[:, 648:].sum()
     assert tiles > 4 * whole > 0, f'{whole} pixels of boxes without tiles, {tiles} with tiles'
     for words, wrong in (((), 'one, two or four'), (('x', CLIP, 'y', 'z'), 'LEFT and TOP'),
-                         (('--tiles', '3', 'x'), 'columns x rows'), (('--track', 'x'), 'more than')):
+                         (('--tiles', '3', 'x'), 'columns x rows'),
+                         (('--track', 'x'), 'more than')):
         assert wrong in run(PIPELINES / 'tiles', *words, status=2)[1], words
 
 

@@ -103,17 +103,19 @@ def test_a_build_folder_knows_its_name(folder):
 
 def sourced(script, **variables):
     """Runs a script that calls functions of tools/dev. Returns its status and stdout."""
-    parts = ''.join(f'. "{SOURCE}/tools/dev/{part}.bash"\n'
-                    for part in ('steps', 'cache', 'host', 'roots', 'enter', 'build', 'test', 'compat'))
-    done = subprocess.run(['bash', '-c', f'set -euo pipefail\ntop={SOURCE} step_pid=\n{parts}{script}'], text=True,
-                          env={**os.environ, **{name: str(value) for name, value in variables.items()}},
+    names = 'steps', 'cache', 'host', 'roots', 'enter', 'build', 'test', 'compat'
+    parts = ''.join(f'. "{SOURCE}/tools/dev/{part}.bash"\n' for part in names)
+    script = f'set -euo pipefail\ntop={SOURCE} step_pid=\n{parts}{script}'
+    environment = {**os.environ, **{name: str(value) for name, value in variables.items()}}
+    done = subprocess.run(['bash', '-c', script], text=True, env=environment,
                           stdout=subprocess.PIPE, timeout=60, check=False)
     return done.returncode, done.stdout
 
 
 def test_a_build_with_nothing_to_do_is_silent(folder):
     del folder
-    stub = 'build=b targets=()\nin_env() { printf "%s\\n" "$lines"; return $status; }\nrun_ninja_briefly'
+    stub = ('build=b targets=()\nin_env() { printf "%s\\n" "$lines"; return $status; }\n'
+            'run_ninja_briefly')
     idle = "ninja: Entering directory `b'\nninja: no work to do."
     assert sourced(stub, lines=idle, status=0) == (0, '')
     busy = f'{idle.splitlines()[0]}\n[1/1] Linking target x'

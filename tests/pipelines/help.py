@@ -22,10 +22,11 @@ def programs(first_line):
 
 
 def shown(folder, *command):
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, cwd=folder,
-                          stdin=subprocess.DEVNULL)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False,
+                          cwd=folder, stdin=subprocess.DEVNULL)
     assert done.returncode == 0, f'{command}: {done.returncode}, {done.stderr}'
-    assert len(done.stdout.split()) > 10 and not done.stderr, f'{command}: {done.stdout}{done.stderr}'
+    assert len(done.stdout.split()) > 10 and not done.stderr, \
+        f'{command}: {done.stdout}{done.stderr}'
     assert not list(folder.iterdir()), f'{command} wrote files'
     return done.stdout
 
@@ -34,7 +35,8 @@ def test_help_of_python(folder):
     found = list(programs(PYTHON))
     assert len(found) > 10, found
     for path in found:
-        assert shown(folder, sys.executable, path, '--help') == shown(folder, sys.executable, path, '-h')
+        full, brief = (shown(folder, sys.executable, path, word) for word in ('--help', '-h'))
+        assert full == brief
 
 
 def test_help_of_shell(folder):
@@ -49,10 +51,10 @@ def test_what_python_lacks_is_named(folder):
     program = folder / 'program.py'
     program.write_text('"""Does this and that."""\nimport needed\n'
                        'needed.modules(__doc__, "sys", "nosuchmodule")\nprint("it runs")\n')
+    environment = {'PYTHONPATH': str(SOURCE / 'tools'), 'PYTHONDONTWRITEBYTECODE': '1'}
     for words, status, told in (([], 1, 'found no nosuchmodule'), (['--help'], 0, 'Does this')):
         done = subprocess.run([sys.executable, program, *words], capture_output=True, text=True,
-                              env={'PYTHONPATH': str(SOURCE / 'tools'), 'PYTHONDONTWRITEBYTECODE': '1'},
-                              check=False)
+                              env=environment, check=False)
         assert done.returncode == status and told in done.stdout + done.stderr, done
         assert 'it runs' not in done.stdout, done
 

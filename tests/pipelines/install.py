@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Installs keepbox and uses keepbox.h, its library and the plugins as README describes: in the
-build folder, and in a file system with the installed files in place, without any environment variables.
+build folder, and in a file system with the installed files in place, without any environment
+variables.
 
 usage: install.py BUILD
 """

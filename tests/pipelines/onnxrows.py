@@ -31,7 +31,8 @@ def write_rows(path, rows, output, side=640):
     has no metadata."""
     dims = (1, len(rows), len(rows[0]))
     numbers = struct.pack(f'<{dims[1] * dims[2]}f', *(number for row in rows for number in row))
-    tensor = b''.join(_number(1, dim) for dim in dims) + _number(2, 1) + _block(8, 'rows') + _block(9, numbers)
+    tensor = (b''.join(_number(1, dim) for dim in dims) + _number(2, 1) + _block(8, 'rows')
+              + _block(9, numbers))
     node = _block(1, 'rows') + _block(2, output) + _block(4, 'Identity')
     graph = (_block(1, node) + _block(2, 'graph') + _block(5, tensor)
              + _block(11, _value('images', (1, 3, side, side))) + _block(12, _value(output, dims)))

@@ -21,8 +21,8 @@ def lay_out(folder):
     place.mkdir()
     for name, encoder in ENCODERS.items():
         size = 'width=1277' if name == NARROW else 'width=1280'
-        run('gst-launch-1.0', '-q', 'filesrc', f'location={PIPELINES}/media/shapes.webm', '!', 'decodebin',
-            '!', 'identity', 'eos-after=2', '!', 'videoconvertscale', '!',
+        run('gst-launch-1.0', '-q', 'filesrc', f'location={PIPELINES}/media/shapes.webm', '!',
+            'decodebin', '!', 'identity', 'eos-after=2', '!', 'videoconvertscale', '!',
             f'video/x-raw,format=RGB,{size}', *('!', 'videoconvert', '!') * (encoder == 'jpegenc'),
             *('!',) * (encoder != 'jpegenc'), encoder, '!', 'filesink', f'location={place / name}')
     (place / 'broken.jpg').write_bytes(b'\xff\xd8 and then nothing of a picture')
@@ -45,7 +45,8 @@ def test_each_picture_has_a_line_with_its_name(folder):
     place, out = lay_out(folder), folder / 'new/results'
     _, told = run(SCRIPT, place, out)
     assert 'broken.jpg' in told and 'notes.txt' not in told, told
-    lines = {line['picture']: line for line in map(json.loads, (out / 'boxes.jsonl').read_text().splitlines())}
+    texts = (out / 'boxes.jsonl').read_text().splitlines()
+    lines = {line['picture']: line for line in map(json.loads, texts)}
     assert list(lines) == sorted(ENCODERS), list(lines)
     run(PIPELINES / 'file', place / 'Straße.ppm', folder / 'one.jsonl')
     whole = json.loads((folder / 'one.jsonl').read_text())
@@ -77,8 +78,8 @@ def test_each_picture_is_drawn(folder):
 
 
 def pixels(path, folder):
-    run('gst-launch-1.0', '-q', 'filesrc', f'location={path}', '!', 'pngdec', '!', 'videoconvert', '!',
-        'video/x-raw,format=GRAY8', '!', 'filesink', f'location={folder}/pixels.raw')
+    run('gst-launch-1.0', '-q', 'filesrc', f'location={path}', '!', 'pngdec', '!', 'videoconvert',
+        '!', 'video/x-raw,format=GRAY8', '!', 'filesink', f'location={folder}/pixels.raw')
     yield (folder / 'pixels.raw').read_bytes()
 
 
@@ -97,9 +98,11 @@ def test_options(folder):
 def test_what_is_wrong_is_said_first(folder):
     place = folder / 'pictures'
     place.mkdir()
-    for words, told in (([place], 'found 1 names'), ([folder / 'nosuch', folder / 'out'], 'found none named'),
+    for words, told in (([place], 'found 1 names'),
+                        ([folder / 'nosuch', folder / 'out'], 'found none named'),
                         ([place, place], "found that of the pictures"),
-                        (['--modle', 'x'], 'found --modle'), ([place, folder / 'out', '--model'], 'a value'),
+                        (['--modle', 'x'], 'found --modle'),
+                        ([place, folder / 'out', '--model'], 'a value'),
                         (['--threshold', 'low', place, folder / 'out'], 'found low')):
         assert told in run(SCRIPT, *words, status=2)[1], words
     need_all()

@@ -252,8 +252,8 @@ def test_boxes_that_are_held(folder):
     need_inference()
     line = detect.Line(f'filesrc location={PIPELINES}/media/shapes.webm ! decodebin ! framesave'
                        ' ! videoconvertscale ! video/x-raw,width=640,height=360'
-                       f' ! tensorinfer model-file={PIPELINES}/models/shapes.onnx interval=3 hold=true'
-                       ' ! boxdecode ! framerestore')
+                       f' ! tensorinfer model-file={PIPELINES}/models/shapes.onnx interval=3'
+                       ' hold=true ! boxdecode ! framerestore')
     with contextlib.closing(line):
         for number in range(7):
             boxes = Keepbox.buffer_get_boxes(line.pull().get_buffer())

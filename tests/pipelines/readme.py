@@ -29,12 +29,13 @@ def is_gpu_line(block):
 
 def is_tried_elsewhere(block):
     """./dev runs these tests itself; install.py installs and compiles."""
-    return any(words in block for words in ('./dev ', 'meson install', 'cc app.c', 'model-name=turned',
-                                            'rows.', 'mp4mux'))
+    return any(words in block for words in ('./dev ', 'meson install', 'cc app.c',
+                                            'model-name=turned', 'rows.', 'mp4mux'))
 
 
 def photo_line(inference='tensorinfer'):
-    line, = (block for block in blocks_of_pages('sh') if is_photo_line(block) and inference in block)
+    line, = (block for block in blocks_of_pages('sh')
+             if is_photo_line(block) and inference in block)
     return line
 
 
@@ -138,8 +139,8 @@ def test_photo_line_turns_a_photo_as_it_was_held(folder):
     (folder / 'held').mkdir()
     run('gst-launch-1.0', '-q', 'filesrc', 'location=photo.jpg', '!', 'jpegdec', '!', 'videoflip',
         'video-direction=90l', '!', 'jpegenc', 'quality=95', '!', 'taginject',
-        'tags=image-orientation=rotate-90', '!', 'jifmux', '!', 'filesink', 'location=held/photo.jpg',
-        cwd=folder)
+        'tags=image-orientation=rotate-90', '!', 'jifmux', '!', 'filesink',
+        'location=held/photo.jpg', cwd=folder)
     (folder / 'photo.jpg').unlink()
     (folder / 'held/photo.jpg').rename(folder / 'photo.jpg')
     held = boxes_in(launch(photo_line(), folder)[0])
@@ -170,8 +171,8 @@ def test_line_of_an_annotated_video(folder):
     line, = (block for block in blocks_of_pages('sh') if 'mp4mux' in block)
     run('bash', '-c', line, cwd=folder)
     assert (folder / 'boxes.mp4').read_bytes()[4:8] == b'ftyp'
-    run('gst-launch-1.0', '-q', 'filesrc', 'location=boxes.mp4', '!', 'qtdemux', '!', 'h264parse', '!',
-        'multifilesink', 'location=frame%d', cwd=folder)
+    run('gst-launch-1.0', '-q', 'filesrc', 'location=boxes.mp4', '!', 'qtdemux', '!', 'h264parse',
+        '!', 'multifilesink', 'location=frame%d', cwd=folder)
     assert len(list(folder.glob('frame*'))) == 250
 
 
@@ -200,7 +201,8 @@ def test_every_other_line(folder):
 def test_lines_print_warnings(folder):
     """-q would hide them, and boxes on stdout need it."""
     del folder
-    quiet = [block for block in blocks_of_pages('sh') if re.search(r'gst-launch-1.0 (-\w )*-q', block)]
+    quiet = [block for block in blocks_of_pages('sh')
+             if re.search(r'gst-launch-1.0 (-\w )*-q', block)]
     assert not quiet, quiet
 
 
@@ -213,7 +215,8 @@ def test_line_of_two_models_has_the_boxes_of_both(folder):
     assert not told, told
     assert len(frames) == 250
     for frame in frames:
-        found = {model: [box for box in frame['objects'] if box['detection']['model']['name'] == model]
+        found = {model: [box for box in frame['objects']
+                         if box['detection']['model']['name'] == model]
                  for model in ('upright', 'turned')}
         assert min(map(len, found.values())) >= 8, frame
         assert not any('rotation' in box for box in found['upright'])

@@ -21,7 +21,8 @@ BLANK = 'with a blank'
 
 def labels_in(path):
     frames = [json.loads(line) for line in path.read_text().splitlines()]
-    return frames, {box['detection']['label'] for frame in frames for box in frame.get('objects', [])}
+    return frames, {box['detection']['label'] for frame in frames
+                    for box in frame.get('objects', [])}
 
 
 def check_demo(folder, wanted, *options):
@@ -77,8 +78,9 @@ def test_file(folder):
 
 def pixels(picture, folder):
     """Returns red, green and blue of each."""
-    run('gst-launch-1.0', '-q', 'filesrc', f'location={picture}', '!', 'pngdec', '!', 'videoconvert',
-        '!', 'video/x-raw,format=RGBx', '!', 'filesink', f'location={folder}/pixels.raw')
+    run('gst-launch-1.0', '-q', 'filesrc', f'location={picture}', '!', 'pngdec', '!',
+        'videoconvert', '!', 'video/x-raw,format=RGBx', '!', 'filesink',
+        f'location={folder}/pixels.raw')
     return np.fromfile(folder / 'pixels.raw', np.uint8).reshape(-1, 4)[:, :3].astype(int)
 
 
@@ -87,10 +89,11 @@ def test_file_turns_a_photo_as_its_camera_was_held(folder):
     need('jpegparse')
     still, held = folder / 'still.jpg', folder / 'held.jpg'
     for photo, turn, tag in (still, 'identity', 'rotate-0'), (held, '90l', 'rotate-90'):
-        run('gst-launch-1.0', '-q', 'filesrc', f'location={PIPELINES}/media/shapes.webm', '!', 'decodebin',
-            '!', 'videoconvert', '!', 'videoflip', f'video-direction={turn}', '!', 'identity',
-            'eos-after=2', '!', 'jpegenc', 'quality=95', 'snapshot=true', '!', 'taginject',
-            f'tags=image-orientation={tag}', '!', 'jifmux', '!', 'filesink', f'location={photo}')
+        run('gst-launch-1.0', '-q', 'filesrc', f'location={PIPELINES}/media/shapes.webm', '!',
+            'decodebin', '!', 'videoconvert', '!', 'videoflip', f'video-direction={turn}', '!',
+            'identity', 'eos-after=2', '!', 'jpegenc', 'quality=95', 'snapshot=true', '!',
+            'taginject', f'tags=image-orientation={tag}', '!', 'jifmux', '!', 'filesink',
+            f'location={photo}')
         run(PIPELINES / 'file', photo, photo.with_suffix('.jsonl'))
     one, other = ([(box['detection']['label'], box['x'], box['y']) for box in labels_in(
         photo.with_suffix('.jsonl'))[0][0]['objects']] for photo in (still, held))
@@ -110,7 +113,8 @@ def test_cascade(folder):
     street = PIPELINES / 'media/street.webm'
     _, told = run(PIPELINES / 'cascade', street, folder / 'both.png')
     assert (folder / 'both.png').read_bytes().startswith(b'\x89PNG')
-    drawn, shown = (pixels(path, folder) for path in (folder / 'both.png', PIPELINES / 'cascade.png'))
+    drawn, shown = (pixels(path, folder)
+                    for path in (folder / 'both.png', PIPELINES / 'cascade.png'))
     apart = np.abs(drawn - shown).max(1) > 40
     assert apart.mean() < .01, f"README's picture differs in {apart.mean():.0%} of its pixels"
     # The boxes of both on the full frame, as of each model alone.
@@ -120,8 +124,10 @@ def test_cascade(folder):
     alone = []
     for model, classes, name in (('world-street', 'car,van,bus,truck', 'vehicles'),
                                  ('world-street-pose', 'person', 'people')):
-        out, _ = run('bash', '-c', f'gst-launch-1.0 -q -e filesrc location={shlex.quote(str(street))}'
-                     f'{first} ! videoconvert ! tensorinfer model-file={shlex.quote(str(PIPELINES))}/models/{model}.onnx'
+        out, _ = run('bash', '-c',
+                     f'gst-launch-1.0 -q -e filesrc location={shlex.quote(str(street))}'
+                     f'{first} ! videoconvert ! tensorinfer'
+                     f' model-file={shlex.quote(str(PIPELINES))}/models/{model}.onnx'
                      f' ! boxdecode score-threshold=0.5 include-classes={classes}'
                      f' model-name={name} ! boxsink')
         alone += boxes_of_models(out)
@@ -219,7 +225,8 @@ def test_python_reader(folder):
     if subprocess.run([sys.executable, '-c', 'import gi; gi.require_version("Keepbox", "1.0")'],
                       capture_output=True, check=False).returncode:
         raise Skip('no gi.repository.Keepbox')
-    line = f'tensorreplay location={tensor_file(folder)} dims=1,10,2100 ! boxdecode model-name=shapes'
+    line = (f'tensorreplay location={tensor_file(folder)} dims=1,10,2100'
+            ' ! boxdecode model-name=shapes')
     out, _ = run(PIPELINES / 'boxes.py', line)
     table, _ = run('gst-launch-1.0', '-q', *f'{line} ! boxsink format=csv'.split())
     rows = list(csv.DictReader(io.StringIO(table)))
@@ -249,7 +256,8 @@ def test_file_with_another_model_and_blanks_in_names(folder):
     found = json.loads(out.read_text())['objects']
     assert {'tvmonitor', 'chair'} <= {box['detection']['label'] for box in found}, found
     with_auto = folder / 'auto.jsonl'
-    run(PIPELINES / 'file', '--model', model, '--labels', names, '--threshold', 0.4, photo, with_auto)
+    run(PIPELINES / 'file', '--model', model, '--labels', names, '--threshold', 0.4, photo,
+        with_auto)
     assert json.loads(with_auto.read_text())['objects'] != found, '--channels changes nothing'
     out.unlink()
     run('bash', '-c', told)

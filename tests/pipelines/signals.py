@@ -103,8 +103,8 @@ def test_containers_and_services_are_stopped_by_sigint(folder):
     command = re.sub('%[i%]', lambda found: {'%i': 'front', '%%': '%'}[found[0]], command)
     command = shlex.split(command.replace('\\\n', ' ').replace('$$', '$'))
     assert '-e' in command[-1].split(), command
-    environment = {**os.environ, 'SOURCE': long_clip(folder).as_uri(), 'STATE_DIRECTORY': str(folder),
-                   'MODEL': str(PIPELINES / 'models/shapes.onnx')}
+    environment = {**os.environ, 'SOURCE': long_clip(folder).as_uri(),
+                   'STATE_DIRECTORY': str(folder), 'MODEL': str(PIPELINES / 'models/shapes.onnx')}
     with subprocess.Popen(command, env=environment, start_new_session=True) as service:
         try:
             wait_for('boxes', lambda: any(part.stat().st_size > 0

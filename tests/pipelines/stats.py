@@ -10,8 +10,8 @@ from tap import PIPELINES, SOURCE, Skip, blocks_of, main, need_inference, run
 
 LABEL = r'[a-z_]+="(?:[^"\\\n]|\\["\\n])*"'
 SAMPLE = re.compile(rf'(keepbox_[a-z0-9_]+)\{{({LABEL}(?:,{LABEL})*)\}} (\S+)')
-BOXES = (f'tensorreplay location={PIPELINES}/media/shapes-tensors.f16.raw dims=1,10,2100 type=float16'
-         ' ! boxdecode name=decode ! boxtrack')
+BOXES = (f'tensorreplay location={PIPELINES}/media/shapes-tensors.f16.raw dims=1,10,2100'
+         ' type=float16 ! boxdecode name=decode ! boxtrack')
 
 
 def samples(text):
@@ -56,7 +56,8 @@ def test_the_file_has_the_figures_of_the_whole_stream(folder):
                for name, labels in found), found
     assert not any('boxsink' in name for name, _ in found), 'a sink of its own has no statistics'
     assert [path.name for path in sorted(folder.iterdir())] == ['b.jsonl', 'front.prom']
-    assert file.stat().st_mode & 0o777 == 0o644 & ~os.umask(os.umask(0o022)), oct(file.stat().st_mode)
+    mode = file.stat().st_mode
+    assert mode & 0o777 == 0o644 & ~os.umask(os.umask(0o022)), oct(mode)
 
 
 def test_the_file_is_replaced_while_the_stream_runs(folder):
@@ -81,7 +82,8 @@ def test_the_file_is_replaced_while_the_stream_runs(folder):
 
 def test_a_file_that_cannot_be_written_is_one_message(folder):
     need_tracer()
-    told = traced(f'videotestsrc is-live=true num-buffers=20 ! {BOXES} ! boxsink location={folder}/b.jsonl',
+    told = traced(f'videotestsrc is-live=true num-buffers=20 ! {BOXES}'
+                  f' ! boxsink location={folder}/b.jsonl',
                   f'file={folder}/nosuch/x.prom,interval=0.1')
     assert told.count('keepboxstats: Cannot write the statistics') == 1, told
     assert len((folder / 'b.jsonl').read_text().splitlines()) == 20
@@ -99,14 +101,16 @@ def test_wrong_parameters_are_a_message(folder):
 def test_the_line_of_the_page(folder):
     need_tracer()
     need_inference()
-    line, = (block for block in blocks_of(SOURCE / 'docs/operations.md', 'sh') if 'keepboxstats' in block)
+    line, = (block for block in blocks_of(SOURCE / 'docs/operations.md', 'sh')
+             if 'keepboxstats' in block)
     (folder / 'pipelines').symlink_to(PIPELINES)
     run('bash', '-c', line, cwd=folder)
     found = samples((folder / 'front.prom').read_text())
     page = (SOURCE / 'docs/operations.md').read_text()
     shown = re.findall(r'^(keepbox_[a-z_]+)\{', page, re.M)
     asked = re.findall(r'`[^`]*?(keepbox_[a-z]+_[a-z_]+)', page)
-    there = {name for name, _ in found} | {'keepbox_boxpublish_connected', 'keepbox_boxpublish_queued'}
+    there = {name for name, _ in found} | {'keepbox_boxpublish_connected',
+                                           'keepbox_boxpublish_queued'}
     assert len(shown) == 3 and len(asked) > 5 and there.issuperset([*shown, *asked]), (shown, asked)
 
 

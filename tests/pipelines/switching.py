@@ -18,8 +18,10 @@ def test_the_whole_graph(folder):
         need(element)
     lay_out(folder)
     line, = (block for block in blocks_of(SWITCHING, 'sh') if is_graph(block))
-    for words, other in (('{0..15}', '{0..1}'), ('autovideosink', 'fakesink'), ('leaky=downstream ', ''),
-                         ('rtsp://camera-$n/stream', f'file://{folder}/pipelines/media/street.webm'),
+    for words, other in (('{0..15}', '{0..1}'), ('autovideosink', 'fakesink'),
+                         ('leaky=downstream ', ''),
+                         ('rtsp://camera-$n/stream',
+                          f'file://{folder}/pipelines/media/street.webm'),
                          ('! videoconvert\n', '! videoconvert ! identity eos-after=11\n'),
                          ('address=broker', 'address=127.0.0.1:1 stop-timeout=0')):
         assert words in line, words
@@ -34,7 +36,8 @@ def test_the_whole_graph(folder):
         read = [set(box) - set(boxes[0]) for box in boxes if box['roi_type'] == 'plate']
         assert any(read), f'no text of a plate: {boxes}'
     count, = re.findall(r'`(pipelines/crossings.py [^`]* < camera-0.jsonl)`', SWITCHING.read_text())
-    assert run('bash', '-c', count.replace('\n', ' '), cwd=folder)[0].startswith('name,in,out'), count
+    table, _ = run('bash', '-c', count.replace('\n', ' '), cwd=folder)
+    assert table.startswith('name,in,out'), count
 
 
 def test_lines_of_switching(folder):
@@ -55,7 +58,8 @@ def test_switching_names_what_there_is(folder):
         need(element)
         names.update(re.findall(r'^  ([a-z][a-z-]+) *:', run('gst-inspect-1.0', element)[0], re.M))
     ours = re.findall(r'^\|.*\| (.*) \|$', SWITCHING.read_text(), re.M)
-    named = re.findall(r'([a-z-]+)=', ' '.join(sum((re.findall('`([^`]*)`', row) for row in ours), [])))
+    quoted = sum((re.findall('`([^`]*)`', row) for row in ours), [])
+    named = re.findall(r'([a-z-]+)=', ' '.join(quoted))
     assert named and names.issuperset(named), set(named) - names
 
 

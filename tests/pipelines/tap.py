@@ -34,8 +34,9 @@ def need(element):
 def need_inference():
     """Requires tensorinfer, and an ONNX Runtime for it."""
     need('tensorinfer')
-    done = subprocess.run(['gst-launch-1.0', '-q', 'videotestsrc', 'num-buffers=1', '!', 'tensorinfer',
-                           f'model-file={PIPELINES / "models/shapes.onnx"}', '!', 'fakesink'],
+    done = subprocess.run(['gst-launch-1.0', '-q', 'videotestsrc', 'num-buffers=1', '!',
+                           'tensorinfer', f'model-file={PIPELINES / "models/shapes.onnx"}', '!',
+                           'fakesink'],
                           capture_output=True, text=True, check=False)
     if done.returncode and 'runtime-library=' in done.stderr:
         raise Skip('no ONNX Runtime')

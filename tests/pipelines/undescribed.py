@@ -39,9 +39,10 @@ def launch(folder, rows, output):
     write_rows(folder / 'model.onnx', rows, output)
     line = blocks_of(SOURCE / 'README.md', 'sh')[0].replace('\\\n', ' ')
     model, = (word for word in line.split() if word.startswith('model-file='))
-    line = line.replace(model, 'model-file=model.onnx').replace('! tensorinfer', '! identity eos-after=3 ! tensorinfer')
-    done = subprocess.run(['bash', '-c', line], cwd=folder, capture_output=True, text=True, timeout=100,
-                          check=False)
+    line = line.replace(model, 'model-file=model.onnx')
+    line = line.replace('! tensorinfer', '! identity eos-after=3 ! tensorinfer')
+    done = subprocess.run(['bash', '-c', line], cwd=folder, capture_output=True, text=True,
+                          timeout=100, check=False)
     boxes = folder / 'boxes.jsonl'
     frames = boxes.read_text().splitlines() if boxes.exists() else []
     found = json.loads(frames[0]).get('objects') or [] if frames else []
@@ -62,7 +63,8 @@ def right(found, size=(1280, 720)):
 def check(folder, rows, output, *words):
     status, told, found = launch(folder, rows, output)
     assert status == 0 or 'ERROR: from element' in told, told
-    assert status or 'WARNING: from element' in told or right(found), f'wrong without a word: {found}'
+    assert status or 'WARNING: from element' in told or right(found), \
+        f'wrong without a word: {found}'
     for word in words:
         assert word in told, f'{word} is not in {told}'
     return status, told, found

@@ -7,9 +7,9 @@ usage: compare.py TRACKFILE [--town FOLDER] [--peers COMMAND]... [SEQUENCE]...
 TRACKFILE is build/tests/track/trackfile, or './dev run build/tests/track/trackfile', FOLDER what
 town.py wrote; without it only generated crowds are followed. Prints HOTA, IDF1 and MOTA by
 TrackEval, and the part of boxes that have the same id as with other implementations of a method:
-the exit status is 1 if it is smaller than usual. Requires trackeval for Python. Trackers that are not installed are left out. Each COMMAND runs
-peers.py elsewhere: with the Python of an environment that has other versions, or in a root with
-another GStreamer.
+the exit status is 1 if it is smaller than usual. Requires trackeval for Python. Trackers that are
+not installed are left out. Each COMMAND runs peers.py elsewhere: with the Python of an environment
+that has other versions, or in a root with another GStreamer.
 """
 import argparse
 import importlib.util

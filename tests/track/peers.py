@@ -11,6 +11,7 @@ the package's. Those without a threshold get the boxes above SURE, as in SORT's 
 """
 import importlib.util
 import json
+import pathlib
 import sys
 import time
 
@@ -178,6 +179,17 @@ def has(module):
     return importlib.util.find_spec(module) is not None
 
 
+def loaded(module):
+    """Returns a module, or None, with a note, if it or what it requires is not installed."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        if not module.startswith(error.name or '.'):
+            print(f'{pathlib.Path(sys.executable).parents[1].name}: no {module}: {error}',
+                  file=sys.stderr)
+        return None
+
+
 def has_ioutracker():
     if not has('gi'):
         return False
@@ -191,22 +203,20 @@ def has_ioutracker():
 def peers():
     """Returns the trackers of this Python by name, as functions of a sequence."""
     out = {}
-    if has('sort'):
-        import sort    # first: it chooses a backend of matplotlib, which fails later on
+    sort = loaded('sort')    # first: it chooses a backend of matplotlib, which fails later on
+    if sort:
         out['SORT, its own code'] = lambda s: Sort(s, sort)
-    if has('supervision'):
-        import supervision
-        if hasattr(supervision, 'ByteTrack'):
-            out['supervision ByteTrack'] = Supervision
-    if has('trackers'):
+    if hasattr(loaded('supervision'), 'ByteTrack'):
+        out['supervision ByteTrack'] = Supervision
+    if loaded('trackers'):
         out['trackers ByteTrack'] = lambda s: Trackers(s, 'ByteTrackTracker',
                                                        track_activation_threshold=0.7,
                                                        minimum_iou_threshold=0.2)
         out['trackers SORT'] = lambda s: Trackers(s, 'SORTTracker')
         out['trackers OC-SORT'] = lambda s: Trackers(s, 'OCSORTTracker')
-    if has('ocsort_tracker'):
+    if loaded('ocsort_tracker.ocsort'):
         out['OC-SORT, its own code'] = OcSort
-    if has('norfair'):
+    if loaded('norfair'):
         out['Norfair'] = Norfair
     if has_ioutracker():
         out['ioutracker'] = IouTracker

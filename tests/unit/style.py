@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Checks that C++ and CUDA sources are as .clang-format has them, that no line of code has more than
-100 columns, and that the lines of tools/mutate.ignore exist. Arguments: the source folder and
-clang-format, which is skipped if left out."""
+"""Checks that C++ and CUDA sources are as .clang-format has them, that no line of these or of
+Python code, in scripts too, has more than 100 columns, and that the lines of tools/mutate.ignore
+exist. Arguments: the source folder and clang-format, which is skipped if left out."""
 import concurrent.futures
 import os
 import pathlib
 import subprocess
 import sys
 
-FOLDERS = ('core', 'gst', 'kernels', 'pipelines', 'tests', 'tools')
+FOLDERS = ('core', 'gst', 'kernels', 'pipelines', 'python', 'tests', 'tools')
 SOURCES = ('.h', '.cpp', '.cu', '.cuh')
 COLUMNS = 100
 
@@ -17,6 +17,12 @@ COLUMNS = 100
 def files(source, suffixes):
     return sorted(path for folder in FOLDERS for path in (source / folder).rglob('*')
                   if path.suffix in suffixes and path.is_file())
+
+
+def is_python_script(path):
+    with path.open('rb') as file:
+        first = file.readline()
+    return first.startswith(b'#!') and b'python' in first
 
 
 def report(number, name, wrong):
@@ -35,6 +41,14 @@ def wrongly_formatted(source, clang_format):
     with concurrent.futures.ThreadPoolExecutor(runs) as pool:
         done = ''.join(pool.map(check, (every[i::runs] for i in range(runs))))
     return [line for line in done.splitlines() if 'warning:' in line]
+
+
+def long_lines(source):
+    scripts = filter(is_python_script, files(source, ('',)))
+    for path in (*files(source, (*SOURCES, '.py')), *scripts):
+        for number, line in enumerate(path.read_text(encoding='utf-8').splitlines(), 1):
+            if len(line) > COLUMNS:
+                yield f'{path.relative_to(source)}:{number}'
 
 
 def missing_lines(source):
@@ -56,11 +70,7 @@ def main():
         report(1, 'sources are formatted', wrongly_formatted(source, clang_format[0]))
     else:
         print('ok 1 - sources are formatted # SKIP no clang-format 19')
-    report(2, f'lines have at most {COLUMNS} columns',
-           [f'{path.relative_to(source)}:{number}'
-            for path in files(source, SOURCES)
-            for number, line in enumerate(path.read_text(encoding='utf-8').splitlines(), 1)
-            if len(line) > COLUMNS])
+    report(2, f'lines have at most {COLUMNS} columns', list(long_lines(source)))
     report(3, 'lines that mutate.ignore names exist', list(missing_lines(source)))
 
 

@@ -73,7 +73,8 @@ def boxes_of(folder, merge, union=False):
            f'model-file={MODELS / "world-street.onnx"}', 'tile-size=640', 'tile-whole=true', '!',
            'boxdecode', 'score-threshold=0.3', f'iou-threshold={THRESHOLD}', 'max-detections=1000',
            'nms-contract=exact', f'tile-merge={merge}', f'tile-threshold={THRESHOLD}',
-           'tile-border=-1', f'tile-union={str(union).lower()}', '!', 'boxsink', 'format=csv', f'location={out}')
+           'tile-border=-1', f'tile-union={str(union).lower()}', '!', 'boxsink', 'format=csv',
+           f'location={out}')
     frames = {}
     head, *lines = out.read_text().splitlines()
     names = ('x1', 'y1', 'x2', 'y2', 'score', 'class_id')

@@ -77,8 +77,7 @@ Result<Settings> DecodeFiles::settings(const DecodeProps& props, const Picture& 
 
 std::vector<Error> DecodeFiles::keep_right(DecodeProps& props, const DecodeProps& old) {
   std::vector<Error> wrong = keep_right_names(props, old, [](const DecodeProps& alone) -> Status {
-    const auto quantization = Quantization::from(alone.quantization);
-    if (!quantization) return std::unexpected(quantization.error());
+    KB_TRY(Quantization::from(alone.quantization));
     return DecodeFiles().check(alone);
   });
   if (!load(props)) return wrong;  // the next frame reports that

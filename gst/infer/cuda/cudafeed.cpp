@@ -65,28 +65,21 @@ Result<std::unique_ptr<CudaFeed::Side>> CudaFeed::make_side(const CudaContext& c
   const CudaScope scope(context);
   KB_TRY(scope.status());
   // Inputs are short, and wanted before the run that is under way ends.
-  auto stream = make_stream(context, StreamPriority::kHigh);
-  auto order = make_event(context, EventUse::kOrder);
-  auto copied = make_event(context, EventUse::kWaiting);
-  const auto backend = device_backend();
-  if (!stream || !order) return std::unexpected(!stream ? stream.error() : order.error());
-  if (!copied) return std::unexpected(copied.error());
-  if (!backend) return std::unexpected(backend.error());
+  KB_ASSIGN(side->stream, make_stream(context, StreamPriority::kHigh));
+  KB_ASSIGN(side->order, make_event(context, EventUse::kOrder));
+  KB_ASSIGN(side->copied, make_event(context, EventUse::kWaiting));
+  KB_ASSIGN(const auto backend, device_backend());
   for (const PicturePlan& each : pictures_.plans) {
-    KB_ASSIGN(auto maker, (*backend)->input_maker(each.plan));
+    KB_ASSIGN(auto maker, backend->input_maker(each.plan));
     side->makers.push_back(std::move(maker));
   }
   if (pictures_.crops) {
-    KB_ASSIGN(side->crop_maker, (*backend)->crop_maker(*pictures_.crops));
+    KB_ASSIGN(side->crop_maker, backend->crop_maker(*pictures_.crops));
   }
-  side->stream = std::move(*stream);
-  side->order = std::move(*order);
-  side->copied = std::move(*copied);
   for (size_t i = 0; i < slots_; ++i) {
-    auto begun = make_event(context, EventUse::kTime);
-    auto ready = make_event(context, EventUse::kWaiting);
-    if (!begun || !ready) return std::unexpected(!begun ? begun.error() : ready.error());
-    side->events.push_back({std::move(*begun), std::move(*ready)});
+    KB_ASSIGN(auto begun, make_event(context, EventUse::kTime));
+    KB_ASSIGN(auto ready, make_event(context, EventUse::kWaiting));
+    side->events.push_back({std::move(begun), std::move(ready)});
   }
   side->uploaded.resize(slots_);
   side->planes.resize(slots_);

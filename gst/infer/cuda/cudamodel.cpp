@@ -83,7 +83,7 @@ Result<std::shared_ptr<CudaModel>> CudaModel::open(const SessionSpec& spec, Cuda
     GST_CAT_INFO(tensorinfer_debug, "no CUDA graph: %s", session.error().message().c_str());
     session = out->open_session(false, 1);
   }
-  if (!session) return std::unexpected(session.error());
+  KB_TRY(session);
   out->claims_ = (*session)->onnx().claims();
   out->sizes_.push_back({.session = std::move(*session)});
   return out;

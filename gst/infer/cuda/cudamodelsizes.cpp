@@ -46,7 +46,7 @@ Status CudaModel::bind(Size& size, std::span<const DeviceMemory> inputs) {
     size.session = std::move(session);
     runs = CudaRuns::create(*size.session, facts_, size.batch, pointers_to(inputs));
   }
-  if (!runs) return std::unexpected(runs.error());
+  KB_TRY(runs);
   size.runs = std::move(*runs);
   return {};
 }

@@ -22,20 +22,17 @@ Result<std::unique_ptr<CudaRuns>> CudaRuns::create(const CudaSession& session,
 
 Result<CudaRuns::Slot> CudaRuns::make_slot(CUdeviceptr input) {
   const ModelPort& port = session_.onnx().claims().inputs[facts_.image_input];
-  auto begun = make_event(session_.context(), EventUse::kTime);
-  auto done = make_event(session_.context(), EventUse::kWaiting);
-  auto value = session_.tensor(input, batch_ * facts_.input.bytes(), facts_.input.type,
-                               bound_dims(port, facts_.input, batch_));
-  auto binding = session_.binding();
-  if (!begun || !done) return std::unexpected(!begun ? begun.error() : done.error());
-  if (!value) return std::unexpected(value.error());
-  if (!binding) return std::unexpected(binding.error());
-  KB_TRY(session_.bind_input(binding->get(), port.name, value->get()));
-  KB_TRY(bind_extras(binding->get()));
-  return Slot{.input = std::move(*value),
-              .binding = std::move(*binding),
-              .begun = std::move(*begun),
-              .done = std::move(*done)};
+  KB_ASSIGN(auto begun, make_event(session_.context(), EventUse::kTime));
+  KB_ASSIGN(auto done, make_event(session_.context(), EventUse::kWaiting));
+  KB_ASSIGN(auto value, session_.tensor(input, batch_ * facts_.input.bytes(), facts_.input.type,
+                                        bound_dims(port, facts_.input, batch_)));
+  KB_ASSIGN(auto binding, session_.binding());
+  KB_TRY(session_.bind_input(binding.get(), port.name, value.get()));
+  KB_TRY(bind_extras(binding.get()));
+  return Slot{.input = std::move(value),
+              .binding = std::move(binding),
+              .begun = std::move(begun),
+              .done = std::move(done)};
 }
 
 Status CudaRuns::make_extras() {

@@ -228,28 +228,27 @@ Result<ModelFacts> settle_model(const ModelClaims& claims, const InputSettings& 
   if (claims.outputs.empty()) return reject(ErrorKind::kUnsupported, "The model has no outputs");
   ModelMetadata metadata = read_metadata(claims.metadata);
   std::vector<std::string> warnings = metadata.remarks;
-  auto inputs = find_inputs(claims);
-  if (!inputs) return std::unexpected(inputs.error());
-  const auto size = settle_size(claims, inputs->image, metadata, settings.size, metadata.remarks);
-  if (!size) return std::unexpected(size.error());
+  KB_ASSIGN(auto inputs, find_inputs(claims));
+  KB_ASSIGN(const auto size,
+            settle_size(claims, inputs.image, metadata, settings.size, metadata.remarks));
 
   const std::vector<std::string> given = given_ids(claims);
-  KnownExport known = know_export(claims, metadata, *inputs, given);
+  KnownExport known = know_export(claims, metadata, inputs, given);
   if (family != nullptr) take_family(*family, known);
-  ModelFacts facts{.image_input = inputs->image.index,
-                   .input = {.size = *size,
-                             .type = inputs->image.type,
-                             .channels_last = inputs->image.channels_last,
-                             .channels = inputs->image.channels},
-                   .size_inputs = std::move(inputs->sizes),
+  ModelFacts facts{.image_input = inputs.image.index,
+                   .input = {.size = size,
+                             .type = inputs.image.type,
+                             .channels_last = inputs.image.channels_last,
+                             .channels = inputs.image.channels},
+                   .size_inputs = std::move(inputs.sizes),
                    .name = std::filesystem::path(claims.file).stem().string(),
                    .labels = std::move(metadata.labels),
                    .labels_of = std::move(metadata.labels_of)};
   if (settings.rectangle) {
-    KB_ASSIGN(facts.rectangle_stride, rectangle_stride(claims, inputs->image, metadata));
+    KB_ASSIGN(facts.rectangle_stride, rectangle_stride(claims, inputs.image, metadata));
   }
   KB_TRY(settle_form(claims, settings, known, family, facts));
-  if (cuts_padding(metadata, *inputs, facts))
+  if (cuts_padding(metadata, inputs, facts))
     known.remarks.emplace_back("resize-mode=rect is the input of yolo predict for dynamic sizes");
   std::ranges::copy(known.warnings, std::back_inserter(warnings));
   facts.warnings = std::move(warnings);

@@ -141,9 +141,7 @@ Result<ModelInputs> find_inputs(const ModelClaims& claims) {
           "as other inputs",
           "input " + claims.inputs[i].to_string() + " among " + all,
           "export the model without that input");
-  auto picture = image_of(claims, *image, *channels);
-  if (!picture) return std::unexpected(picture.error());
-  found.image = *picture;
+  KB_ASSIGN(found.image, image_of(claims, *image, *channels));
   return found;
 }
 
@@ -164,13 +162,11 @@ Result<Size> settle_size(const ModelClaims& claims, const ImageInput& image,
   const auto info = [&](size_t at) {
     return dims[at] > kLargestSide ? 0 : static_cast<uint32_t>(std::max<int64_t>(dims[at], 0));
   };
-  const auto width = settle_side("input-width", image.size.width, set.width,
-                                 {info(height_at + 1), metadata.size.width});
-  if (!width) return std::unexpected(width.error());
-  const auto height = settle_side("input-height", image.size.height, set.height,
-                                  {info(height_at), metadata.size.height});
-  if (!height) return std::unexpected(height.error());
-  const Size size{*width, *height};
+  KB_ASSIGN(const auto width, settle_side("input-width", image.size.width, set.width,
+                                          {info(height_at + 1), metadata.size.width}));
+  KB_ASSIGN(const auto height, settle_side("input-height", image.size.height, set.height,
+                                           {info(height_at), metadata.size.height}));
+  const Size size{width, height};
   if (size == image.size) return size;
   const bool by_set = set.width != 0 || set.height != 0;
   const bool by_info = info(height_at) != 0 && info(height_at + 1) != 0;

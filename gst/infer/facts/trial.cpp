@@ -40,23 +40,20 @@ OwnedBuffer drawn(const GstVideoInfo& info) {
 }
 
 Result<std::vector<InferredTensor>> run_once(const SessionSpec& spec, const ModelFacts& facts) {
-  auto inferencer = make_host_inferencer(spec);
-  if (!inferencer) return std::unexpected(inferencer.error());
-  KB_TRY((*inferencer)->set_model(facts));
+  KB_ASSIGN(auto inferencer, make_host_inferencer(spec));
+  KB_TRY(inferencer->set_model(facts));
   GstVideoInfo info;
   gst_video_info_set_format(&info, GST_VIDEO_FORMAT_RGB, facts.input.size.width,
                             facts.input.size.height);
-  const auto form = frame_form_of(info);
-  if (!form) return std::unexpected(form.error());
+  KB_ASSIGN(const auto form, frame_form_of(info));
   KB_ASSIGN(Pictures pictures,
-            plan_pictures(*form, {.size = facts.input.size}, {}, facts.input, facts.resize));
-  KB_TRY((*inferencer)->set_frames(std::move(pictures), info, 1));
+            plan_pictures(form, {.size = facts.input.size}, {}, facts.input, facts.resize));
+  KB_TRY(inferencer->set_frames(std::move(pictures), info, 1));
   const OwnedBuffer picture = drawn(info);
   if (picture == nullptr)
     return reject(ErrorKind::kNoResource, "Not enough memory for a picture of the model's size");
-  const auto pending = (*inferencer)->begin(picture.get(), 0, {});
-  if (!pending) return std::unexpected(pending.error());
-  return (*pending)->finish();
+  KB_ASSIGN(const auto pending, inferencer->begin(picture.get(), 0, {}));
+  return pending->finish();
 }
 
 /// Keeps the tensors' memory mapped.
@@ -95,19 +92,17 @@ class Mapped {
 Result<FamilyOfModel> try_model(SessionSpec spec, const ModelClaims& claims,
                                 const ModelFacts& facts) {
   spec.provider = "cpu";
-  const auto tensors = run_once(spec, facts);
-  if (!tensors) return std::unexpected(tensors.error());
-  const Mapped mapped(*tensors);
+  KB_ASSIGN(const auto tensors, run_once(spec, facts));
+  const Mapped mapped(tensors);
   Settings settings;
   settings.frame.size = facts.input.size;
   settings.label_count = static_cast<uint32_t>(facts.labels.size());
-  const auto plan = make_plan(settings, mapped.views(claims));
-  if (!plan) return std::unexpected(plan.error());
-  return FamilyOfModel{.name = std::string(plan->spec->name),
-                       .input = plan->spec->input,
-                       .caveat = std::string(plan->spec->input.caveat),
-                       .why = "a trial run: " + plan->remark,
-                       .sure = plan->basis != Basis::kShape};
+  KB_ASSIGN(const auto plan, make_plan(settings, mapped.views(claims)));
+  return FamilyOfModel{.name = std::string(plan.spec->name),
+                       .input = plan.spec->input,
+                       .caveat = std::string(plan.spec->input.caveat),
+                       .why = "a trial run: " + plan.remark,
+                       .sure = plan.basis != Basis::kShape};
 }
 
 }  // namespace keepbox

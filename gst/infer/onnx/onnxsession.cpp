@@ -73,7 +73,7 @@ Result<std::unique_ptr<OnnxSession>> OnnxSession::open(const SessionSpec& spec, 
                                                        const std::string* model) {
   KB_ASSIGN(const auto runtime, OnnxRuntime::load(spec.runtime_library));
   KB_TRY(check_model_file(spec.file));
-  if (const auto files = external_files(spec.file); !files) return std::unexpected(files.error());
+  KB_TRY(external_files(spec.file));
   std::unique_ptr<OnnxSession> out(new OnnxSession(*runtime, spec));
   KB_TRY(out->load(stream, model));
   KB_TRY(out->describe());

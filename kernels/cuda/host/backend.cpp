@@ -93,8 +93,7 @@ Result<std::unique_ptr<Runner>> make_runner(const Plan& plan, MemorySpace memory
                                             const Kernels* kernels) {
   auto runner = std::make_unique<CudaRunner>();
   const Kernels& chosen = kernels != nullptr ? *kernels : kernels_for(plan.rules);
-  if (Status status = runner->prepare(plan, memory, path, chosen); !status)
-    return std::unexpected(status.error());
+  KB_TRY(runner->prepare(plan, memory, path, chosen));
   return runner;
 }
 

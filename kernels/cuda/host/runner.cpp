@@ -9,6 +9,7 @@
 
 #include "core/formula/emit.h"
 #include "kernels/cuda/host/spin.h"
+#include "kernels/cuda/host/upload.h"
 
 namespace keepbox::cuda {
 namespace {
@@ -50,7 +51,8 @@ Status CudaRunner::prepare(const Plan& plan, MemorySpace memory, Path path,
   }
   KB_TRY(allocate(plan));
   if (memory == MemorySpace::kSystem) KB_TRY(staging_.allocate(plan));
-  KB_TRY(upload_tables(plan));
+  KB_TRY(upload_tables(plan, buffers_, stream_.get()));
+  KB_TRY(upload_tiles(plan));
   plan_ = device_plan(plan, buffers_);
   KB_TRY_CUDA(kernels.load(&nms_blocks_));
   if (path == Path::kMasked) nms_blocks_ = 0;
@@ -66,8 +68,15 @@ Status CudaRunner::prepare(const Plan& plan, MemorySpace memory, Path path,
            .decode_only = path == Path::kCrowd || path == Path::kSlow || path == Path::kMasked ||
                           !in_frame(plan.rules),
            .patience = path == Path::kAlone ? 0 : kWaitCycles};
-  KB_TRY(choose_grids());
-  KB_TRY(upload_segments(plan));
+  const bool crowds = path != Path::kSlow && path != Path::kMasked && in_crowd(plan_.rules);
+  KB_ASSIGN(grid_, choose_grid(plan_, plan.layout.images));
+  crowd_blocks_ = crowds ? grid_.processors : 0;
+  args_.slices = grid_.slices;
+  if (plan_.scan == Scan::kPieces || plan.payload.any()) {
+    const auto segments = device_segments(plan, kFrameThreads / grid_.slices, pieces_);
+    pieces_.segments = buffers_.segments.data();
+    KB_TRY(upload(buffers_.segments, segments, stream_.get()));
+  }
   has_payload_ = plan.payload.any();
   if (has_payload_)
     KB_TRY(payload_stage_.prepare(plan,
@@ -92,67 +101,18 @@ Status CudaRunner::allocate(const Plan& plan) {
   return {};
 }
 
-Status CudaRunner::upload_tables(const Plan& plan) {
-  const auto upload = [&](auto to, const auto& from) {
-    return check(cudaMemcpyAsync(to.data(), from.data(), std::span(from).size_bytes(),
-                                 cudaMemcpyHostToDevice, stream_.get()),
-                 "cudaMemcpyAsync");
-  };
-  KB_TRY(upload(buffers_.class_threshold, plan.class_threshold));
-  KB_TRY(upload(buffers_.class_wanted, plan.class_wanted));
-  KB_TRY(upload(buffers_.priors, plan.priors));
-  KB_TRY(upload(buffers_.levels, plan.levels));
-  KB_TRY(upload(buffers_.anchor_sizes, plan.anchor_sizes));
-  KB_TRY(upload(buffers_.size_limits, plan.size_limits));
-  KB_TRY(upload(buffers_.regions, plan.regions));
-  return upload_tiles(plan);
-}
-
 /// Uploads the maps of tiles, and waits.
 Status CudaRunner::upload_tiles(const Plan& plan) {
   tiles_.clear();
   for (const Tile& each : plan.tiles) tiles_.push_back(each.letterbox);
-  KB_TRY_CUDA(cudaMemcpyAsync(buffers_.tiles.data(), tiles_.data(), buffers_.tiles.size_bytes(),
-                              cudaMemcpyHostToDevice, stream_.get()));
-  return check(cudaStreamSynchronize(stream_.get()), "cudaStreamSynchronize");
+  return upload(buffers_.tiles, tiles_, stream_.get());
 }
 
 Status CudaRunner::retune(const Plan& plan) {
-  KB_TRY(upload_tables(plan));
+  KB_TRY(upload_tables(plan, buffers_, stream_.get()));
+  KB_TRY(upload_tiles(plan));
   plan_ = device_plan(plan, buffers_);
   return {};
-}
-
-/// Chooses few blocks per multiprocessor for one image, more for several, but none without work.
-Status CudaRunner::choose_grids() {
-  int device = 0, processors = 0;
-  KB_TRY_CUDA(cudaGetDevice(&device));
-  KB_TRY_CUDA(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
-  const bool crowds = path_ != Path::kSlow && path_ != Path::kMasked && in_crowd(plan_.rules);
-  crowd_blocks_ = crowds ? static_cast<uint32_t>(processors) : 0;
-  const auto images = static_cast<uint32_t>(buffers_.headers.size());
-  uint32_t each = kFrameWarps;  // anchors that keep a block busy
-  if (plan_.scan == Scan::kReady) each = kFrameThreads;
-  if (plan_.scan == Scan::kPlanes || plan_.scan == Scan::kPieces) each = kWarp;
-  const uint32_t most = std::max((plan_.rules.anchors + each - 1) / each, 1u);
-  const uint32_t alone = plan_.scan == Scan::kRows ? 4 : 2;  // blocks per multiprocessor
-  const uint32_t share = static_cast<uint32_t>(processors) * (images == 1 ? alone : 8) / images;
-  grid_ = dim3(std::clamp(share, 1u, std::min(most, kMaxBlocks)), images);
-  // Maximum number of warps per anchor's classes without a second round of blocks.
-  const uint32_t spare = grid_.x * kFrameThreads / std::max(1u, plan_.rules.anchors);
-  args_.slices = std::bit_floor(std::clamp(spare, 1u, kFrameWarps));
-  return {};
-}
-
-Status CudaRunner::upload_segments(const Plan& plan) {
-  if (plan_.scan != Scan::kPieces && !plan.payload.any()) return {};
-  const auto segments = device_segments(plan, kFrameThreads / args_.slices, pieces_);
-  pieces_.segments = buffers_.segments.data();
-  // Not cudaMemcpy(), which may return before a copy from pageable memory is complete.
-  KB_TRY_CUDA(cudaMemcpyAsync(buffers_.segments.data(), segments.data(),
-                              segments.size() * sizeof(DeviceSegment), cudaMemcpyHostToDevice,
-                              stream_.get()));
-  return check(cudaStreamSynchronize(stream_.get()), "cudaStreamSynchronize");
 }
 
 Status CudaRunner::wait_for(const TensorView& tensor) {
@@ -211,7 +171,7 @@ Status CudaRunner::run_frame(const Plan& plan, std::span<const TensorView> tenso
   args_.most = plan_.rules.pre_nms_top_k;
   if (crowd_blocks_ != 0 && plan_.rules.oriented) args_.most = std::min(args_.most, kOrientedCrowd);
   args_.followed = follows();
-  KB_TRY_CUDA(kernels_->frame(plan_, args_, pieces_, numbers_, grid_, stream_.get()));
+  KB_TRY_CUDA(kernels_->frame(plan_, args_, pieces_, numbers_, grid_.blocks, stream_.get()));
   if (args_.followed) KB_TRY(enqueue_crowd(0, expected_));
   if (has_payload_) KB_TRY(payload_stage_.begin(plan, plan_, pieces_, stream_.get()));
   KB_TRY(wait(buffers_.headers));

@@ -6,6 +6,7 @@
 
 #include "kernels/cuda/host/buffers.h"
 #include "kernels/cuda/host/cuda.h"
+#include "kernels/cuda/host/grid.h"
 #include "kernels/cuda/host/memory.h"
 #include "kernels/cuda/host/staging.h"
 #include "kernels/cuda/payload/payload_stage.h"
@@ -25,10 +26,7 @@ class CudaRunner final : public Runner {
 
  private:
   Status allocate(const Plan& plan);
-  Status upload_tables(const Plan& plan);
-  Status upload_segments(const Plan& plan);
   Status upload_tiles(const Plan& plan);
-  Status choose_grids();
   Status wait_for(const TensorView& tensor);
   Status bind(const Plan& plan, std::span<const TensorView> tensors);
   Status run_frame(const Plan& plan, std::span<const TensorView> tensors);
@@ -55,7 +53,7 @@ class CudaRunner final : public Runner {
   const Kernels* kernels_ = nullptr;
   FrameArgs args_;
   Pieces pieces_;
-  dim3 grid_;
+  FrameGrid grid_;
   uint32_t nms_blocks_ = 0;
   uint32_t crowd_blocks_ = 0;  // 0: crowd() is not used
   uint32_t expected_ = 0;      // candidates of the next frame if it is a crowd, too; else 0

@@ -32,9 +32,7 @@ Status Maker::prepare(const InputPlan& plan) {
     taps.insert(taps.end(), plan.columns[i].begin(), plan.columns[i].end());
     taps.insert(taps.end(), plan.rows[i].begin(), plan.rows[i].end());
   }
-  auto tables = allocate_device(taps.size() * sizeof(Tap));
-  if (!tables) return std::unexpected(tables.error());
-  tables_ = std::move(*tables);
+  KB_ASSIGN(tables_, allocate_device(taps.size() * sizeof(Tap)));
   // A copy on the default stream, complete on return, for streams that do not wait for that stream.
   KB_TRY_CUDA(
       cudaMemcpy(tables_.get(), taps.data(), taps.size() * sizeof(Tap), cudaMemcpyHostToDevice));

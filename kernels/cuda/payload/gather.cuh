@@ -67,7 +67,7 @@ __device__ inline void report_end(const Report& report) {
   announce(*report.done, report.sequence);
 }
 
-inline uint32_t blocks_for(size_t count, uint32_t each) {
+__host__ __device__ inline uint32_t blocks_for(size_t count, uint32_t each) {
   return static_cast<uint32_t>((count + each - 1) / each);
 }
 

@@ -15,10 +15,11 @@ __device__ float factor(const DevicePlan& plan, const Pieces& pieces, uint32_t i
   return from.get(FieldId::kPayload, anchor, number);
 }
 
-/// Pixels of a block, and boxes per block.
-constexpr uint32_t kTileWidth = 32, kTileHeight = kGatherThreads / kTileWidth, kBoxesEach = 32;
+/// Pixels of a block, and the maximum number of boxes that it has in shared memory.
+constexpr uint32_t kTileWidth = 32, kTileHeight = kGatherThreads / kTileWidth, kMaxBoxes = 32;
 /// Maximum number of prototype values kept by a thread.
 constexpr uint32_t kMaxKept = 32;
+static_assert(kMaxBoxes == kWarp);
 
 /// Writes a row's sums in the columns of a warp, or their bits as one word.
 __device__ void put(const MaskOutput& out, const MaskPlace& place, uint32_t x, uint32_t y,
@@ -40,53 +41,102 @@ __device__ bool meets(const MaskPlace& place, uint32_t left, uint32_t top) {
          top < place.y + place.height && top + kTileHeight > place.y;
 }
 
-/// Computes a tile of the masks of some boxes. @tparam kKept true to keep prototype values in
-/// registers, false to read them again for each box. @tparam Load for the prototypes.
-template <bool kKept, class Load>
-__device__ void make_boxes(const DevicePlan& plan, const MaskArgs& args, uint32_t begin,
-                           uint32_t end) {
-  const uint32_t left = blockIdx.x * kTileWidth, top = blockIdx.y * kTileHeight;
-  const uint32_t x = left + threadIdx.x % kTileWidth, y = top + threadIdx.x / kTileWidth;
-  const bool there = x < args.rules.maps.width && y < args.rules.maps.height;
-  const GatherSource from(plan, args.pieces, args.pieces.segments[0], args.image);
-  const uint32_t pixel = there ? y * args.rules.maps.width + x : 0;
-  const uint32_t count = args.rules.coefficients;
-  const DeviceField& field = from.field(FieldId::kPrototypes);
-  const std::byte* const maps =
-      from.first(FieldId::kPrototypes) + size_t{pixel} * field.anchor_stride * field.element;
-  const uint32_t stride = field.channel_stride;
-  float kept[kKept ? kMaxKept : 1];
-  if constexpr (kKept) {
-    bool any = false;
-    for (uint32_t i = begin; i < end; ++i) any |= meets(args.places[i], left, top);
-    if (!any) return;
-#pragma unroll
-    for (uint32_t i = 0; i < kMaxKept; ++i)
-      kept[i] = i < count ? Load::get(field, maps, i * stride) : 0;
+/// Boxes for which a block computes masks.
+struct BlockBoxes {
+  MaskPlace places[kMaxBoxes];
+  uint32_t near;  // bit i: the rectangle of box i overlaps the tile
+  alignas(16) float factors[kMaxBoxes][kMaxKept];  // of those, followed by zeros
+};
+
+/// Reads rectangles, and the coefficients of boxes near the tile if they fit. Called by all threads
+/// of a block.
+__device__ void load(const MaskArgs& args, uint32_t begin, uint32_t count, BlockBoxes& boxes) {
+  if (threadIdx.x < kWarp) {
+    MaskPlace place;
+    if (threadIdx.x < count) boxes.places[threadIdx.x] = place = args.places[begin + threadIdx.x];
+    const uint32_t near =
+        __ballot_sync(~0u, meets(place, blockIdx.x * kTileWidth, blockIdx.y * kTileHeight));
+    if (threadIdx.x == 0) boxes.near = near;
   }
-  for (uint32_t box = begin; box < end; ++box) {
-    const MaskPlace place = args.places[box];
-    if (!meets(place, left, top) || !place.has_row(y)) continue;
-    const float* const factors = args.factors + size_t{box} * count;
+  __syncthreads();
+  const uint32_t each = args.rules.coefficients;
+  if (each > kMaxKept) return;
+  for (uint32_t i = threadIdx.x; i < count * kMaxKept; i += kGatherThreads) {
+    const uint32_t box = i / kMaxKept, number = i % kMaxKept;
+    if ((boxes.near >> box & 1) == 0) continue;
+    boxes.factors[box][number] =
+        number < each ? args.factors[size_t{begin + box} * each + number] : 0;
+  }
+  __syncthreads();
+}
+
+/// The prototype values of a thread's pixel. @tparam kKept true to keep them in registers, false to
+/// read them again for each box. @tparam Load for the prototypes.
+template <bool kKept, class Load>
+struct PixelValues {
+  const DeviceField& field;
+  const std::byte* from;
+  float kept[kKept ? kMaxKept : 1];
+
+  __device__ PixelValues(const MaskArgs& args, const GatherSource& source, uint32_t pixel)
+      : field(source.field(FieldId::kPrototypes)),
+        from(source.first(FieldId::kPrototypes) +
+             size_t{pixel} * field.anchor_stride * field.element) {
+    if constexpr (kKept) {
+#pragma unroll
+      for (uint32_t i = 0; i < kMaxKept; ++i) kept[i] = i < args.rules.coefficients ? get(i) : 0;
+    }
+  }
+  __device__ float get(uint32_t i) const {
+    return Load::get(field, from, i * field.channel_stride);
+  }
+
+  /// Returns the sum of a box, in the order of the coefficients: zeros behind them do not change
+  /// it, because it is never -0.
+  __device__ float sum(const MaskArgs& args, const BlockBoxes& boxes, uint32_t begin,
+                       uint32_t box) const {
     float sum = 0;
     if constexpr (kKept) {
 #pragma unroll
-      for (uint32_t i = 0; i < kMaxKept; ++i)
-        if (i < count) sum = sum + __ldg(factors + i) * kept[i];
+      for (uint32_t i = 0; i < kMaxKept; ++i) sum = sum + boxes.factors[box][i] * kept[i];
     } else {
-      for (uint32_t i = 0; i < count; ++i)
-        sum = sum + __ldg(factors + i) * Load::get(field, maps, i * stride);
+      const float* const factors = args.factors + size_t{begin + box} * args.rules.coefficients;
+      for (uint32_t i = 0; i < args.rules.coefficients; ++i)
+        sum = sum + __ldg(factors + i) * get(i);
     }
-    put(args.out, place, x, y, sum);
+    return sum;
+  }
+};
+
+/// Computes a tile of the masks of some boxes. Called by all threads of a block.
+template <bool kKept, class Load>
+__device__ void make_boxes(const DevicePlan& plan, const MaskArgs& args, uint32_t begin,
+                           uint32_t count, BlockBoxes& boxes) {
+  load(args, begin, count, boxes);
+  if (boxes.near == 0) return;
+  const uint32_t x = blockIdx.x * kTileWidth + threadIdx.x % kTileWidth;
+  const uint32_t y = blockIdx.y * kTileHeight + threadIdx.x / kTileWidth;
+  const Size maps = args.rules.maps;
+  const uint32_t pixel = x < maps.width && y < maps.height ? y * maps.width + x : 0;
+  const GatherSource source(plan, args.pieces, args.pieces.segments[0], args.image);
+  const PixelValues<kKept, Load> values(args, source, pixel);
+  for (uint32_t near = boxes.near; near != 0; near &= near - 1) {
+    const uint32_t box = __ffs(near) - 1;
+    const MaskPlace place = boxes.places[box];
+    if (place.has_row(y)) put(args.out, place, x, y, values.sum(args, boxes, begin, box));
   }
 }
 
 template <bool kKept, class Load>
 __global__ void __launch_bounds__(kGatherThreads)
     make_masks(const __grid_constant__ DevicePlan plan, const __grid_constant__ MaskArgs args) {
+  __shared__ BlockBoxes boxes;
   const uint32_t count = args.totals != nullptr ? __ldcg(&args.totals->boxes) : args.count;
-  for (uint32_t begin = blockIdx.z * kBoxesEach; begin < count; begin += gridDim.z * kBoxesEach)
-    make_boxes<kKept, Load>(plan, args, begin, min(begin + kBoxesEach, count));
+  const uint32_t each = min(max(blocks_for(count, gridDim.z), 1u), kMaxBoxes);
+  for (uint32_t begin = blockIdx.z * each; begin < count; begin += gridDim.z * each) {
+    make_boxes<kKept, Load>(plan, args, begin, min(each, count - begin), boxes);
+    __syncthreads();
+  }
 }
 
 /// Reads coefficients, and copies words for the next launches.
@@ -99,6 +149,9 @@ __global__ void __launch_bounds__(kGatherThreads)
   args.factors[number] =
       factor(plan, args.pieces, args.image, args.boxes[number / each].anchor, number % each);
 }
+
+/// Blocks that share the masks of a frame if each of them has at least kMinBoxes.
+constexpr uint32_t kMaskBlocks = 1024, kMinBoxes = 4;
 
 constexpr uint32_t kPlaceThreads = 256, kMostReaders = 256;
 
@@ -214,9 +267,11 @@ cudaError_t launch_send(const SendArgs& args, cudaStream_t stream) {
 
 cudaError_t launch_masks(const DevicePlan& plan, const MaskArgs& args, uint32_t expected,
                          cudaStream_t stream) {
-  const Size maps = args.rules.maps;
-  const dim3 grid(blocks_for(maps.width, kTileWidth), blocks_for(maps.height, kTileHeight),
-                  std::max(blocks_for(expected, kBoxesEach), 1u));
+  dim3 grid(blocks_for(args.rules.maps.width, kTileWidth),
+            blocks_for(args.rules.maps.height, kTileHeight));
+  const uint32_t wished =
+      std::min(kMaskBlocks / (grid.x * grid.y), blocks_for(expected, kMinBoxes));
+  grid.z = std::max({wished, blocks_for(expected, kMaxBoxes), 1u});
   if (args.rules.coefficients > kMaxKept)
     make_masks<false, AnyLoad><<<grid, kGatherThreads, 0, stream>>>(plan, args);
   else if (args.prototypes == Numbers::kFloat)

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Chooses the number of blocks by that of anchors and multiprocessors.
+#include "kernels/cuda/host/grid.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "kernels/cuda/host/memory.h"
+
+namespace keepbox::cuda {
+namespace {
+
+/// Returns the number of anchors that keep a block busy.
+uint32_t anchors_per_block(Scan scan) {
+  if (scan == Scan::kReady) return kFrameThreads;
+  return scan == Scan::kPlanes || scan == Scan::kPieces ? kWarp : kFrameWarps;
+}
+
+}  // namespace
+
+Result<FrameGrid> choose_grid(const DevicePlan& plan, uint32_t images) {
+  int device = 0, processors = 0;
+  KB_TRY_CUDA(cudaGetDevice(&device));
+  KB_TRY_CUDA(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
+  const uint32_t each = anchors_per_block(plan.scan);
+  const uint32_t most = std::max((plan.rules.anchors + each - 1) / each, 1u);
+  const uint32_t alone = plan.scan == Scan::kRows ? 4 : 2;  // blocks per multiprocessor
+  const uint32_t share = static_cast<uint32_t>(processors) * (images == 1 ? alone : 8) / images;
+  FrameGrid out{.blocks = dim3(std::clamp(share, 1u, std::min(most, kMaxBlocks)), images),
+                .processors = static_cast<uint32_t>(processors)};
+  // Maximum number of warps per anchor's classes without a second round of blocks.
+  const uint32_t spare = out.blocks.x * kFrameThreads / std::max(1u, plan.rules.anchors);
+  out.slices = std::bit_floor(std::clamp(spare, 1u, kFrameWarps));
+  return out;
+}
+
+}  // namespace keepbox::cuda
