@@ -25,6 +25,14 @@ void erode(const cv::Mat& object, cv::Mat& inner, int pixels) {
     cv::erode(inner, inner, i % 2 == 1 ? cv::Mat() : cross, {-1, -1}, 1, kBorder);
 }
 
+/// Smooths with 1/4, 1/2, 1/4 in both directions. GaussianBlur() has the same values, but wakes all
+/// threads of OpenCV's pool for each mask, and these wait busily.
+void soften(cv::Mat& cover) {
+  static const cv::Mat kernel = (cv::Mat_<float>(3, 1) << 0.25f, 0.5f, 0.25f);
+  cv::sepFilter2D(cover, cover, CV_8U, kernel, kernel, {-1, -1}, 0,
+                  cv::BORDER_REPLICATE | cv::BORDER_ISOLATED);
+}
+
 }  // namespace
 
 void draw_silhouette(Canvas& canvas, const FrameMask& mask, Rgb color, int edge,
@@ -36,8 +44,7 @@ void draw_silhouette(Canvas& canvas, const FrameMask& mask, Rgb color, int edge,
   erode(cover, inner, std::min(edge, kWidest));
   cv::bitwise_and(inner, cv::Scalar(kThrough), inner);
   cv::subtract(cover, inner, cover);
-  if (edge > 1)
-    cv::GaussianBlur(cover, cover, {3, 3}, 0, 0, cv::BORDER_REPLICATE | cv::BORDER_ISOLATED);
+  if (edge > 1) soften(cover);
   canvas.blend(at, cover, scratch.coarse, color);
 }
 

@@ -5,6 +5,8 @@
 #include <cfloat>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
+#include <filesystem>
 #include <limits>
 #include <string>
 #include <vector>
@@ -132,6 +134,26 @@ TEST(Silhouette, EdgesGrowWithThePen) {
   EXPECT_EQ(solid(1), 1);
   EXPECT_GE(solid(12), 6);
   EXPECT_LT(solid(256), 20) << "limited whatever the outlines are";
+}
+
+size_t threads_of_process() {
+  return static_cast<size_t>(
+      std::ranges::distance(std::filesystem::directory_iterator("/proc/self/task"),
+                            std::filesystem::directory_iterator()));
+}
+
+/// OpenCV's pool waits busily: each mask would cost the time of all processors. In a process of its
+/// own, because the pool stays once it is there.
+TEST(SilhouetteDeathTest, StartsNoThreads) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto draw = [] {
+    const TestMask mask({"####", "#..#", "####"});
+    Frame frame(GST_VIDEO_FORMAT_RGB, 320, 240);
+    const size_t before = threads_of_process();
+    paint(frame, masked(mask.over({4, 4, 310, 230})), {.thickness = 3, .outlines = false});
+    std::exit(threads_of_process() == before ? 0 : 1);
+  };
+  EXPECT_EXIT(draw(), testing::ExitedWithCode(0), "");
 }
 
 TEST(Silhouette, OutlinesAreDrawnOverMasks) {
