@@ -107,7 +107,8 @@ launch() { # WORDS...
   trap 'pass_on' HUP INT TERM
   # a separate process group: Ctrl-C is forwarded only from here, as a second SIGINT would kill it
   set -m
-  gst-launch-1.0 -e "$@" <&0 &
+  # Debian's ONNX Runtime prints hundreds of lines about schemas that it registers twice.
+  gst-launch-1.0 -e "$@" <&0 2> >(sed -u '/^Schema error: /,/^$/d' >&2) &
   set +m
   await $!
   trap - HUP INT TERM

@@ -140,5 +140,7 @@ command_run() {
   choose_environment
   moved=$(describe_move "$build")
   [[ -z $moved ]] || say "$moved"
+  # Debian's ONNX Runtime prints hundreds of lines about schemas that it registers twice
+  if [[ $1 == gst-launch-1.0 ]]; then exec 2> >(sed -u '/^Schema error: /,/^$/d' >&2); fi
   exec_in_env "$@"
 }

@@ -14,7 +14,6 @@
 #include "gst/infer/facts/modelinput.h"
 #include "gst/infer/onnx/externaldata.h"
 #include "gst/infer/onnx/providers.h"
-#include "gst/infer/onnx/quietly.h"
 
 namespace keepbox {
 namespace {
@@ -107,7 +106,6 @@ Status OnnxSession::create(OrtSessionOptions* options, const std::string* model)
             options, kOrtSessionOptionsModelExternalInitializersFileFolderPath, folder.c_str()),
         "a folder of weights for"));
   }
-  const WithoutSchemaErrors silence;
   OrtSession* session = nullptr;
   OrtStatus* status =
       model == nullptr ? api.CreateSession(runtime_->env(), spec_.file.c_str(), options, &session)
