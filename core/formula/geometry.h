@@ -44,7 +44,7 @@ concept BoxGeometry =
 // move it. Quotient and product are each off by at most 2^-24 of themselves; the guard is 2^-20 of
 // the product, and products near the smallest floats are divided.
 inline constexpr float kOverlapGuard = 9.5367431640625e-7f;
-inline constexpr float kOverlapLeast = 1e-30f;
+inline constexpr float kMinOverlap = 1e-30f;
 
 /// True if the overlap exceeds the threshold; false for NaN.
 KB_HD inline bool exceeds(const Rules& rules, float overlap) {
@@ -61,7 +61,7 @@ KB_HD inline bool divided_exceeds(const Rules& rules, float common, float both) 
 /// Compares common / both with the threshold without a division. @param both not negative.
 KB_HD inline Guess guess_exceeds(const Rules& rules, float common, float both) {
   const float bound = rules.iou_threshold * both, beyond = common - bound;
-  return {beyond > 0, magnitude(beyond) > bound * kOverlapGuard && bound > kOverlapLeast};
+  return {beyond > 0, magnitude(beyond) > bound * kOverlapGuard && bound > kMinOverlap};
 }
 
 /// Returns the box shifted by the contract's class offset, with its rounding.

@@ -19,7 +19,7 @@ uint8_t numbers_of_point(const Layout& layout, std::span<const TensorView> tenso
   if (layout.payload_count % 2 != 0) return 3;
   const auto seen = ranges(layout, FieldId::kPayload, layout.payload_count, tensors);
   for (size_t i = 2; i < seen.size(); i += 3)
-    if (seen[i].least < 0 || seen[i].most > 1) return 2;
+    if (seen[i].min < 0 || seen[i].max > 1) return 2;
   return 3;
 }
 

@@ -20,7 +20,7 @@ Evidence look(const Layout& layout, std::span<const TensorView> tensors) {
   if (layout.spec->bins > 1 || layout[FieldId::kSizes].present()) return {};
   const auto box = ranges(layout, FieldId::kBox, 4, tensors);
   Evidence out{.readable = !box.empty()};
-  for (const Range& range : box) out.largest = std::max({out.largest, -range.least, range.most});
+  for (const Range& range : box) out.largest = std::max({out.largest, -range.min, range.max});
   return out;
 }
 

@@ -21,11 +21,11 @@ uint32_t grid_anchors(Size input, const DetectorSpec& spec) {
 }
 
 Size square_input(uint32_t anchors, const DetectorSpec& spec) {
-  constexpr uint32_t kStep = 32, kLargest = 8192;
+  constexpr uint32_t kStep = 32, kMaxSide = 8192;
   if (anchors == 0 || spec.level_count() == 0) return {};
   for (const uint32_t side : {300u, 128u})  // of SSD; not multiples of the largest strides
     if (grid_anchors({side, side}, spec) == anchors) return {side, side};
-  for (uint32_t side = kStep; side <= kLargest; side += kStep)
+  for (uint32_t side = kStep; side <= kMaxSide; side += kStep)
     if (grid_anchors({side, side}, spec) == anchors) return {side, side};
   return {};
 }

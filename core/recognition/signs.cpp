@@ -46,8 +46,8 @@ class Rows {
     std::array<keepbox::Range, 4> out;
     for (size_t row = 0; row < anchors_; ++row)
       for (size_t i = 0; i < 4; ++i) {
-        out[i].least = std::min(out[i].least, at(row, i));
-        out[i].most = std::max(out[i].most, at(row, i));
+        out[i].min = std::min(out[i].min, at(row, i));
+        out[i].max = std::max(out[i].max, at(row, i));
       }
     return out;
   }
@@ -72,7 +72,7 @@ ValueSign signs_of_six(const Rows& rows) {
   if (rows.all(cornered)) return ValueSign::kCorners;
   const auto box = rows.box();
   const auto fraction = [](const keepbox::Range& range) {
-    return range.least >= -kSizeRounding && range.most <= 1 + kSizeRounding;
+    return range.min >= -kSizeRounding && range.max <= 1 + kSizeRounding;
   };
   return std::ranges::all_of(box, fraction) ? ValueSign::kQueryRows : ValueSign::kNone;
 }
@@ -89,16 +89,15 @@ ValueSign signs_of(const TensorView& tensor, size_t anchors, size_t channels) {
   const auto box = rows.box();
   if (!rows.probable_from(4)) return ValueSign::kNone;
   const auto within = [&](float least, float most) {
-    return std::ranges::all_of(box, [&](const keepbox::Range& range) {
-      return range.least >= least && range.most <= most;
-    });
+    return std::ranges::all_of(
+        box, [&](const keepbox::Range& range) { return range.min >= least && range.max <= most; });
   };
-  const bool logarithms = std::min(box[2].least, box[3].least) < -kSizeRounding &&
-                          std::max(box[2].most, box[3].most) < kMaxLogarithm;
+  const bool logarithms = std::min(box[2].min, box[3].min) < -kSizeRounding &&
+                          std::max(box[2].max, box[3].max) < kMaxLogarithm;
   if (channels > 5 && logarithms && within(-kMaxOffset, kMaxOffset)) return ValueSign::kGridOffsets;
   if (channels > 5 && rows.all([&](size_t row) { return rows.at(row, 4) == 1; }))
     return ValueSign::kOnes;
-  const bool sized = box[2].most > 0 && box[3].most > 0;
+  const bool sized = box[2].max > 0 && box[3].max > 0;
   return sized && within(-kSizeRounding, 1 + kSizeRounding) ? ValueSign::kQueries
                                                             : ValueSign::kNone;
 }

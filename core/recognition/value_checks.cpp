@@ -93,10 +93,10 @@ Status check_scores(const Layout& layout, std::span<const TensorView> tensors) {
 
 /// True if no right or bottom side is beyond the left or top one, or fractions are too large.
 bool inverted(std::span<const Range> box, Units units) {
-  const float most = std::max(box[2].most, box[3].most);
-  return box[2].most <= box[0].most || box[3].most <= box[1].most ||
+  const float most = std::max(box[2].max, box[3].max);
+  return box[2].max <= box[0].max || box[3].max <= box[1].max ||
          (units == Units::kNormalized && most > kMaxNormalized) ||
-         std::min(box[0].least, box[1].least) < -most;
+         std::min(box[0].min, box[1].min) < -most;
 }
 
 Status check_boxes(const Layout& layout, std::span<const TensorView> tensors, bool beyond) {
@@ -108,7 +108,7 @@ Status check_boxes(const Layout& layout, std::span<const TensorView> tensors, bo
   if (layout.spec->coding == BoxCoding::kCenterSize && undecoded(box, beyond))
     return denied(layout, "decoded boxes", tensors);
   const BoxCoding coding = layout.spec->coding;
-  const float longest = std::max(box[2].most, box[3].most);
+  const float longest = std::max(box[2].max, box[3].max);
   if ((coding == BoxCoding::kGridExp || coding == BoxCoding::kPriorDelta) &&
       longest > kMaxLogarithm / std::min(1.0f, 5 * layout.spec->box_scale[2]))
     return denied(layout, "box offsets and log sizes", tensors);
@@ -143,8 +143,8 @@ bool look(const Layout& layout, const Segment& segment, FieldId part,
     const float value = load(view, field.at(0, anchor, channel));
     if (!is_finite(value)) return;
     Range& range = out[channel];
-    range.least = std::min(range.least, value);
-    range.most = std::max(range.most, value);
+    range.min = std::min(range.min, value);
+    range.max = std::max(range.max, value);
     range.whole = range.whole && value == std::trunc(value);
   };
   const auto channels = static_cast<uint32_t>(out.size());
@@ -181,19 +181,17 @@ std::optional<bool> looks_decoded(const Layout& layout, std::span<const TensorVi
   if (!in_bounds(layout, tensors)) return std::nullopt;
   const auto box = ranges(layout, FieldId::kBox, 4, tensors);
   if (box.empty()) return std::nullopt;
-  if (box[2].least < 0 || box[3].least < 0) return false;
+  if (box[2].min < 0 || box[3].min < 0) return false;
   return std::ranges::any_of(
-      box, [](const Range& range) { return std::max(-range.least, range.most) > kMaxUndecoded; });
+      box, [](const Range& range) { return std::max(-range.min, range.max) > kMaxUndecoded; });
 }
 
-bool probable(const Range& range) {
-  return range.least >= -kRounding && range.most <= 1 + kRounding;
-}
+bool probable(const Range& range) { return range.min >= -kRounding && range.max <= 1 + kRounding; }
 
 bool undecoded(std::span<const Range> box, bool beyond) {
   const auto below = [&](size_t first, float share) {
-    const float most = std::max({box[first].most, box[first + 1].most, 0.0f});
-    return std::min(box[first].least, box[first + 1].least) < -share * most;
+    const float most = std::max({box[first].max, box[first + 1].max, 0.0f});
+    return std::min(box[first].min, box[first + 1].min) < -share * most;
   };
   return (beyond && below(0, kBeyondEdge)) || below(2, kSizeRounding);
 }
@@ -215,7 +213,7 @@ bool likely_payload(const Layout& layout, std::span<const TensorView> tensors) {
   if (!check_bounds(tensors[static_cast<size_t>(layout[FieldId::kAngle].tensor)])) return false;
   const auto angle = ranges(layout, FieldId::kAngle, 1, tensors);
   constexpr float kTurn = 6.2831855f;
-  return !angle.empty() && angle[0].least >= -kTurn && angle[0].most <= kTurn;
+  return !angle.empty() && angle[0].min >= -kTurn && angle[0].max <= kTurn;
 }
 
 }  // namespace keepbox

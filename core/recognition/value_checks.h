@@ -28,8 +28,8 @@ inline constexpr size_t kMinChannels = 5;  // a box and a class
 
 /// Range of the finite values of one channel, over all anchors of the first image.
 struct Range {
-  float least = std::numeric_limits<float>::infinity();
-  float most = -std::numeric_limits<float>::infinity();
+  float min = std::numeric_limits<float>::infinity();
+  float max = -std::numeric_limits<float>::infinity();
   bool whole = true;  // all are integers
 };
 

@@ -32,7 +32,7 @@ std::shared_ptr<const void> KeptFrames::keep(uint64_t bytes,
     lock.unlock();
     const bool more = late(first);
     lock.lock();
-    if (more) beyond_ = bytes_ + std::max(limit_, bytes * kLeast);
+    if (more) beyond_ = bytes_ + std::max(limit_, bytes * kMinFrames);
   }
   if (stopped_) return nullptr;
   bytes_ += bytes;

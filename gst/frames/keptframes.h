@@ -16,7 +16,7 @@ namespace keepbox {
 /// Frames that are kept wherever their buffers go. Thread-safe.
 class KeptFrames : public std::enable_shared_from_this<KeptFrames> {
  public:
-  static constexpr size_t kLeast = 4;  // frames of any size: elements hold some back
+  static constexpr size_t kMinFrames = 4;  // frames of any size: elements hold some back
   static constexpr uint64_t kUsual = uint64_t{1} << 28;  // bytes
 
   /// @param late time without a returned frame after which keep() calls its callback.
@@ -39,7 +39,7 @@ class KeptFrames : public std::enable_shared_from_this<KeptFrames> {
  private:
   struct Slot;
   bool has_room(uint64_t bytes) const {
-    return limit_ == 0 || frames_ < kLeast || bytes_ + bytes <= std::max(limit_, beyond_);
+    return limit_ == 0 || frames_ < kMinFrames || bytes_ + bytes <= std::max(limit_, beyond_);
   }
 
   const std::chrono::milliseconds late_;

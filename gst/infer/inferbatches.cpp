@@ -15,7 +15,7 @@
 namespace keepbox {
 namespace {
 
-constexpr size_t kMostFrames = 64;  // of a stream that run together
+constexpr size_t kMaxFrames = 64;  // of a stream that run together
 
 std::unexpected<Error> unfit(const GstCaps* caps) {
   g_autofree gchar* text = gst_caps_to_string(caps);
@@ -190,7 +190,7 @@ Status InferBatches::run(GstBuffer* buffer, const Rules& rules, const Count& cou
   FrameBatch batch(buffer);
   if (!batch) return no_batch();
   const std::vector<InferLane*> lanes = follow(batch.streams());
-  most_ = std::max(most_, static_cast<unsigned>(std::min(batch.most_frames(), kMostFrames)));
+  most_ = std::max(most_, static_cast<unsigned>(std::min(batch.most_frames(), kMaxFrames)));
   std::vector<Turn> turns;
   for (size_t i = 0; i < lanes.size(); ++i) {
     lanes[i]->stream.model().expect(most_);

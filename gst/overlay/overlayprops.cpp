@@ -6,7 +6,7 @@ namespace keepbox {
 namespace {
 
 constexpr guint kThickest = 256;
-constexpr gdouble kLargestFont = 32;
+constexpr gdouble kMaxFont = 32;
 constexpr gdouble kLongestTrail = 3600;  // seconds
 constexpr gdouble kWeakest = 0.01;       // fraction of a box
 constexpr gdouble kLongestLost = 3600;   // seconds
@@ -73,7 +73,7 @@ constexpr Property<OverlayProps> kOverlayProperties[] = {
      &OverlayProps::thickness, nullptr, 0, kThickest},
     {"font-scale",
      "Size of labels; 1 makes capitals 21 pixels high. 0 derives it from the frame size.",
-     &OverlayProps::font_scale, nullptr, 0, kLargestFont},
+     &OverlayProps::font_scale, nullptr, 0, kMaxFont},
 };
 
 }  // namespace

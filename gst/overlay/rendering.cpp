@@ -216,11 +216,11 @@ Error cannot_change() {
 
 float enlargement(Size frame, Size window) {
   if (window.width == 0 || window.height == 0) return 1;
-  constexpr float kSmallest = 0.125f, kLargestSide = 8192;
+  constexpr float kSmallest = 0.125f, kMaxSide = 8192;
   const float by = std::min(static_cast<float>(window.width) / static_cast<float>(frame.width),
                             static_cast<float>(window.height) / static_cast<float>(frame.height));
   const auto side = static_cast<float>(std::max(frame.width, frame.height));
-  const float most = std::clamp(by, kSmallest, std::max(1.0f, kLargestSide / side));
+  const float most = std::clamp(by, kSmallest, std::max(1.0f, kMaxSide / side));
   if (most <= 1) return most;
   // Edges of tiles are on whole pixels of the frame, and a tile has at least one.
   constexpr float kTile = Layer::kTile;

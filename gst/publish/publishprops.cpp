@@ -10,7 +10,7 @@
 namespace keepbox {
 namespace {
 
-constexpr guint kLargestQueue = 1u << 30;
+constexpr guint kMaxQueue = 1u << 30;
 constexpr gint64 kMaxQueueBytes = G_GINT64_CONSTANT(1) << 40;
 constexpr gdouble kLongest = 86400;  // seconds
 constexpr guint kLongestKeepAlive = 65535;
@@ -85,7 +85,7 @@ const Property<PublishProps> kPublishProperties[] = {
     {"queue-size",
      "Maximum number of messages in the queue, which keeps them while the broker cannot take "
      "them. If it is exceeded, the oldest message is dropped and counted in stats.",
-     &PublishProps::queue_size, nullptr, 1, kLargestQueue},
+     &PublishProps::queue_size, nullptr, 1, kMaxQueue},
     {"queue-bytes",
      "Maximum size of the queue in bytes. If it is exceeded, the oldest messages "
      "are dropped.",

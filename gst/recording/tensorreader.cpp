@@ -15,7 +15,7 @@ namespace keepbox {
 namespace {
 
 constexpr const char* kLocationHint = "set location= to a recording or a file of raw numbers";
-constexpr size_t kLargestTensor = PTRDIFF_MAX;
+constexpr size_t kMaxTensor = PTRDIFF_MAX;
 constexpr const char* kRawHint = "set dims= and type= to those of the tensor in the file";
 constexpr size_t kLongestHeader = 16384;  // NumPy's own limit is 10,000
 constexpr size_t kDataAlign = 64;         // same as data in .npy files
@@ -99,7 +99,7 @@ size_t frames_in(const Shape& shape) {
 /// Returns the bytes of the tensor in a raw file, which must contain whole ones.
 Result<size_t> tensor_bytes(const PlainFile& file, const StoredTensor& form) {
   const auto count = form.shape.count();
-  if (!count || *count > kLargestTensor / size_of(form.type))
+  if (!count || *count > kMaxTensor / size_of(form.type))
     return reject(ErrorKind::kInvalid,
                   "A tensor of " + form.shape.to_string() + " " +
                       std::string(to_string(form.type)) + " does not fit in memory",

@@ -8,7 +8,7 @@
 namespace keepbox {
 namespace {
 
-constexpr gint64 kLargestLimit = G_GINT64_CONSTANT(1) << 60;  // bytes; in ns 36 years
+constexpr gint64 kMaxLimit = G_GINT64_CONSTANT(1) << 60;  // bytes; in ns 36 years
 
 GType format_type() {
   static const GType type = register_enum(
@@ -49,12 +49,12 @@ const Property<SinkProps> kSinkProperties[] = {
      "time of frames; 0 means one file. location needs a time or a number then. Each file is "
      "complete: CSV has its header, COCO results are an array. Frame numbers continue. The files "
      "of all classes (dota) are finished together. Not for kitti.",
-     &SinkProps::max_file_time, nullptr, 0, kLargestLimit},
+     &SinkProps::max_file_time, nullptr, 0, kMaxLimit},
     {"max-file-size",
      "Size in bytes that files do not exceed, unless a single frame does: a frame that does not "
      "fit begins the next file; 0 means one file. As with max-file-time, files are complete. For "
      "dota the largest file counts. Not for kitti.",
-     &SinkProps::max_file_size, nullptr, 0, kLargestLimit},
+     &SinkProps::max_file_size, nullptr, 0, kMaxLimit},
     {"first-frame",
      "Number of the first frame; -1 means 1 for mot and 0 for other formats. Every buffer is "
      "counted.",

@@ -35,7 +35,7 @@ struct UprightVectors {
     const NmsContract& contract = rules.contract;
     const auto x1 = hn::Set(d, box.x1), y1 = hn::Set(d, box.y1), x2 = hn::Set(d, box.x2),
                y2 = hn::Set(d, box.y2), area = hn::Set(d, Upright::area(box, contract)),
-               threshold = hn::Set(d, rules.iou_threshold), least = hn::Set(d, kOverlapLeast),
+               threshold = hn::Set(d, rules.iou_threshold), least = hn::Set(d, kMinOverlap),
                guarded = hn::Set(d, rules.iou_threshold * (1 - kOverlapGuard));
     for (size_t k = first; k < end; k += hn::Lanes(d)) {
       const auto width = extent(hn::Max(hn::Load(d, lanes[0] + k), x1),

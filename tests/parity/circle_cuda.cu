@@ -11,13 +11,13 @@ namespace keepbox::cuda {
 const Kernels& circle_kernels() {
   using test::Circle;
   static constexpr Kernels kKernels{
-      [](const DevicePlan& plan, const FrameArgs& args, const Pieces& pieces, Numbers numbers,
+      [](const DevicePlan& plan, const FrameArgs& args, const Segments& segments, Numbers numbers,
          dim3 grid, cudaStream_t stream) {
         if (numbers != Numbers::kFloat) return cudaErrorInvalidValue;
-        const void* const kernel = plan.scan == Scan::kPieces
-                                       ? frame_kernel<InPieces<PlainLoad>, Circle>()
+        const void* const kernel = plan.scan == Scan::kSegments
+                                       ? frame_kernel<InSegments<PlainLoad>, Circle>()
                                        : frame_kernel<PlainLoad, Circle>();
-        return launch_frame(kernel, plan, args, pieces, grid, stream);
+        return launch_frame(kernel, plan, args, segments, grid, stream);
       },
       launch_crowd<Circle>, launch_nms<Circle>, load_crowds<Circle>};
   return kKernels;

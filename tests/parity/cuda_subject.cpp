@@ -34,7 +34,7 @@ struct Bench {
   std::byte *device = nullptr, *host = nullptr;
   Buffers buffers;
   DevicePlan plan;
-  Pieces pieces;
+  Segments segments;
 
   explicit Bench(const Plan& from) {
     Carver measure_device(nullptr), measure_host(nullptr);
@@ -55,9 +55,9 @@ struct Bench {
     upload(buffers.anchor_sizes.data(), from.anchor_sizes.data(), from.anchor_sizes.size());
     upload(buffers.size_limits.data(), from.size_limits.data(), from.size_limits.size());
     upload(buffers.regions.data(), from.regions.data(), from.regions.size());
-    const auto segments = device_segments(from, kFrameThreads / kSlices, pieces);
-    upload(buffers.segments.data(), segments.data(), segments.size());
-    pieces.segments = buffers.segments.data();
+    const auto table = device_segments(from, kFrameThreads / kSlices, segments);
+    upload(buffers.segments.data(), table.data(), table.size());
+    segments.list = buffers.segments.data();
   }
   Bench(const Bench&) = delete;
   ~Bench() {
@@ -130,7 +130,7 @@ uint32_t device_decode(const Plan& plan, std::span<const TensorView> tensors, ui
   for (const TensorView& view : on_device.views())
     data.push_back(static_cast<const std::byte*>(view.data));
   const Layout& layout = plan.layout;
-  const auto numbers = bind_fields(bench.plan, bench.pieces, layout, on_device.views(), data);
+  const auto numbers = bind_fields(bench.plan, bench.segments, layout, on_device.views(), data);
   const FrameArgs args{.control = bench.buffers.control.data(),
                        .candidates = bench.buffers.candidates.all(),
                        .dealt = bench.buffers.dealt.all(),
@@ -138,7 +138,7 @@ uint32_t device_decode(const Plan& plan, std::span<const TensorView> tensors, ui
                        .slices = kSlices,
                        .decode_only = true};
   MUST(kernels_for(plan.rules)
-           .frame(bench.plan, args, bench.pieces, numbers, dim3(3, layout.images), nullptr));
+           .frame(bench.plan, args, bench.segments, numbers, dim3(3, layout.images), nullptr));
   MUST(cudaDeviceSynchronize());
   const Header& header = bench.buffers.headers[image];
   funnel = {.anchors = header.anchors,

@@ -175,7 +175,7 @@ struct Names {
   }
 };
 
-inline constexpr float kLargestField = 1e6f;  // for sizes and scales
+inline constexpr float kMaxField = 1e6f;  // for sizes and scales
 
 struct Floats {
   std::string expected() const { return "numbers above 0 with commas"; }
@@ -183,7 +183,7 @@ struct Floats {
     std::vector<float> values;
     for (const std::string_view part : parts_of(text)) {
       float value = 0;
-      if (!read_number(part, value) || !(value > 0) || value > kLargestField) return false;
+      if (!read_number(part, value) || !(value > 0) || value > kMaxField) return false;
       values.push_back(value);
     }
     out = kept.numbers.emplace_back(std::move(values));
@@ -204,7 +204,7 @@ struct Sizes {
       AnchorSize size{};
       if (cross == part.npos || !read_number(part.substr(0, cross), size.width) ||
           !read_number(part.substr(cross + 1), size.height) || !(size.width > 0) ||
-          !(size.height > 0) || size.width > kLargestField || size.height > kLargestField)
+          !(size.height > 0) || size.width > kMaxField || size.height > kMaxField)
         return false;
       sizes.push_back(size);
     }

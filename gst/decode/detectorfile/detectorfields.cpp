@@ -75,14 +75,13 @@ void add_coding(Fields& out) {
                           "Order of box coordinates: x y, or y x."));
   out.push_back(of_family("box-units", &Family::units, OneOf(kUnitsNicks),
                           "Units of the coordinates; auto derives them from the values."));
-  out.push_back(of_family("box-scale", &Family::box_scale, Numbers<float, 4>{0, kLargestField, 4},
+  out.push_back(of_family("box-scale", &Family::box_scale, Numbers<float, 4>{0, kMaxField, 4},
                           "Factors for the four raw box values, x first."));
   out.push_back(of_family("cell-offset", &Family::cell_offset, Number<float>{-16, 16},
                           "Offset added to a cell's column and row."));
-  out.push_back(of_family("xy-scales", &Family::xy_scales,
-                          Numbers<float, kMaxLevels>{0, kLargestField},
+  out.push_back(of_family("xy-scales", &Family::xy_scales, Numbers<float, kMaxLevels>{0, kMaxField},
                           "With grid-darknet: scale of the centre per level; 0 means 1."));
-  out.push_back(of_family("delta-limit", &Family::delta_limit, Number<float>{0, kLargestField},
+  out.push_back(of_family("delta-limit", &Family::delta_limit, Number<float>{0, kMaxField},
                           "With prior-delta: maximum of the sizes' logarithms; 0 means no limit."));
   out.push_back(of_family("bins", &Family::bins, Number<uint8_t>{1, 255},
                           "With distance-bins: number of bins per side."));
@@ -96,7 +95,7 @@ void add_scores(Fields& out) {
   out.push_back(of_family("background", &Family::background, OneOf(kBackgroundNicks),
                           "Position of the background among the class scores. If first, it is "
                           "class 0 and has a line in the label file."));
-  out.push_back(of_family("logit-limit", &Family::logit_limit, Number<float>{0, kLargestField},
+  out.push_back(of_family("logit-limit", &Family::logit_limit, Number<float>{0, kMaxField},
                           "Logits are clamped to plus or minus this value first; 0 means no "
                           "limit."));
   out.push_back(of_family("probabilities", &Family::probabilities, OneOf(kYesNo),
@@ -122,11 +121,10 @@ void add_anchors(Fields& out) {
                           "grid."));
   out.push_back(of_family("anchor-sizes", anchor<&AnchorRule::sizes>, Sizes(),
                           "Anchor sizes per cell in input pixels, for all levels in turn."));
-  out.push_back(of_family("anchor-input", anchor<&AnchorRule::input>,
-                          Number<float>{0, kLargestField},
+  out.push_back(of_family("anchor-input", anchor<&AnchorRule::input>, Number<float>{0, kMaxField},
                           "Input side that the anchor-sizes of prior boxes refer to; 0 means "
                           "any."));
-  out.push_back(of_family("anchor-base", anchor<&AnchorRule::base>, Number<float>{0, kLargestField},
+  out.push_back(of_family("anchor-base", anchor<&AnchorRule::base>, Number<float>{0, kMaxField},
                           "Instead of anchor-sizes: side of an anchor of scale 1 and ratio 1, in "
                           "strides."));
   out.push_back(of_family("anchor-scales", anchor<&AnchorRule::scales>, Floats(),
@@ -146,12 +144,12 @@ void add_anchors(Fields& out) {
 
 void add_input(Fields& out) {
   out.push_back(of_family("input-std", input<&InputRule::deviation>,
-                          Numbers<float, 3>{0, kLargestField, 3},
+                          Numbers<float, 3>{0, kMaxField, 3},
                           "Standard deviation of R, G, B on a scale of 0 to 255, with which "
                           "tensorinfer before boxdecode prepares the input: (pixel - input-mean) / "
                           "input-std; 0 if unknown."));
   out.push_back(of_family("input-mean", input<&InputRule::mean>,
-                          Numbers<float, 3>{-kLargestField, kLargestField, 3},
+                          Numbers<float, 3>{-kMaxField, kMaxField, 3},
                           "Mean of R, G, B on a scale of 0 to 255; used if input-std is set."));
   out.push_back(of_family("channel-order", input<&InputRule::bgr>, OneOf(kChannelNicks),
                           "Channel order of the input; used if input-std is set."));
@@ -224,7 +222,7 @@ std::vector<TextField<TensorRule>> make_tensor_fields() {
                   "Name in the model; used only if all tensors of the family have such names."),
       field<Rule>("channels", &Rule::channels, Number<uint16_t>{0, 65535},
                   "Values per anchor; 0 takes the number from the role (any number, for scores)."),
-      field<Rule>("scale", &Rule::scale, Number<float>{1e-12f, kLargestField},
+      field<Rule>("scale", &Rule::scale, Number<float>{1e-12f, kMaxField},
                   "For integer tensors: value = (stored - zero-point) * scale."),
       field<Rule>("zero-point", &Rule::zero_point, Number<float>{-4294967296.0f, 4294967296.0f},
                   "For integer tensors, see scale."),

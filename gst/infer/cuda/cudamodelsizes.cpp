@@ -15,7 +15,7 @@ namespace keepbox {
 namespace {
 
 constexpr size_t kInputAlignment = 16;  // of InputMaker
-constexpr unsigned kLargestBatch = 64;  // of those that are settled by measurement
+constexpr unsigned kMaxBatch = 64;      // of those that are settled by measurement
 /// Gain per factor of two below which larger batches are not worth it.
 constexpr double kWorthwhile = 1.1;
 
@@ -54,7 +54,7 @@ Status CudaModel::bind(Size& size, std::span<const DeviceMemory> inputs) {
 /// Returns the number of pictures that may be waiting at a time, as a size: at least those of a
 /// frame.
 unsigned CudaModel::wanted_capacity() const {
-  const unsigned most = spec_.batch.size == 0 ? kLargestBatch : spec_.batch.size;
+  const unsigned most = spec_.batch.size == 0 ? kMaxBatch : spec_.batch.size;
   return batch_capacity(frames_, most, group_);
 }
 

@@ -18,10 +18,10 @@ namespace {
 using Kind = PyValue::Kind;
 using Map = std::map<std::string, std::string>;
 
-constexpr int64_t kLargestValue = 65535;  // limit of sides, strides and keypoint counts
+constexpr int64_t kMaxValue = 65535;  // limit of sides, strides and keypoint counts
 
 bool is_size(const PyValue& value) {
-  return value.kind == Kind::kInt && value.whole > 0 && value.whole <= kLargestValue;
+  return value.kind == Kind::kInt && value.whole > 0 && value.whole <= kMaxValue;
 }
 
 /// Returns the literal of a key; std::nullopt if it is missing, or malformed, which adds a remark.
@@ -105,7 +105,7 @@ void read_stride(const Map& map, ModelMetadata& out) {
   const auto value = literal(map, "stride", out);
   if (!value) return;
   if (is_size(*value)) out.stride = static_cast<uint32_t>(value->whole);
-  else if (value->kind == Kind::kFloat && value->real >= 1 && value->real <= kLargestValue)
+  else if (value->kind == Kind::kFloat && value->real >= 1 && value->real <= kMaxValue)
     out.stride = static_cast<uint32_t>(value->real);
   else leave_out(map, "stride", "a number of pixels", out);
 }

@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kOwnGroup = "modelinfo";
 constexpr const char* kHint = "correct the file or remove it";
 constexpr size_t kMaxBytes = 1 << 20;
-constexpr int64_t kLargestDim = INT32_MAX;  // GStreamer reads them as int
+constexpr int64_t kMaxDim = INT32_MAX;  // GStreamer reads them as int
 
 /// A group of a file: its values, and errors that name them.
 struct Group {
@@ -66,7 +66,7 @@ Result<std::vector<int64_t>> dims_of(const Group& group) {
   if (!text) return dims;
   for (const std::string_view part : split(*text, ',')) {
     int64_t dim = 0;
-    if (!parse(part, dim) || (dim != -1 && (dim < 1 || dim > kLargestDim)))
+    if (!parse(part, dim) || (dim != -1 && (dim < 1 || dim > kMaxDim)))
       return group.wrong("dims", kExpected, in_quotes(*text));
     dims.push_back(dim);
   }

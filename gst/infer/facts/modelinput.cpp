@@ -10,7 +10,7 @@
 namespace keepbox {
 namespace {
 
-constexpr int64_t kLargestSide = 16384;
+constexpr int64_t kMaxSide = 16384;
 
 /// Returns the dimensions of an input, with dynamic ones taken from the .modelinfo.
 std::vector<int64_t> known_dims(const ModelClaims& claims, const ModelPort& port) {
@@ -59,7 +59,7 @@ bool takes(const ModelPort& port, SizeInput::Kind kind) {
                     port.type == DataType::kFloat32;
   if (!type || port.dims.empty() || !may_be(port.dims[0], 1)) return false;
   if (kind != SizeInput::Kind::kPixelMask) return port.dims.size() == 2 && may_be(port.dims[1], 2);
-  const auto is_side = [](int64_t dim) { return dim != 0 && dim <= kLargestSide; };
+  const auto is_side = [](int64_t dim) { return dim != 0 && dim <= kMaxSide; };
   return port.dims.size() == 3 && is_side(port.dims[1]) && is_side(port.dims[2]);
 }
 
@@ -79,9 +79,9 @@ Result<ImageInput> image_of(const ModelClaims& claims, size_t index, size_t chan
   image.channels = static_cast<uint8_t>(dims[channels]);
   const size_t height = image.channels_last ? first : first + 1;
   for (size_t i = height; i < height + 2; ++i)
-    if (port.dims[i] == 0 || port.dims[i] > kLargestSide)
-      return fail(ErrorKind::kUnsupported,
-                  "sides of 1 to " + std::to_string(kLargestSide) + " pixels", port.to_string());
+    if (port.dims[i] == 0 || port.dims[i] > kMaxSide)
+      return fail(ErrorKind::kUnsupported, "sides of 1 to " + std::to_string(kMaxSide) + " pixels",
+                  port.to_string());
   const auto side = [&](size_t at) {
     return static_cast<uint32_t>(std::max<int64_t>(port.dims[at], 0));
   };
@@ -96,11 +96,11 @@ Result<uint32_t> settle_side(const char* property, uint32_t fixed, uint32_t set,
   if (fixed != 0 && set != 0 && set != fixed)
     return fail(ErrorKind::kInvalid, name + "=" + std::to_string(fixed) + " as in the model, or 0",
                 std::to_string(set));
-  if (set > kLargestSide)
-    return fail(ErrorKind::kInvalid, name + "= of at most " + std::to_string(kLargestSide),
+  if (set > kMaxSide)
+    return fail(ErrorKind::kInvalid, name + "= of at most " + std::to_string(kMaxSide),
                 std::to_string(set));
   for (const uint32_t side : {fixed, set, said[0], said[1]})
-    if (side != 0 && side <= kLargestSide) return side;
+    if (side != 0 && side <= kMaxSide) return side;
   return reject(ErrorKind::kInvalid, "The size of the model input is dynamic",
                 "set input-width= and input-height=");
 }
@@ -160,7 +160,7 @@ Result<Size> settle_size(const ModelClaims& claims, const ImageInput& image,
   const std::vector<int64_t> dims = known_dims(claims, claims.inputs[image.index]);
   const size_t height_at = dims.size() - (image.channels_last ? 3 : 2);
   const auto info = [&](size_t at) {
-    return dims[at] > kLargestSide ? 0 : static_cast<uint32_t>(std::max<int64_t>(dims[at], 0));
+    return dims[at] > kMaxSide ? 0 : static_cast<uint32_t>(std::max<int64_t>(dims[at], 0));
   };
   KB_ASSIGN(const auto width, settle_side("input-width", image.size.width, set.width,
                                           {info(height_at + 1), metadata.size.width}));

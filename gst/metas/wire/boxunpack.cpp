@@ -24,7 +24,7 @@ namespace {
 
 // Bytes, which no box, label or classification has fewer of.
 constexpr guint32 kMaxSide = 65535;  // of a mask, in pixels
-constexpr gsize kLeastBox = 64, kLeastLabel = 20, kLeastClasses = 12;
+constexpr gsize kMinBox = 64, kMinLabel = 20, kMinClasses = 12;
 
 using Subject = std::pair<GQuark, GQuark>;  // model and attribute
 
@@ -131,7 +131,7 @@ std::string valid_text(std::string_view text) {
 }
 
 void Unpacked::read_labels(ByteReader& in, guint box) {
-  for (gsize left = in.get_count(kLeastLabel); left != 0 && !in.failed(); --left) {
+  for (gsize left = in.get_count(kMinLabel); left != 0 && !in.failed(); --left) {
     ObjectLabel label{.od_id = box, .class_id = 0};
     const std::string text = valid_text(in.get_text());
     label.level = in.get<float>();
@@ -145,7 +145,7 @@ void Unpacked::read_labels(ByteReader& in, guint box) {
 }
 
 std::vector<BoxClasses> Unpacked::read_classes(ByteReader& in) {
-  std::vector<BoxClasses> out(in.get_count(kLeastClasses));
+  std::vector<BoxClasses> out(in.get_count(kMinClasses));
   for (BoxClasses& classes : out) {
     classes.from_box = in.get<guint32>(), classes.to_box = in.get<guint32>();
     for (gsize left = in.get_count(8); left != 0 && !in.failed(); --left) {
@@ -157,12 +157,12 @@ std::vector<BoxClasses> Unpacked::read_classes(ByteReader& in) {
 }
 
 Unpacked::Unpacked(ByteReader& in) {
-  for (gsize left = in.get_count(kLeastBox); left != 0 && !in.failed(); --left) {
+  for (gsize left = in.get_count(kMinBox); left != 0 && !in.failed(); --left) {
     read_box(in, boxes_);
     read_labels(in, static_cast<guint>(boxes_.size() - 1));
     classes_.push_back(read_classes(in));
   }
-  for (gsize left = in.get_count(kLeastBox); left != 0 && !in.failed(); --left) {
+  for (gsize left = in.get_count(kMinBox); left != 0 && !in.failed(); --left) {
     read_box(in, weak_);
     if (!weak_.back().class_id || !weak_.back().anchor) in.fail();
   }

@@ -14,7 +14,7 @@ namespace keepbox::cuda {
 
 /// Loads aligned, unquantised float32.
 struct PlainLoad {
-  static constexpr bool kPieces = false;
+  static constexpr bool kSegments = false;
   static __device__ uint32_t element_of(const DeviceField&) { return sizeof(float); }
   static __device__ float get(const DeviceField&, const std::byte* data, uint32_t index) {
     return __ldg(reinterpret_cast<const float*>(data) + index);
@@ -23,7 +23,7 @@ struct PlainLoad {
 
 /// Loads aligned, unquantised float16 or bfloat16.
 struct HalfLoad {
-  static constexpr bool kPieces = false;
+  static constexpr bool kSegments = false;
   static __device__ uint32_t element_of(const DeviceField&) { return sizeof(uint16_t); }
   static __device__ float get(const DeviceField& field, const std::byte* data, uint32_t index) {
     const uint16_t bits = __ldg(reinterpret_cast<const uint16_t*>(data) + index);
@@ -34,7 +34,7 @@ struct HalfLoad {
 
 /// Loads quantised int8 or uint8.
 struct ByteLoad {
-  static constexpr bool kPieces = false;
+  static constexpr bool kSegments = false;
   static __device__ uint32_t element_of(const DeviceField&) { return 1; }
   static __device__ float get(const DeviceField& field, const std::byte* data, uint32_t index) {
     const uint8_t bits = __ldg(reinterpret_cast<const uint8_t*>(data) + index);
@@ -45,7 +45,7 @@ struct ByteLoad {
 
 /// Loads any other type.
 struct AnyLoad {
-  static constexpr bool kPieces = false;
+  static constexpr bool kSegments = false;
   static __device__ uint32_t element_of(const DeviceField& field) { return field.element; }
   static __device__ float get(const DeviceField& field, const std::byte* data, uint32_t index) {
     return (element(field.type, data + size_t{index} * field.element) - field.zero_point) *
@@ -59,14 +59,14 @@ struct AnyLoad {
 
 /// Reads values of segments, with all rules.
 template <class Load>
-struct InPieces : Load {
-  static constexpr bool kPieces = true;
+struct InSegments : Load {
+  static constexpr bool kSegments = true;
 };
 
-/// Placeholder for pieces in the kernels of most families.
+/// Placeholder for segments in the kernels of most families.
 struct Whole {};
 template <class Load>
-using PiecesOf = std::conditional_t<Load::kPieces, Pieces, Whole>;
+using SegmentsOf = std::conditional_t<Load::kSegments, Segments, Whole>;
 
 /// Channels of one anchor in a field.
 template <class Load>
@@ -100,17 +100,17 @@ struct Source {
         first(segment.first) {}
 
   __device__ const DeviceField& field(FieldId part) const {
-    if constexpr (Load::kPieces) return fields[static_cast<uint32_t>(part)];
+    if constexpr (Load::kSegments) return fields[static_cast<uint32_t>(part)];
     else return plan.fields[static_cast<uint32_t>(part)];
   }
   __device__ bool has(FieldId part) const {
     const bool seldom = static_cast<size_t>(part) >= kPartsOfMost;
-    return (Load::kPieces || !seldom) && field(part).data != nullptr;
+    return (Load::kSegments || !seldom) && field(part).data != nullptr;
   }
   __device__ Channels<Load> at(FieldId part, uint32_t anchor) const {
     const DeviceField& from = field(part);
     return {from, from.data + image * from.image_stride +
-                      size_t{anchor - (Load::kPieces ? first : 0)} * from.anchor_stride *
+                      size_t{anchor - (Load::kSegments ? first : 0)} * from.anchor_stride *
                           Load::element_of(from)};
   }
   __device__ float get(FieldId part, uint32_t anchor, uint32_t channel = 0) const {
@@ -137,7 +137,7 @@ __device__ Verdict quick_best_class(const Source<Load>& from, uint32_t anchor, f
     return first == 0 ? Verdict{0, rules.first_class} : Verdict{};
   const bool product = rules.scores.rule == ScoreRule::kProduct;
   const bool activated = product && rules.scores.activation != Activation::kNone;
-  if (!Load::kPieces && activated) return best_class(from, anchor, objectness, first, step);
+  if (!Load::kSegments && activated) return best_class(from, anchor, objectness, first, step);
   const float factor = product && !activated ? objectness : 1.0f;  // 1 changes nothing
   const Channels<Load> scores = from.at(FieldId::kScores, anchor);
   Verdict best;
@@ -153,7 +153,7 @@ __device__ Verdict quick_best_class(const Source<Load>& from, uint32_t anchor, f
     }
 #pragma unroll
     for (uint32_t i = 0; i < kAhead; ++i) {
-      if (Load::kPieces && activated) values[i] = objectness * activate(rules.scores, values[i]);
+      if (Load::kSegments && activated) values[i] = objectness * activate(rules.scores, values[i]);
       const bool wins = values[i] > best.score;
       best.score = wins ? values[i] : best.score;
       best.class_id = wins ? base + i * step : best.class_id;

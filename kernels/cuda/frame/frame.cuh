@@ -115,7 +115,7 @@ struct Frame {
 template <class Load, BoxGeometry Geometry>
 __global__ void __launch_bounds__(kFrameThreads, 4)
     frame(const __grid_constant__ DevicePlan plan, const __grid_constant__ FrameArgs args,
-          const __grid_constant__ PiecesOf<Load> pieces) {
+          const __grid_constant__ SegmentsOf<Load> segments) {
   __shared__ FrameShared<Geometry> shared;
   static_assert(sizeof shared <= 48 << 10, "more than every device has");
   fetch_parameters(plan);
@@ -125,9 +125,9 @@ __global__ void __launch_bounds__(kFrameThreads, 4)
   Stage& stage = shared.decode.stage;
   stage.begin();
   __syncthreads();
-  if constexpr (Load::kPieces)
-    scan_pieces<Load>(plan, pieces, image, stage, shared.decode.scan, self.control, lists,
-                      args.slices);
+  if constexpr (Load::kSegments)
+    scan_segments<Load>(plan, segments, image, stage, shared.decode.scan, self.control, lists,
+                        args.slices);
   else scan(Source<Load>(plan, image), stage, shared.decode.scan, self.control, lists, args.slices);
   __syncthreads();
   stage.flush(plan, self.control, lists);
@@ -147,8 +147,8 @@ __global__ void __launch_bounds__(kFrameThreads, 4)
   // Cleared late because other blocks determine their work from it.
   if (threadIdx.x < plan.buckets.count) self.control.counts[threadIdx.x] = 0;
   uint32_t rows;
-  if constexpr (Load::kPieces)
-    rows = rows_of<Load>(plan, pieces, image, shared.decode.scan.piece.segment());
+  if constexpr (Load::kSegments)
+    rows = rows_of<Load>(plan, segments, image, shared.decode.scan.segmented.segment());
   else rows = anchors_of(Source<Load>(plan, image));
   if (threadIdx.x == 0) self.report(rows, written, empty);
 }
@@ -159,9 +159,9 @@ const void* frame_kernel() {
 }
 
 inline cudaError_t launch_frame(const void* kernel, const DevicePlan& plan, const FrameArgs& args,
-                                const Pieces& pieces, dim3 grid, cudaStream_t stream) {
+                                const Segments& segments, dim3 grid, cudaStream_t stream) {
   void* arguments[] = {const_cast<DevicePlan*>(&plan), const_cast<FrameArgs*>(&args),
-                       const_cast<Pieces*>(&pieces)};  // ignored by most kernels
+                       const_cast<Segments*>(&segments)};  // ignored by most kernels
   return cudaLaunchKernel(kernel, grid, dim3(kFrameThreads), arguments, 0, stream);
 }
 
@@ -170,8 +170,8 @@ const void* frame_of_floats();
 const void* frame_of_halves();
 const void* frame_of_bytes();
 const void* frame_of_any();
-/// Return the kernels for Scan::kPieces.
-const void* frame_of_float_pieces();
-const void* frame_of_any_pieces();
+/// Return the kernels for Scan::kSegments.
+const void* frame_of_float_segments();
+const void* frame_of_any_segments();
 
 }  // namespace keepbox::cuda

@@ -4,6 +4,6 @@
 
 namespace keepbox::cuda {
 
-const void* frame_of_any_pieces() { return frame_kernel<InPieces<AnyLoad>, Upright>(); }
+const void* frame_of_any_segments() { return frame_kernel<InSegments<AnyLoad>, Upright>(); }
 
 }  // namespace keepbox::cuda

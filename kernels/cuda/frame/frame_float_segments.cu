@@ -4,6 +4,6 @@
 
 namespace keepbox::cuda {
 
-const void* frame_of_float_pieces() { return frame_kernel<InPieces<PlainLoad>, Upright>(); }
+const void* frame_of_float_segments() { return frame_kernel<InSegments<PlainLoad>, Upright>(); }
 
 }  // namespace keepbox::cuda

@@ -18,14 +18,14 @@ union ScanShared {
     uint32_t count;
   } listed;
   uint64_t verdict[kFrameThreads];  // kPlanes: one per thread's slice
-  struct {                          // kPieces: likewise, and the block's segment
+  struct {                          // kSegments: likewise, and the block's segment
     uint64_t verdict[kFrameThreads];
     alignas(16) uint32_t words[kSegmentWords];
     uint32_t open, anchor[kFrameThreads];  // anchors with a class that may pass, and values
     float objectness[kFrameThreads];       // shared by their classes
     float largest[kFrameThreads], sum[kFrameThreads];
     __device__ DeviceSegment& segment() { return reinterpret_cast<DeviceSegment&>(words); }
-  } piece;
+  } segmented;
 };
 
 template <class Load>
@@ -57,20 +57,20 @@ __device__ inline Verdict over_slices(Verdict best, uint64_t (&verdict)[kFrameTh
 
 /// Copies the segment of a chunk to shared memory, with pointers to tensors. Called by all threads;
 /// has its own barriers.
-__device__ inline void enter(const Pieces& pieces, uint32_t chunk, DeviceSegment& segment) {
+__device__ inline void enter(const Segments& segments, uint32_t chunk, DeviceSegment& segment) {
   uint32_t number = 0;  // segments that begin before the chunk
-  for (uint32_t first = 0; first < pieces.count; first += kFrameThreads) {
+  for (uint32_t first = 0; first < segments.count; first += kFrameThreads) {
     const uint32_t i = first + threadIdx.x;
-    number += __syncthreads_count(i < pieces.count && chunk >= pieces.segments[i].first_chunk);
+    number += __syncthreads_count(i < segments.count && chunk >= segments.list[i].first_chunk);
   }
-  const DeviceSegment& from = pieces.segments[number - 1];
+  const DeviceSegment& from = segments.list[number - 1];
   if (threadIdx.x < kSegmentWords)
     reinterpret_cast<uint32_t*>(&segment)[threadIdx.x] =
         reinterpret_cast<const uint32_t*>(&from)[threadIdx.x];
   __syncthreads();
   if (threadIdx.x < kPartsDecoded && segment.fields[threadIdx.x].element != 0) {
     const auto offset = reinterpret_cast<size_t>(segment.fields[threadIdx.x].data);
-    segment.fields[threadIdx.x].data = pieces.data[segment.tensors[threadIdx.x]] + offset;
+    segment.fields[threadIdx.x].data = segments.data[segment.tensors[threadIdx.x]] + offset;
   }
   __syncthreads();
 }
@@ -83,7 +83,7 @@ __device__ void take_labels(const Source<Load>& from, Stage& stage, ScanShared& 
                             Control& control, const Lists& lists, bool open, uint32_t anchor,
                             float objectness) {
   if (__syncthreads_or(open) == 0) return;
-  auto& list = scan.piece;
+  auto& list = scan.segmented;
   if (threadIdx.x == 0) list.open = 0;
   __syncthreads();
   if (open) {
@@ -110,15 +110,15 @@ __device__ void take_labels(const Source<Load>& from, Stage& stage, ScanShared& 
 
 /// Processes the anchors of a chunk. @param inside true if this thread has an anchor.
 template <class Load>
-__device__ void judge_piece(const Source<Load>& from, Stage& stage, ScanShared& shared,
-                            Control& control, const Lists& lists, uint32_t slices, bool inside,
-                            uint32_t anchor) {
+__device__ void judge_in_segment(const Source<Load>& from, Stage& stage, ScanShared& shared,
+                                 Control& control, const Lists& lists, uint32_t slices, bool inside,
+                                 uint32_t anchor) {
   const uint32_t slice = warp_id() % slices;
   const float objectness = inside ? objectness_of(from, anchor) : 0;
   const bool object = inside && is_object(from, objectness);
   Verdict best;
   if (object) best = quick_best_class<8>(from, anchor, objectness, slice, slices);
-  best = over_slices(best, shared.piece.verdict, slices);
+  best = over_slices(best, shared.segmented.verdict, slices);
   bool open = false;
   if (object && slice == 0) {
     const bool soft = has_softmax(from);
@@ -137,13 +137,13 @@ __device__ void judge_piece(const Source<Load>& from, Stage& stage, ScanShared& 
 }
 
 template <class Load>
-__device__ void scan_pieces(const DevicePlan& plan, const Pieces& pieces, uint32_t image,
-                            Stage& stage, ScanShared& shared, Control& control, const Lists& lists,
-                            uint32_t slices) {
+__device__ void scan_segments(const DevicePlan& plan, const Segments& segments, uint32_t image,
+                              Stage& stage, ScanShared& shared, Control& control,
+                              const Lists& lists, uint32_t slices) {
   const uint32_t group = warp_id() / slices, width = kFrameThreads / slices;
-  for (uint32_t chunk = blockIdx.x; chunk < pieces.chunks; chunk += gridDim.x) {
-    enter(pieces, chunk, shared.piece.segment());
-    const DeviceSegment& segment = shared.piece.segment();
+  for (uint32_t chunk = blockIdx.x; chunk < segments.chunks; chunk += gridDim.x) {
+    enter(segments, chunk, shared.segmented.segment());
+    const DeviceSegment& segment = shared.segmented.segment();
     const Source<Load> from(plan, image, segment);
     const uint32_t at = (chunk - segment.first_chunk) * width + group * kWarp + lane_id();
     const uint32_t anchor = segment.first + at;
@@ -152,7 +152,7 @@ __device__ void scan_pieces(const DevicePlan& plan, const Pieces& pieces, uint32
         stage.take(from, anchor, ready_verdict(from, anchor),
                    [&] { return raw_box(from, anchor); });
     } else {
-      judge_piece(from, stage, shared, control, lists, slices, at < segment.count, anchor);
+      judge_in_segment(from, stage, shared, control, lists, slices, at < segment.count, anchor);
     }
     stage.make_room(plan, control, lists);
   }
@@ -161,9 +161,9 @@ __device__ void scan_pieces(const DevicePlan& plan, const Pieces& pieces, uint32
 /// Returns the number of valid rows of one segment, or of all anchors. Called by all threads; has
 /// its own barriers.
 template <class Load>
-__device__ uint32_t rows_of(const DevicePlan& plan, const Pieces& pieces, uint32_t image,
+__device__ uint32_t rows_of(const DevicePlan& plan, const Segments& segments, uint32_t image,
                             DeviceSegment& segment) {
-  enter(pieces, 0, segment);
+  enter(segments, 0, segment);
   return anchors_of(Source<Load>(plan, image, segment));
 }
 

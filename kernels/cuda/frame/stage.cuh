@@ -48,7 +48,7 @@ struct Stage {
     const bool stays = outcome == Outcome::kCandidate;
     const uint32_t at = atomicAdd(&both, kAbove + (stays ? 1 : 0)) % kAbove;
     if (!stays) return;
-    if constexpr (Load::kPieces)
+    if constexpr (Load::kSegments)
       if (from.plan.angles != nullptr)
         from.plan.angles[size_t{from.image} * from.rules.anchors + anchor] = candidate.angle;
     keys[at] = candidate.key;

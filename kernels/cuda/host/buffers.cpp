@@ -36,13 +36,13 @@ bool in_crowd(const Rules& rules) {
 }
 
 Buckets buckets_of(const Plan& plan) {
-  constexpr uint32_t kLeast = kBucketRoom / 4;
+  constexpr uint32_t kMinRoom = kBucketRoom / 4;
   constexpr size_t kMaxOfAll = size_t{1} << 22;
   if (plan.rules.method != NmsMethod::kGreedy || !in_frame(plan.rules)) return {};
   const uint32_t classes = plan.rules.contract.class_agnostic ? 1 : plan.rules.class_ids;
   uint32_t count = std::min(std::max(classes, 1u), kMaxBuckets), room = kBucketRoom;
   const auto too_large = [&] { return size_t{room} * count * plan.layout.images > kMaxOfAll; };
-  while (room > kLeast && too_large()) room /= 2;
+  while (room > kMinRoom && too_large()) room /= 2;
   while (count > 1 && too_large()) count = (count + 1) / 2;  // classes share buckets
   return {count, std::min(room, std::max(plan.rules.candidates, 1u))};
 }
@@ -98,7 +98,7 @@ bool seldom(const Plan& plan) {
 }
 
 Scan scan_of(const Plan& plan) {
-  if (seldom(plan)) return Scan::kPieces;
+  if (seldom(plan)) return Scan::kSegments;
   const Layout& layout = plan.layout;
   const Field& scores = layout[FieldId::kScores];
   if (!scores.present()) return Scan::kReady;
@@ -175,7 +175,7 @@ TensorView view_of(const TensorForm& form) {
 
 }  // namespace
 
-std::vector<DeviceSegment> device_segments(const Plan& plan, uint32_t width, Pieces& pieces) {
+std::vector<DeviceSegment> device_segments(const Plan& plan, uint32_t width, Segments& segments) {
   std::vector<DeviceSegment> out;
   uint32_t chunks = 0;
   for (const Segment& segment : plan.layout.segments) {
@@ -194,23 +194,23 @@ std::vector<DeviceSegment> device_segments(const Plan& plan, uint32_t width, Pie
           reinterpret_cast<const std::byte*>(field.offset * to.fields[part].element);
     }
   }
-  pieces.count = static_cast<uint32_t>(out.size());
-  pieces.chunks = chunks;
+  segments.count = static_cast<uint32_t>(out.size());
+  segments.chunks = chunks;
   return out;
 }
 
-Numbers bind_fields(DevicePlan& plan, Pieces& pieces, const Layout& layout,
+Numbers bind_fields(DevicePlan& plan, Segments& segments, const Layout& layout,
                     std::span<const TensorView> tensors, std::span<const std::byte* const> data) {
   std::optional<Numbers> all;
   const auto see = [&](Numbers numbers) {
     all = all.value_or(numbers) == numbers ? numbers : Numbers::kAny;
   };
-  std::ranges::copy(data, pieces.data);
-  for (size_t i = 0; plan.scan == Scan::kPieces && i < data.size(); ++i) {
+  std::ranges::copy(data, segments.data);
+  for (size_t i = 0; plan.scan == Scan::kSegments && i < data.size(); ++i) {
     const bool aligned = reinterpret_cast<uintptr_t>(data[i]) % size_of(tensors[i].type) == 0;
     see(aligned ? numbers_of(tensors[i]) : Numbers::kAny);
   }
-  for (size_t part = 0; plan.scan != Scan::kPieces && part < kPartsOfMost; ++part) {
+  for (size_t part = 0; plan.scan != Scan::kSegments && part < kPartsOfMost; ++part) {
     plan.fields[part] = device_field(layout.segments[0].fields[part], tensors, data);
     if (plan.fields[part].data != nullptr) see(plan.fields[part].numbers);
   }

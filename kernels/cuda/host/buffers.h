@@ -64,13 +64,13 @@ Buffers carve(Carver& device, Carver& host, const Plan& plan);
 /// Returns the plan for kernels, without tensors.
 DevicePlan device_plan(const Plan& plan, const Buffers& buffers);
 
-/// Returns a plan's segments for blocks of `width` anchors at a time. @param pieces receives their
-/// number.
-std::vector<DeviceSegment> device_segments(const Plan& plan, uint32_t width, Pieces& pieces);
+/// Returns a plan's segments for blocks of `width` anchors at a time. @param segments receives
+/// their number.
+std::vector<DeviceSegment> device_segments(const Plan& plan, uint32_t width, Segments& segments);
 
-/// Sets the pointers of a plan, or of its pieces, to tensors on the device at `data`. @return the
+/// Sets the pointers of a plan, or of its segments, to tensors on the device at `data`. @return the
 /// fastest way to read all of them.
-Numbers bind_fields(DevicePlan& plan, Pieces& pieces, const Layout& layout,
+Numbers bind_fields(DevicePlan& plan, Segments& segments, const Layout& layout,
                     std::span<const TensorView> tensors, std::span<const std::byte* const> data);
 
 }  // namespace keepbox::cuda

@@ -44,13 +44,13 @@ struct DeviceField {
 
 /// Order in which a block processes anchors.
 enum class Scan : uint8_t {
-  kRows,    // half a warp per anchor: class scores are adjacent
-  kPlanes,  // one lane per anchor: anchors are adjacent
-  kReady,   // one thread per anchor: one score each
-  kPieces,  // as kPlanes, segment by segment, with all rules
+  kRows,      // half a warp per anchor: class scores are adjacent
+  kPlanes,    // one lane per anchor: anchors are adjacent
+  kReady,     // one thread per anchor: one score each
+  kSegments,  // as kPlanes, segment by segment, with all rules
 };
 
-/// A segment of core's layout for kPieces. The data pointers of its fields are byte offsets into
+/// A segment of core's layout for kSegments. The data pointers of its fields are byte offsets into
 /// tensors.
 struct DeviceSegment {
   uint32_t first = 0, count = 0;  // anchors
@@ -80,9 +80,9 @@ struct Buckets {
   KB_HD size_t group_room() const { return size_t{kGroupBuckets} * room; }
 };
 
-/// Data for kPieces only, kept out of the parameters of other kernels.
-struct Pieces {
-  const DeviceSegment* segments = nullptr;
+/// Data for kSegments only, kept out of the parameters of other kernels.
+struct Segments {
+  const DeviceSegment* list = nullptr;
   uint32_t count = 0, chunks = 0;
   const std::byte* data[kMaxTensors] = {};  // of the tensors
 };
@@ -223,8 +223,8 @@ cudaError_t launch_select(const DevicePlan& plan, const SlowArgs& args, cudaStre
 struct Kernels {
   /// Decodes all images, and suppresses and writes out those without too many candidates.
   /// @param numbers how to read all fields.
-  /// @param pieces for Scan::kPieces only.
-  cudaError_t (*frame)(const DevicePlan& plan, const FrameArgs& args, const Pieces& pieces,
+  /// @param segments for Scan::kSegments only.
+  cudaError_t (*frame)(const DevicePlan& plan, const FrameArgs& args, const Segments& segments,
                        Numbers numbers, dim3 grid, cudaStream_t stream);
   /// Suppresses what the frame kernel left, if that is_crowd(), and writes out the kept boxes. For
   /// rules that in_crowd() accepts. @param count expected number of candidates. @param blocks that

@@ -13,7 +13,7 @@ namespace {
 /// Returns the number of anchors that keep a block busy.
 uint32_t anchors_per_block(Scan scan) {
   if (scan == Scan::kReady) return kFrameThreads;
-  return scan == Scan::kPlanes || scan == Scan::kPieces ? kWarp : kFrameWarps;
+  return scan == Scan::kPlanes || scan == Scan::kSegments ? kWarp : kFrameWarps;
 }
 
 }  // namespace

@@ -72,9 +72,9 @@ Status CudaRunner::prepare(const Plan& plan, MemorySpace memory, Path path,
   KB_ASSIGN(grid_, choose_grid(plan_, plan.layout.images));
   crowd_blocks_ = crowds ? grid_.processors : 0;
   args_.slices = grid_.slices;
-  if (plan_.scan == Scan::kPieces || plan.payload.any()) {
-    const auto segments = device_segments(plan, kFrameThreads / grid_.slices, pieces_);
-    pieces_.segments = buffers_.segments.data();
+  if (plan_.scan == Scan::kSegments || plan.payload.any()) {
+    const auto segments = device_segments(plan, kFrameThreads / grid_.slices, segments_);
+    segments_.list = buffers_.segments.data();
     KB_TRY(upload(buffers_.segments, segments, stream_.get()));
   }
   has_payload_ = plan.payload.any();
@@ -122,7 +122,7 @@ Status CudaRunner::wait_for(const TensorView& tensor) {
     event = event_.get();
   }
   if (event == nullptr) return {};
-  behind_ = true;
+  waits_for_tensors_ = true;
   return check(cudaStreamWaitEvent(stream_.get(), static_cast<cudaEvent_t>(event), 0),
                "cudaStreamWaitEvent");
 }
@@ -141,7 +141,7 @@ Status CudaRunner::bind(const Plan& plan, std::span<const TensorView> tensors) {
     data_[i] = static_cast<const std::byte*>(tensors[i].data);
     KB_TRY(wait_for(tensors[i]));
   }
-  numbers_ = bind_fields(plan_, pieces_, plan.layout, tensors, data_);
+  numbers_ = bind_fields(plan_, segments_, plan.layout, tensors, data_);
   return {};
 }
 
@@ -157,9 +157,9 @@ Status CudaRunner::run(const Plan& plan, std::span<const TensorView> tensors, co
 }
 
 Status CudaRunner::run_frame(const Plan& plan, std::span<const TensorView> tensors) {
-  behind_ = false;
+  waits_for_tensors_ = false;
   KB_TRY(bind(plan, tensors));
-  if (behind_) KB_TRY_CUDA(cudaEventRecord(begun_.get(), stream_.get()));
+  if (waits_for_tensors_) KB_TRY_CUDA(cudaEventRecord(begun_.get(), stream_.get()));
   if (!clean_)
     KB_TRY_CUDA(
         cudaMemsetAsync(buffers_.control.data(), 0, buffers_.control.size_bytes(), stream_.get()));
@@ -171,9 +171,9 @@ Status CudaRunner::run_frame(const Plan& plan, std::span<const TensorView> tenso
   args_.most = plan_.rules.pre_nms_top_k;
   if (crowd_blocks_ != 0 && plan_.rules.oriented) args_.most = std::min(args_.most, kOrientedCrowd);
   args_.followed = follows();
-  KB_TRY_CUDA(kernels_->frame(plan_, args_, pieces_, numbers_, grid_.blocks, stream_.get()));
+  KB_TRY_CUDA(kernels_->frame(plan_, args_, segments_, numbers_, grid_.blocks, stream_.get()));
   if (args_.followed) KB_TRY(enqueue_crowd(0, expected_));
-  if (has_payload_) KB_TRY(payload_stage_.begin(plan, plan_, pieces_, stream_.get()));
+  if (has_payload_) KB_TRY(payload_stage_.begin(plan, plan_, segments_, stream_.get()));
   KB_TRY(wait(buffers_.headers));
   const Header& first = buffers_.headers[0];
   expected_ = first.state != State::kDone && is_crowd(first.candidates) ? first.candidates : 0;
@@ -188,7 +188,7 @@ Status CudaRunner::run_frame(const Plan& plan, std::span<const TensorView> tenso
   if (!has_payload_) return {};
   kept_.clear();
   for (uint32_t image = 0; image < funnels_.size(); ++image) kept_.push_back(detections(image));
-  return payload_stage_.finish(plan, plan_, pieces_, kept_, changed, stream_.get());
+  return payload_stage_.finish(plan, plan_, segments_, kept_, changed, stream_.get());
 }
 
 /// True if crowd() is enqueued together with the frame kernel, as it would be once that is
@@ -249,8 +249,8 @@ Status CudaRunner::wait(std::span<Header> headers) {
   const auto arrived = [&] {
     return std::ranges::all_of(headers, [&](Header& each) { return has_arrived(each, sequence_); });
   };
-  if (behind_) {
-    behind_ = false;
+  if (waits_for_tensors_) {
+    waits_for_tensors_ = false;
     if (spin(kSpin, kSpin, arrived)) return {};
     KB_TRY_CUDA(cudaEventSynchronize(begun_.get()));
   }

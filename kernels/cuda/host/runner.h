@@ -52,7 +52,7 @@ class CudaRunner final : public Runner {
   Numbers numbers_ = Numbers::kAny;
   const Kernels* kernels_ = nullptr;
   FrameArgs args_;
-  Pieces pieces_;
+  Segments segments_;
   FrameGrid grid_;
   uint32_t nms_blocks_ = 0;
   uint32_t crowd_blocks_ = 0;  // 0: crowd() is not used
@@ -60,9 +60,9 @@ class CudaRunner final : public Runner {
   uint32_t sequence_ = 0;
   uint32_t kept_capacity_ = 0;
   Path path_ = Path::kAny;
-  bool clean_ = false;   // the control blocks are in the state that a frame leaves
-  bool behind_ = false;  // the stream still waits for the tensors
-  bool lost_ = false;    // the context is gone
+  bool clean_ = false;              // the control blocks are in the state that a frame leaves
+  bool waits_for_tensors_ = false;  // the stream still waits for the tensors
+  bool lost_ = false;               // the context is gone
   std::vector<Funnel> funnels_;
   bool has_payload_ = false;
   CudaPayloadStage payload_stage_;

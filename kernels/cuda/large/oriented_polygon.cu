@@ -7,12 +7,12 @@
 namespace keepbox::cuda {
 namespace {
 
-cudaError_t launch(const DevicePlan& plan, const FrameArgs& args, const Pieces& pieces,
+cudaError_t launch(const DevicePlan& plan, const FrameArgs& args, const Segments& segments,
                    Numbers numbers, dim3 grid, cudaStream_t stream) {
   const void* const kernel = numbers == Numbers::kFloat
-                                 ? frame_kernel<InPieces<PlainLoad>, OrientedPolygon>()
-                                 : frame_kernel<InPieces<AnyLoad>, OrientedPolygon>();
-  return launch_frame(kernel, plan, args, pieces, grid, stream);
+                                 ? frame_kernel<InSegments<PlainLoad>, OrientedPolygon>()
+                                 : frame_kernel<InSegments<AnyLoad>, OrientedPolygon>();
+  return launch_frame(kernel, plan, args, segments, grid, stream);
 }
 
 }  // namespace

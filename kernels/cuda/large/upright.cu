@@ -8,15 +8,15 @@
 namespace keepbox::cuda {
 namespace {
 
-cudaError_t launch(const DevicePlan& plan, const FrameArgs& args, const Pieces& pieces,
+cudaError_t launch(const DevicePlan& plan, const FrameArgs& args, const Segments& segments,
                    Numbers numbers, dim3 grid, cudaStream_t stream) {
   const void* const kernels[kNumbers] = {frame_of_floats(), frame_of_halves(), frame_of_bytes(),
                                          frame_of_any()};
-  if (plan.scan == Scan::kPieces)
+  if (plan.scan == Scan::kSegments)
     return launch_frame(
-        numbers == Numbers::kFloat ? frame_of_float_pieces() : frame_of_any_pieces(), plan, args,
-        pieces, grid, stream);
-  return launch_frame(kernels[static_cast<size_t>(numbers)], plan, args, pieces, grid, stream);
+        numbers == Numbers::kFloat ? frame_of_float_segments() : frame_of_any_segments(), plan,
+        args, segments, grid, stream);
+  return launch_frame(kernels[static_cast<size_t>(numbers)], plan, args, segments, grid, stream);
 }
 
 }  // namespace

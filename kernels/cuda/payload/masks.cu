@@ -3,20 +3,20 @@
 // boxes; enlarged masks with a thread per column of 32 rows.
 #include <algorithm>
 
-#include "kernels/cuda/payload/gather.cuh"
+#include "kernels/cuda/payload/payload_reader.cuh"
 
 namespace keepbox::cuda {
 namespace {
 
 /// Returns a coefficient of a box.
-__device__ float factor(const DevicePlan& plan, const Pieces& pieces, uint32_t image,
+__device__ float factor(const DevicePlan& plan, const Segments& segments, uint32_t image,
                         uint32_t anchor, uint32_t number) {
-  const GatherSource from(plan, pieces, segment_of(pieces, anchor), image);
+  const PayloadReader from(plan, segments, segment_of(segments, anchor), image);
   return from.get(FieldId::kPayload, anchor, number);
 }
 
 /// Pixels of a block, and the maximum number of boxes that it has in shared memory.
-constexpr uint32_t kTileWidth = 32, kTileHeight = kGatherThreads / kTileWidth, kMaxBoxes = 32;
+constexpr uint32_t kTileWidth = 32, kTileHeight = kPayloadThreads / kTileWidth, kMaxBoxes = 32;
 /// Maximum number of prototype values kept by a thread.
 constexpr uint32_t kMaxKept = 32;
 static_assert(kMaxBoxes == kWarp);
@@ -61,7 +61,7 @@ __device__ void load(const MaskArgs& args, uint32_t begin, uint32_t count, Block
   __syncthreads();
   const uint32_t each = args.rules.coefficients;
   if (each > kMaxKept) return;
-  for (uint32_t i = threadIdx.x; i < count * kMaxKept; i += kGatherThreads) {
+  for (uint32_t i = threadIdx.x; i < count * kMaxKept; i += kPayloadThreads) {
     const uint32_t box = i / kMaxKept, number = i % kMaxKept;
     if ((boxes.near >> box & 1) == 0) continue;
     boxes.factors[box][number] =
@@ -78,7 +78,7 @@ struct PixelValues {
   const std::byte* from;
   float kept[kKept ? kMaxKept : 1];
 
-  __device__ PixelValues(const MaskArgs& args, const GatherSource& source, uint32_t pixel)
+  __device__ PixelValues(const MaskArgs& args, const PayloadReader& source, uint32_t pixel)
       : field(source.field(FieldId::kPrototypes)),
         from(source.first(FieldId::kPrototypes) +
              size_t{pixel} * field.anchor_stride * field.element) {
@@ -118,7 +118,7 @@ __device__ void make_boxes(const DevicePlan& plan, const MaskArgs& args, uint32_
   const uint32_t y = blockIdx.y * kTileHeight + threadIdx.x / kTileWidth;
   const Size maps = args.rules.maps;
   const uint32_t pixel = x < maps.width && y < maps.height ? y * maps.width + x : 0;
-  const GatherSource source(plan, args.pieces, args.pieces.segments[0], args.image);
+  const PayloadReader source(plan, args.segments, args.segments.list[0], args.image);
   const PixelValues<kKept, Load> values(args, source, pixel);
   for (uint32_t near = boxes.near; near != 0; near &= near - 1) {
     const uint32_t box = __ffs(near) - 1;
@@ -128,7 +128,7 @@ __device__ void make_boxes(const DevicePlan& plan, const MaskArgs& args, uint32_
 }
 
 template <bool kKept, class Load>
-__global__ void __launch_bounds__(kGatherThreads)
+__global__ void __launch_bounds__(kPayloadThreads)
     make_masks(const __grid_constant__ DevicePlan plan, const __grid_constant__ MaskArgs args) {
   __shared__ BlockBoxes boxes;
   const uint32_t count = args.totals != nullptr ? __ldcg(&args.totals->boxes) : args.count;
@@ -140,20 +140,20 @@ __global__ void __launch_bounds__(kGatherThreads)
 }
 
 /// Reads coefficients, and copies words for the next launches.
-__global__ void __launch_bounds__(kGatherThreads)
-    gather_factors(const __grid_constant__ DevicePlan plan, const __grid_constant__ MaskArgs args) {
-  const uint32_t number = blockIdx.x * kGatherThreads + threadIdx.x;
+__global__ void __launch_bounds__(kPayloadThreads)
+    read_factors(const __grid_constant__ DevicePlan plan, const __grid_constant__ MaskArgs args) {
+  const uint32_t number = blockIdx.x * kPayloadThreads + threadIdx.x;
   if (number < args.words) args.device_words[number] = args.host_words[number];
   const uint32_t each = args.rules.coefficients;
   if (number >= args.count * each) return;
   args.factors[number] =
-      factor(plan, args.pieces, args.image, args.boxes[number / each].anchor, number % each);
+      factor(plan, args.segments, args.image, args.boxes[number / each].anchor, number % each);
 }
 
 /// Blocks that share the masks of a frame if each of them has at least kMinBoxes.
 constexpr uint32_t kMaskBlocks = 1024, kMinBoxes = 4;
 
-constexpr uint32_t kPlaceThreads = 256, kMostReaders = 256;
+constexpr uint32_t kPlaceThreads = 256, kMaxReaders = 256;
 
 /// Computes the rectangles and their offsets. Called by all threads of one block.
 __device__ void place(const DevicePlan& plan, const PlaceArgs& args, uint32_t count, bool fits) {
@@ -187,7 +187,7 @@ __global__ void __launch_bounds__(kPlaceThreads)
   const Detection* const boxes = boxes_of(args.kept, 0);
   for (uint32_t i = (blockIdx.x - 1) * kPlaceThreads + threadIdx.x; i < count * each;
        i += (gridDim.x - 1) * kPlaceThreads)
-    args.factors[i] = factor(plan, args.pieces, 0, boxes[i / each].anchor, i % each);
+    args.factors[i] = factor(plan, args.segments, 0, boxes[i / each].anchor, i % each);
 }
 
 constexpr uint32_t kSendBlocks = 32, kSendThreads = 256;
@@ -249,14 +249,14 @@ __global__ void __launch_bounds__(kEnlargeThreads)
 cudaError_t launch_factors(const DevicePlan& plan, const MaskArgs& args, cudaStream_t stream) {
   const uint32_t values = std::max(args.count * args.rules.coefficients, args.words);
   if (values == 0) return cudaSuccess;
-  gather_factors<<<blocks_for(values, kGatherThreads), kGatherThreads, 0, stream>>>(plan, args);
+  read_factors<<<blocks_for(values, kPayloadThreads), kPayloadThreads, 0, stream>>>(plan, args);
   return cudaGetLastError();
 }
 
 cudaError_t launch_places(const DevicePlan& plan, const PlaceArgs& args, uint32_t expected,
                           cudaStream_t stream) {
   const uint32_t readers = blocks_for(size_t{expected} * args.rules.coefficients, kPlaceThreads);
-  place_boxes<<<1 + std::clamp(readers, 1u, kMostReaders), kPlaceThreads, 0, stream>>>(plan, args);
+  place_boxes<<<1 + std::clamp(readers, 1u, kMaxReaders), kPlaceThreads, 0, stream>>>(plan, args);
   return cudaGetLastError();
 }
 
@@ -273,10 +273,10 @@ cudaError_t launch_masks(const DevicePlan& plan, const MaskArgs& args, uint32_t 
       std::min(kMaskBlocks / (grid.x * grid.y), blocks_for(expected, kMinBoxes));
   grid.z = std::max({wished, blocks_for(expected, kMaxBoxes), 1u});
   if (args.rules.coefficients > kMaxKept)
-    make_masks<false, AnyLoad><<<grid, kGatherThreads, 0, stream>>>(plan, args);
+    make_masks<false, AnyLoad><<<grid, kPayloadThreads, 0, stream>>>(plan, args);
   else if (args.prototypes == Numbers::kFloat)
-    make_masks<true, PlainLoad><<<grid, kGatherThreads, 0, stream>>>(plan, args);
-  else make_masks<true, AnyLoad><<<grid, kGatherThreads, 0, stream>>>(plan, args);
+    make_masks<true, PlainLoad><<<grid, kPayloadThreads, 0, stream>>>(plan, args);
+  else make_masks<true, AnyLoad><<<grid, kPayloadThreads, 0, stream>>>(plan, args);
   return cudaGetLastError();
 }
 

@@ -26,7 +26,7 @@ struct Report {
 
 /// Values and keypoints of all images.
 struct ValueArgs {
-  Pieces pieces;
+  Segments segments;
   KeptBoxes kept;
   Moves moves = Moves::kFixed;
   uint32_t each = 0;  // values per box
@@ -46,9 +46,9 @@ struct MaskTotals {
   uint32_t boxes = 0, words = 0;
 };
 
-/// Masks of one image. Offsets and data of fields are those of `pieces`.
+/// Masks of one image. Offsets and data of fields are those of `segments`.
 struct MaskArgs {
-  Pieces pieces;
+  Segments segments;
   const Detection* boxes = nullptr;  // may be in host memory
   uint32_t count = 0, image = 0;     // boxes
   MaskRules rules;
@@ -79,7 +79,7 @@ struct Placed {
 
 /// Rectangles of the masks of one image, computed on the device.
 struct PlaceArgs {
-  Pieces pieces;
+  Segments segments;
   KeptBoxes kept;
   MaskRules rules;
   MaskScale scale;

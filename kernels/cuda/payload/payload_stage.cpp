@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kPlaceWords = sizeof(MaskPlace) / sizeof(uint32_t);
 /// Words of masks that the device places: so few that no limit of place_masks() applies.
-constexpr size_t kMostWords = size_t{1} << 25;
+constexpr size_t kMaxWords = size_t{1} << 25;
 
 /// Counts the parts of masks that warps enlarge.
 void count_parts(std::span<const MaskPlace> places, std::vector<uint32_t>& first_part) {
@@ -38,11 +38,11 @@ Status grow_to(size_t count, size_t& room, Blob& blob, size_t element, auto allo
 }
 
 /// True if the prototypes are aligned, unquantised float32.
-bool is_plain(const Plan& plan, const Pieces& pieces) {
+bool is_plain(const Plan& plan, const Segments& segments) {
   const auto tensor = static_cast<size_t>(plan.layout[FieldId::kPrototypes].tensor);
   const TensorForm& form = plan.forms[tensor];
   return form.type == DataType::kFloat32 && form.scale == 1 && form.zero_point == 0 &&
-         reinterpret_cast<uintptr_t>(pieces.data[tensor]) % sizeof(float) == 0;
+         reinterpret_cast<uintptr_t>(segments.data[tensor]) % sizeof(float) == 0;
 }
 
 template <class T>
@@ -131,14 +131,15 @@ void CudaPayloadStage::write_places() {
   }
 }
 
-MaskArgs CudaPayloadStage::args_of(const Plan& plan, const Pieces& pieces, uint32_t image) const {
+MaskArgs CudaPayloadStage::args_of(const Plan& plan, const Segments& segments,
+                                   uint32_t image) const {
   const Image& of = images_[image];
-  MaskArgs args{.pieces = pieces,
+  MaskArgs args{.segments = segments,
                 .count = static_cast<uint32_t>(of.count),
                 .image = image,
                 .rules = plan.payload.masks,
                 .factors = at<float>(factors_, of.first_box * each_)};
-  if (is_plain(plan, pieces)) args.prototypes = Numbers::kFloat;
+  if (is_plain(plan, segments)) args.prototypes = Numbers::kFloat;
   args.places = reinterpret_cast<const MaskPlace*>(at<uint32_t>(places_, of.first_place)) +
                 (enlarged_ ? of.count : 0);
   if (enlarged_) args.out.sums = at<float>(sums_, of.first_sum);
@@ -161,7 +162,7 @@ EnlargeArgs CudaPayloadStage::enlarge_args(const Plan& plan, uint32_t image) con
 }
 
 Status CudaPayloadStage::run_masks(const Plan& plan, const DevicePlan& device_plan,
-                                   const Pieces& pieces,
+                                   const Segments& segments,
                                    std::span<const std::span<const Detection>> boxes,
                                    cudaStream_t stream) {
   const Totals totals = place(plan, boxes);
@@ -169,7 +170,7 @@ Status CudaPayloadStage::run_masks(const Plan& plan, const DevicePlan& device_pl
   write_places();
   for (uint32_t image = 0; image < images_.size(); ++image) {
     if (images_[image].count == 0 && image != 0) continue;
-    MaskArgs args = args_of(plan, pieces, image);
+    MaskArgs args = args_of(plan, segments, image);
     args.boxes = boxes[image].data();
     if (image == 0) {
       args.host_words = at<uint32_t>(host_places_, 0);
@@ -199,8 +200,9 @@ Status CudaPayloadStage::wait(cudaStream_t stream) {
 }
 
 Status CudaPayloadStage::enqueue_values(const Plan& plan, const DevicePlan& device_plan,
-                                        const Pieces& pieces, bool packed, cudaStream_t stream) {
-  ValueArgs args{.pieces = pieces,
+                                        const Segments& segments, bool packed,
+                                        cudaStream_t stream) {
+  ValueArgs args{.segments = segments,
                  .kept = kept_,
                  .moves = plan.payload.kind.moves,
                  .each = static_cast<uint32_t>(each_),
@@ -215,17 +217,17 @@ Status CudaPayloadStage::enqueue_values(const Plan& plan, const DevicePlan& devi
 
 /// Enqueues the masks of one image, in the memory of the frames before.
 Status CudaPayloadStage::enqueue_masks(const Plan& plan, const DevicePlan& device_plan,
-                                       const Pieces& pieces, cudaStream_t stream) {
+                                       const Segments& segments, cudaStream_t stream) {
   images_[0].first_box = images_[0].first_word = images_[0].first_place = 0;
-  MaskArgs args = args_of(plan, pieces, 0);
+  MaskArgs args = args_of(plan, segments, 0);
   args.totals = &counters()->totals;
   const PlaceArgs places{
-      .pieces = pieces,
+      .segments = segments,
       .kept = kept_,
       .rules = plan.payload.masks,
       .scale = mask_scale(plan),
       .room = {static_cast<uint32_t>(std::min(room_.boxes, room_.place_words / kPlaceWords)),
-               static_cast<uint32_t>(std::min(room_.words, kMostWords))},
+               static_cast<uint32_t>(std::min(room_.words, kMaxWords))},
       .factors = args.factors,
       .places = reinterpret_cast<MaskPlace*>(places_.get()),
       .host_places = reinterpret_cast<MaskPlace*>(host_places_.get()),
@@ -242,11 +244,11 @@ Status CudaPayloadStage::enqueue_masks(const Plan& plan, const DevicePlan& devic
 }
 
 Status CudaPayloadStage::begin(const Plan& plan, const DevicePlan& device_plan,
-                               const Pieces& pieces, cudaStream_t stream) {
+                               const Segments& segments, cudaStream_t stream) {
   begun_ = ahead_ && (!masks_ || (images_.size() == 1 && !enlarged_ && room_.words != 0));
   if (!begun_) return {};
-  return masks_ ? enqueue_masks(plan, device_plan, pieces, stream)
-                : enqueue_values(plan, device_plan, pieces, false, stream);
+  return masks_ ? enqueue_masks(plan, device_plan, segments, stream)
+                : enqueue_values(plan, device_plan, segments, false, stream);
 }
 
 /// Takes over the rectangles of the device. @return false if it has declined.
@@ -261,7 +263,7 @@ bool CudaPayloadStage::take_masks() {
 }
 
 Status CudaPayloadStage::finish(const Plan& plan, const DevicePlan& device_plan,
-                                const Pieces& pieces,
+                                const Segments& segments,
                                 std::span<const std::span<const Detection>> boxes, bool changed,
                                 cudaStream_t stream) {
   expected_ = 0;
@@ -276,8 +278,8 @@ Status CudaPayloadStage::finish(const Plan& plan, const DevicePlan& device_plan,
     KB_TRY(wait(stream));
     if (!masks_ || take_masks()) return {};
   }
-  if (masks_) return run_masks(plan, device_plan, pieces, boxes, stream);
-  KB_TRY(enqueue_values(plan, device_plan, pieces, true, stream));
+  if (masks_) return run_masks(plan, device_plan, segments, boxes, stream);
+  KB_TRY(enqueue_values(plan, device_plan, segments, true, stream));
   return wait(stream);
 }
 

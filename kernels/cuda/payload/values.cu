@@ -3,24 +3,25 @@
 #include <algorithm>
 
 #include "core/formula/model_point.h"
-#include "kernels/cuda/payload/gather.cuh"
+#include "kernels/cuda/payload/payload_reader.cuh"
 
 namespace keepbox::cuda {
 namespace {
 
 /// Launched with the images in the second dimension. @tparam kPoints true for keypoints.
 template <bool kPoints>
-__global__ void __launch_bounds__(kGatherThreads)
-    gather(const __grid_constant__ DevicePlan plan, const __grid_constant__ ValueArgs args) {
+__global__ void __launch_bounds__(kPayloadThreads)
+    payload_values(const __grid_constant__ DevicePlan plan,
+                   const __grid_constant__ ValueArgs args) {
   const uint32_t image = blockIdx.y, each = kPoints ? args.points.count : args.each;
   const Detection* const boxes = boxes_of(args.kept, image);
   float* const values = args.values + size_t{image} * args.kept.stride * args.each;
   const uint32_t found = count_of(args.kept, image);
   const uint32_t all = found == kNotComplete ? 0 : found * each;
-  for (uint32_t i = blockIdx.x * kGatherThreads + threadIdx.x; i < all;
-       i += gridDim.x * kGatherThreads) {
+  for (uint32_t i = blockIdx.x * kPayloadThreads + threadIdx.x; i < all;
+       i += gridDim.x * kPayloadThreads) {
     const uint32_t anchor = boxes[i / each].anchor;
-    const GatherSource from(plan, args.pieces, segment_of(args.pieces, anchor), image);
+    const PayloadReader from(plan, args.segments, segment_of(args.segments, anchor), image);
     if constexpr (kPoints)
       reinterpret_cast<Keypoint*>(values)[i] =
           on_frame(letterbox_of(plan), model_point(from, args.points, anchor, i % each),
@@ -31,7 +32,7 @@ __global__ void __launch_bounds__(kGatherThreads)
 }
 
 /// Maximum blocks per image; each thread has several values if there are more.
-constexpr uint32_t kMostBlocks = 256;
+constexpr uint32_t kMaxValueBlocks = 256;
 
 }  // namespace
 
@@ -39,9 +40,9 @@ cudaError_t launch_values(const DevicePlan& plan, const ValueArgs& args, uint32_
                           uint32_t expected, cudaStream_t stream) {
   const bool points = args.moves == Moves::kAsPoints;
   const size_t values = size_t{expected} * (points ? args.points.count : args.each);
-  const dim3 grid(std::clamp(blocks_for(values, kGatherThreads), 1u, kMostBlocks), images);
-  if (points) gather<true><<<grid, kGatherThreads, 0, stream>>>(plan, args);
-  else gather<false><<<grid, kGatherThreads, 0, stream>>>(plan, args);
+  const dim3 grid(std::clamp(blocks_for(values, kPayloadThreads), 1u, kMaxValueBlocks), images);
+  if (points) payload_values<true><<<grid, kPayloadThreads, 0, stream>>>(plan, args);
+  else payload_values<false><<<grid, kPayloadThreads, 0, stream>>>(plan, args);
   return cudaGetLastError();
 }
 

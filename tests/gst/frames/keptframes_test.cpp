@@ -51,7 +51,7 @@ TEST(FrameSave, KeepsAtMostTheLimit) {
   EXPECT_EQ(some.kept(), 6);
   EXPECT_EQ(some.line().play(), "");
   EXPECT_EQ(some.line().seen().size(), size_t{kKept});
-  EXPECT_EQ(Waiting("1").kept(), int(KeptFrames::kLeast)) << "whatever their size";
+  EXPECT_EQ(Waiting("1").kept(), int(KeptFrames::kMinFrames)) << "whatever their size";
   EXPECT_EQ(Waiting("0").kept(), kKept - 1) << "without a limit";
 }
 

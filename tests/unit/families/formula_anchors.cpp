@@ -11,7 +11,7 @@ namespace {
 
 using enum Order;
 
-constexpr double kLargestDelta = 4.135166556742356;  // log(1000 / 16)
+constexpr double kMaxDelta = 4.135166556742356;  // log(1000 / 16)
 
 std::vector<double> draw_deltas(Chance& chance, const Place&) {
   return {between(chance, -2, 2), between(chance, -2, 2), between(chance, -2, 3),
@@ -109,7 +109,7 @@ Model torchvision_ssd(const char* family, Prior64 (*prior)(const Place&),
                       std::vector<size_t> strides, std::vector<size_t> anchors, Size input) {
   Model out = ssd(family, prior, std::move(strides), std::move(anchors), input);
   out.box = [prior](const Numbers& n, const Place& at) {
-    return by_ssd(n, prior(at), false, kLargestDelta);
+    return by_ssd(n, prior(at), false, kMaxDelta);
   };
   out.multi_label = true;
   return out;
@@ -150,7 +150,7 @@ Model retinanet() {
           .box =
               [](const Numbers& n, const Place& at) {
                 return by_deltas(retinanet_prior(at),
-                                 {n[kBox][0], n[kBox][1], n[kBox][2], n[kBox][3]}, kLargestDelta);
+                                 {n[kBox][0], n[kBox][1], n[kBox][2], n[kBox][3]}, kMaxDelta);
               },
           .scores = activated,
           .multi_label = true,

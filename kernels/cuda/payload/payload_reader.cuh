@@ -9,19 +9,19 @@
 
 namespace keepbox::cuda {
 
-inline constexpr uint32_t kGatherThreads = 128;
+inline constexpr uint32_t kPayloadThreads = 128;
 
 /// Reads values of any type, from segments, for the templates of core/formula/score.h.
-struct GatherSource {
+struct PayloadReader {
   const Rules& rules;
   const Tables& tables;
-  const Pieces& pieces;
+  const Segments& segments;
   const DeviceSegment& segment;
   uint32_t image;
 
-  __device__ GatherSource(const DevicePlan& plan, const Pieces& from, const DeviceSegment& of,
-                          uint32_t number)
-      : rules(plan.rules), tables(plan.tables), pieces(from), segment(of), image(number) {}
+  __device__ PayloadReader(const DevicePlan& plan, const Segments& from, const DeviceSegment& of,
+                           uint32_t number)
+      : rules(plan.rules), tables(plan.tables), segments(from), segment(of), image(number) {}
 
   __device__ const DeviceField& field(FieldId part) const {
     return segment.fields[static_cast<uint32_t>(part)];
@@ -29,7 +29,7 @@ struct GatherSource {
   __device__ bool has(FieldId part) const { return field(part).element != 0; }
   __device__ const std::byte* first(FieldId part) const {
     const DeviceField& from = field(part);
-    return pieces.data[segment.tensors[static_cast<uint32_t>(part)]] +
+    return segments.data[segment.tensors[static_cast<uint32_t>(part)]] +
            reinterpret_cast<size_t>(from.data) + image * from.image_stride;
   }
   __device__ float get(FieldId part, uint32_t anchor, uint32_t channel = 0) const {
@@ -40,10 +40,10 @@ struct GatherSource {
   }
 };
 
-__device__ inline const DeviceSegment& segment_of(const Pieces& pieces, uint32_t anchor) {
+__device__ inline const DeviceSegment& segment_of(const Segments& segments, uint32_t anchor) {
   uint32_t number = 0;
-  while (number + 1 < pieces.count && anchor >= pieces.segments[number + 1].first) ++number;
-  return pieces.segments[number];
+  while (number + 1 < segments.count && anchor >= segments.list[number + 1].first) ++number;
+  return segments.list[number];
 }
 
 /// Returns the number of an image's boxes, or kNotComplete.
