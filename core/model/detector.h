@@ -70,7 +70,7 @@ struct AnchorRule {
   std::span<const AnchorSize> ratios{};  // factors of width and height
   bool scales_inner = false;  // all scales of a ratio, then the next ratio; or the reverse
   bool whole = false;         // as torchvision: truncated sides, integer half sides and cell pitch
-  bool of_grid = false;  // cells divide the input evenly, whatever the stride   TensorFlow's SSD
+  bool of_grid = false;  // cells divide the input evenly, whatever the stride: TensorFlow's SSD
 
   bool given() const { return !sizes.empty() || base > 0; }
 };
@@ -124,6 +124,8 @@ struct DetectorSpec {
 
   std::span<const TensorRule> rules() const { return {tensors.data(), tensor_count}; }
   size_t level_count() const;
+  /// Returns the number of scores per anchor that are of no class: 1 or 0.
+  uint32_t background_count() const { return background != Background::kNone ? 1 : 0; }
   /// Returns the anchors per cell of a level.
   uint32_t anchors_of(size_t level) const;
 };

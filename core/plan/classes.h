@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "core/base/result.h"
 #include "core/plan/plan.h"
@@ -13,14 +15,17 @@ namespace keepbox {
 /// Returns the number of classes without the background.
 uint32_t real_classes(const Layout& layout);
 
+/// Returns by class id whether the settings want the class.
+std::vector<uint8_t> class_filter(const Layout& layout, const Settings& settings);
+
 /// Settles thresholds and filters of all classes.
 void settle_classes(Plan& plan, const Settings& settings);
 
-/// Returns the maximum number of candidates for the classes that pass the filter.
-uint64_t candidates_of(const Plan& plan);
+/// Returns the maximum number of candidates if the plan wants these classes.
+uint64_t candidates_of(const Plan& plan, std::span<const uint8_t> wanted);
 
-/// Returns their number as text: "8400 anchors of 80 classes".
-std::string labels_text(const Plan& plan);
+/// Returns that number as text: "8400 anchors of 80 classes".
+std::string labels_text(const Plan& plan, uint64_t candidates);
 
 /// Settles whether each class of an anchor may be a candidate. A family's default is dropped with a
 /// warning if that would be too many; an explicit setting is an error.

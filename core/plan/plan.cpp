@@ -264,10 +264,10 @@ void refit(Plan& plan, const Letterbox& letterbox, std::span<const Tile> tiles, 
 
 Status retune(Plan& plan, const Settings& settings) {
   KB_TRY(check_settings(settings));
-  Plan wanted{.spec = plan.spec, .layout = plan.layout, .rules = plan.rules};
-  settle_classes(wanted, settings);
-  if (candidates_of(wanted) > plan.rules.candidates)
-    return reject(ErrorKind::kInvalid, "Too many candidates for this plan: " + labels_text(wanted),
+  const uint64_t candidates = candidates_of(plan, class_filter(plan.layout, settings));
+  if (candidates > plan.rules.candidates)
+    return reject(ErrorKind::kInvalid,
+                  "Too many candidates for this plan: " + labels_text(plan, candidates),
                   "create a new plan");
   plan.rules.iou_threshold = normal(iou_threshold_of(plan, settings));
   if (!plan.tiles.empty()) KB_TRY(settle_tile_rules(plan, settings));

@@ -47,7 +47,7 @@ bool likely_classes(const Layout& layout, const Request& request) {
   const DetectorSpec& spec = *layout.spec;
   for (const TensorRule& rule : spec.rules())
     if (rule.role == Role::kScores && rule.channels != 0) return true;
-  const uint32_t classes = layout.classes - (spec.background != Background::kNone ? 1 : 0);
+  const uint32_t classes = layout.classes - spec.background_count();
   const uint32_t known = request.class_count != 0 ? request.class_count : request.label_count;
   return known != 0 ? classes == known
                     : classes == kCocoClasses || classes == kCocoIds || classes == kCocoIds - 1;

@@ -35,7 +35,7 @@ size_t channels_of(const DetectorSpec& spec, const TensorRule& rule) {
 size_t channels_of(const DetectorSpec& spec, const TensorRule& rule, const Request& request) {
   const size_t channels = channels_of(spec, rule);
   if (channels != 0 || rule.role != Role::kScores || request.class_count == 0) return channels;
-  return request.class_count + (spec.background != Background::kNone ? 1 : 0);
+  return request.class_count + spec.background_count();
 }
 
 bool may_be_payload(size_t numbers, Payload payload) {

@@ -60,8 +60,7 @@ std::string family_text(const Layout& layout) {
   const DetectorSpec& spec = *layout.spec;
   std::string text(spec.name);
   if (layout.classes == 0) return text;
-  const uint32_t background = spec.background != Background::kNone ? 1 : 0;
-  text += " (" + counted(layout.classes - background, "class");
+  text += " (" + counted(layout.classes - spec.background_count(), "class");
   if (layout.payload_count != 0) text += ", " + payload_text(spec, layout.payload_count);
   return text + ")";
 }

@@ -269,7 +269,7 @@ std::unexpected<Error> undecided(std::span<const TensorView> tensors, const Requ
   if (known_classes(request) == 0)
     hint += ", or label-file= or num-classes= so that the number of classes decides";
   hint += input_hint(likely);
-  return fail(ErrorKind::kAmbiguous, "a tensor whose id or shape names its family",
+  return fail(ErrorKind::kAmbiguous, "a tensor whose id or shape identifies its family",
               to_string(tensors) + ", which fits " + layouts_text(likely, request),
               std::move(hint));
 }

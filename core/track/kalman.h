@@ -17,9 +17,10 @@ struct Noise {
   float value = 0, velocity = 0;
 };
 
-/// Predicts a coordinate. For a whole number of steps it is that many predictions of the published
-/// filter, x = F x and P = F P F' + Q with F = [1 1; 0 1], as a polynomial in their number; the
-/// polynomial extends them to parts of a step. Two predictions in sequence are one of both.
+/// Predicts a coordinate. For an integer number of steps it is that many predictions of the
+/// published filter, x = F x and P = F P F' + Q with F = [1 1; 0 1], as a polynomial in their
+/// number; the polynomial extends them to parts of a step. Two predictions in sequence are one of
+/// both.
 /// @param steps at least 0. @param noise that one step adds.
 inline void advance(Coordinate& c, float steps, const Noise& noise) {
   const float pairs = steps * (steps - 1.0f);  // twice the number of pairs of steps

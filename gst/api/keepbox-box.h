@@ -286,7 +286,7 @@ const gchar* keepbox_box_get_attribute(const KeepboxBox* box, guint index, const
  * @box: a box
  *
  * Gets the number of tensors of the box's object that no decoder has decoded, such as an embedding
- * of a model behind tensorinfer regions=objects.
+ * of a model after tensorinfer regions=objects.
  *
  * Returns: the number
  *

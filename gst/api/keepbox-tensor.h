@@ -35,8 +35,8 @@ typedef enum { KEEPBOX_MEMORY_SYSTEM, KEEPBOX_MEMORY_CUDA } KeepboxMemory;
  * @KEEPBOX_READY_EVENT: after a recorded event (a cudaEvent_t), which the caller owns and must keep
  *   until the tensor's data is released
  *
- * When data in CUDA memory is complete. The calling thread never waits for it: boxdecode's work is
- * queued after it on the device.
+ * Moment at which data in CUDA memory is complete. The calling thread never waits for it:
+ * boxdecode's work is queued after it on the device.
  *
  * Since: 0.2
  */

@@ -18,14 +18,14 @@ GstCaps* batch_caps() {
   return caps;
 }
 
-/// Returns the name of the element behind a pad.
-std::string element_behind(GstPad* pad) {
+/// Returns the name of the element downstream of a pad.
+std::string element_after(GstPad* pad) {
   g_autoptr(GstPad) peer = gst_pad_get_peer(pad);
   g_autoptr(GstElement) element = peer != nullptr ? gst_pad_get_parent_element(peer) : nullptr;
   return element != nullptr ? GST_OBJECT_NAME(element) : "the element downstream";
 }
 
-/// Checks that the element behind a pad takes the caps of an event, if they are of batches.
+/// Checks that the element downstream of a pad takes the caps of an event, if they are of batches.
 Status check_taker(GstPad* source, GstEvent* event) {
   GstCaps* caps = nullptr;
   gst_event_parse_caps(event, &caps);
@@ -33,7 +33,7 @@ Status check_taker(GstPad* source, GstEvent* event) {
       gst_pad_peer_query_accept_caps(source, caps))
     return {};
   return reject(ErrorKind::kUnsupported,
-                element_behind(source) + " takes no batches of streams (" + kMedia + ")",
+                element_after(source) + " takes no batches of streams (" + kMedia + ")",
                 "put analyticssplitter before it, which makes them streams again");
 }
 

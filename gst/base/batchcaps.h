@@ -22,7 +22,8 @@ void add_batches(GstCaps* caps);
 /// so that the element can explain it. @pre the query is answered, for a sink pad.
 void offer_batches(GstQuery* query);
 
-/// Posts an error if an event has caps of batches, and the element behind the pad "src" takes none.
+/// Posts an error if an event has caps of batches, and the element linked to the pad "src" takes
+/// none.
 /// @return true if it did; the event then is transfer full.
 bool refuse_batches(GstElement* element, PostedError& failed, GstEvent* event);
 

@@ -4,6 +4,7 @@
 
 #include <gst/gst.h>
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -31,7 +32,7 @@ struct Property {
   GType (*enum_type)() = nullptr;   // nullptr with an int member: a number from 0, or -1
   gdouble lowest = 0, highest = 1;  // for all numbers; for int only `highest`, if above 1
   bool controllable = false;
-  bool live = false;                // may change while playing, unlike others
+  bool live = false;                // unlike others, takes effect without a new start or plan
   bool Props::* was_set = nullptr;  // set to true by the first set()
 };
 
@@ -55,6 +56,8 @@ class PropertyTable {
   /// Sets or gets a property. @return false for an unknown id.
   bool set(Props& props, guint id, const GValue* value) const;
   bool get(const Props& props, guint id, GValue* value) const;
+  /// True if all properties that are not `live` are equal.
+  bool only_live_differ(const Props& a, const Props& b) const;
 
  private:
   // Inlined, GCC warns about types of members that a small Props cannot have.
@@ -148,6 +151,13 @@ bool PropertyTable<Props>::get(const Props& props, guint id, GValue* value) cons
       },
       p.member);
   return true;
+}
+
+template <class Props>
+bool PropertyTable<Props>::only_live_differ(const Props& a, const Props& b) const {
+  return std::ranges::all_of(rows_, [&](const Property<Props>& p) {
+    return p.live || std::visit([&](auto member) { return a.*member == b.*member; }, p.member);
+  });
 }
 
 }  // namespace keepbox

@@ -20,9 +20,10 @@ GST_DEBUG_CATEGORY_STATIC(classdecode_debug);
 #define GST_CAT_DEFAULT classdecode_debug
 
 /**
- * element-classdecode:
+ * SECTION:element-classdecode
+ * @title: classdecode
  *
- * Turns the tensors of a classifier into classes, and those of a text recogniser into text. Behind
+ * Turns the tensors of a classifier into classes, and those of a text recogniser into text. After
  * tensorinfer regions=objects they are results about each object: a GstAnalyticsClsMtd related to
  * its GstAnalyticsODMtd, and a record that boxsink, boxoverlay and libkeepbox read, also for text.
  * Otherwise they are classes of the frame: a GstAnalyticsClsMtd without relations.
@@ -31,12 +32,15 @@ GST_DEBUG_CATEGORY_STATIC(classdecode_debug);
  * several outputs, each of which is an attribute, such as color and type. Names are taken from the
  * model's metadata (names, names.OUTPUT, character) or label-file.
  *
+ * ## Example launch line
  * |[
  * gst-launch-1.0 filesrc location=street.mp4 ! decodebin ! videoconvert
  *   ! tensorinfer model-file=yolov8n.onnx ! boxdecode
  *   ! tensorinfer model-file=vehicles.onnx regions=objects include-classes=car,truck
  *   ! classdecode ! boxoverlay ! videoconvert ! autovideosink
  * ]|
+ *
+ * Since: 0.2
  */
 
 namespace keepbox {

@@ -19,7 +19,7 @@ GQuark quark_of(const std::string& text) {
   return text.empty() ? 0 : g_quark_from_string(text.c_str());
 }
 
-/// Returns images x classes or images x steps x characters, without dimensions of 1 behind the
+/// Returns images x classes or images x steps x characters, without dimensions of 1 after the
 /// first one; kMismatch for anything else.
 Result<Shape> shape_of(const TensorView& tensor) {
   std::vector<size_t> dims(tensor.shape.dims().begin(), tensor.shape.dims().end());

@@ -28,7 +28,8 @@ GST_DEBUG_CATEGORY(boxdecode_debug);
 #define GST_CAT_DEFAULT boxdecode_debug
 
 /**
- * element-boxdecode:
+ * SECTION:element-boxdecode
+ * @title: boxdecode
  *
  * Decodes the output tensors of an object detector, attached to frames by an inference element
  * (GstTensorMeta or GstAnalyticsTensorMtd), applies non-maximum suppression and attaches the boxes
@@ -40,11 +41,14 @@ GST_DEBUG_CATEGORY(boxdecode_debug);
  * From GStreamer 1.28 on it also takes batches of streams (GstAnalyticsBatchMeta); frames of each
  * stream are decoded for the stream's own picture.
  *
+ * ## Example launch line
  * |[
  * gst-launch-1.0 filesrc location=photo.jpg ! jpegdec ! videoconvertscale
  *   ! video/x-raw,width=640,height=640,pixel-aspect-ratio=1/1 ! onnxinference model-file=model.onnx
  *   ! boxdecode label-file=model.labels ! boxsink
  * ]|
+ *
+ * Since: 0.1
  */
 
 namespace keepbox {

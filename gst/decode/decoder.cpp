@@ -122,24 +122,11 @@ Status Decoder::make_ready(FrameTensors& tensors) {
   return ready ? Status{} : prepare(tensors);
 }
 
-/// Plans for the tensors; for those of objects with the first image whose values show the units.
-Result<PlannedTensors> Decoder::plan(FrameTensors& tensors) {
-  auto planned = planner_.plan(tensors);
-  const bool objects = planned && planned->source != nullptr && planned->source->objects;
-  for (size_t image = 1; objects && planned->plan.provisional; ++image) {
-    if (!tensors.select_image(image)) break;
-    auto other = planner_.plan(tensors);
-    if (!other && other.error().kind == ErrorKind::kNoResource) break;
-    if (other) planned = std::move(other);
-  }
-  return planned;
-}
-
 /// Plans for the tensors and makes the processor, on the CPU if the device cannot run the plan.
 Status Decoder::prepare(FrameTensors& tensors) {
   planned_ = true;
   tuned_ = false;
-  KB_ASSIGN(PlannedTensors planned, plan(tensors));
+  KB_ASSIGN(PlannedTensors planned, planner_.plan(tensors));
   const std::vector<uint32_t> reads = planned.plan.reads;
   KB_TRY(device_.map(tensors, reads, device_.wanted_memory()));
   if (processor_.replaces(planned, tensors)) {

@@ -77,7 +77,6 @@ class Decoder {
   void mark_refused(GstBuffer* buffer) const;
   Status make_ready(FrameTensors& tensors);
   Status retune();
-  Result<PlannedTensors> plan(FrameTensors& tensors);
   Status prepare(FrameTensors& tensors);
   Status make_processor(const PlannedTensors& planned, const FrameTensors& tensors);
   Route route_of(const FrameTensors& tensors) const;

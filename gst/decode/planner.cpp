@@ -109,7 +109,8 @@ Result<Plan> Planner::plan_of(FrameTensors& tensors, const Production& productio
   return plan;
 }
 
-Result<PlannedTensors> Planner::plan(FrameTensors& tensors) {
+/// Plans the first model with the selected image of its tensors.
+Result<PlannedTensors> Planner::plan_image(FrameTensors& tensors) {
   std::optional<Error> first;
   const auto all = productions(tensors, ids_of(stream_.props.tensor_ids), stream_.props.detector);
   for (const Production& each : all) {
@@ -128,6 +129,18 @@ Result<PlannedTensors> Planner::plan(FrameTensors& tensors) {
     if (device_.failed() || plan.error().kind == ErrorKind::kInvalid) break;
   }
   return std::unexpected(*first);
+}
+
+Result<PlannedTensors> Planner::plan(FrameTensors& tensors) {
+  auto planned = plan_image(tensors);
+  const bool objects = planned && planned->source != nullptr && planned->source->objects;
+  for (size_t image = 1; objects && planned->plan.provisional; ++image) {
+    if (!tensors.select_image(image)) break;
+    auto other = plan_image(tensors);
+    if (!other && other.error().kind == ErrorKind::kNoResource) break;
+    if (other) planned = std::move(other);
+  }
+  return planned;
 }
 
 Status Planner::retune(StreamProcessor& processor) {

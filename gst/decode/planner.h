@@ -21,7 +21,7 @@ class Planner {
   Planner(DecodeStream& stream, DeviceChoice& device) : stream_(stream), device_(device) {}
 
   /// Plans the first model whose tensors this decoder accepts; reads them if their values are
-  /// needed.
+  /// needed. Tensors of objects are planned with the first image whose values show the units.
   Result<PlannedTensors> plan(FrameTensors& tensors);
 
   /// Applies changed thresholds and classes to a processor, with its warnings.
@@ -56,6 +56,7 @@ class Planner {
                          const Settings& wanted);
   Result<Plan> plan_again(FrameTensors& tensors, const Production& production, Settings wanted);
   Result<Plan> plan_of(FrameTensors& tensors, const Production& production);
+  Result<PlannedTensors> plan_image(FrameTensors& tensors);
   void check_label_count(const Plan& plan) const;
 
   DecodeStream& stream_;

@@ -17,7 +17,8 @@
 #include "gst/frames/restore.h"
 
 /**
- * element-framerestore:
+ * SECTION:element-framerestore
+ * @title: framerestore
  *
  * Replaces a scaled frame with the full frame that framesave kept. Results of the scaled frame are
  * carried over: boxes, masks, tracks and regions of any decoder are mapped to the full frame.
@@ -25,11 +26,14 @@
  * From GStreamer 1.28 on, elements report how the picture was scaled, cropped or flipped. For older
  * versions, and for scalers that do not report it, resize-mode defines how the frame was fitted.
  *
+ * ## Example launch line
  * |[
  * gst-launch-1.0 filesrc location=photo.jpg ! jpegdec ! framesave ! videoconvertscale
  *   ! video/x-raw,width=640,height=640,pixel-aspect-ratio=1/1 ! onnxinference model-file=model.onnx
  *   ! boxdecode ! framerestore ! boxsink
  * ]|
+ *
+ * Since: 0.1
  */
 
 GST_DEBUG_CATEGORY_STATIC(framerestore_debug);

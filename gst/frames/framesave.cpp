@@ -16,7 +16,8 @@
 #include "gst/tensors/tensors.h"
 
 /**
- * element-framesave:
+ * SECTION:element-framesave
+ * @title: framesave
  *
  * Keeps each frame with its boxes and sends on a copy without boxes that shares the pixels.
  * framerestore restores the frame, with the results of detection on the scaled copy.
@@ -29,11 +30,14 @@
  * Caps, allocation and reconfiguration are negotiated with framerestore's neighbour as well as with
  * the scaler, because both get the frames.
  *
+ * ## Example launch line
  * |[
  * gst-launch-1.0 videotestsrc num-buffers=30 ! video/x-raw,width=1280,height=720 ! framesave
  *   ! videoconvertscale ! video/x-raw,width=640,height=640,pixel-aspect-ratio=1/1
  *   ! framerestore ! autovideosink
  * ]|
+ *
+ * Since: 0.1
  */
 
 GST_DEBUG_CATEGORY_STATIC(framesave_debug);

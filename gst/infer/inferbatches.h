@@ -47,7 +47,7 @@ class InferBatches {
   /// @param element posts the messages. @param first runs the first stream. Both outlive this.
   InferBatches(GstElement* element, InferStream& first) : element_(element), first_(first) {}
 
-  /// How the frames of a batch are run.
+  /// Rules by which the frames of a batch are run.
   struct Rules {
     SkipRules skip;
     bool late = false;  // skip all frames

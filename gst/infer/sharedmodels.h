@@ -36,7 +36,7 @@ class SharedModels {
     const std::lock_guard guard(lock_);
     std::erase_if(entries_, [](const auto& each) {
       if (each.second.use_count() > 1) return false;
-      const std::lock_guard last(each.second->lock);  // behind the last user, which is gone
+      const std::lock_guard last(each.second->lock);  // after the last user, which is gone
       return each.second->model.expired();
     });
     auto& entry = entries_[spec];

@@ -19,7 +19,8 @@ GST_DEBUG_CATEGORY(tensorinfer_debug);
 #define GST_CAT_DEFAULT tensorinfer_debug
 
 /**
- * element-tensorinfer:
+ * SECTION:element-tensorinfer
+ * @title: tensorinfer
  *
  * Runs an ONNX model on frames of any size and attaches its output tensors (GstTensorMeta). Frames
  * pass unchanged: a copy is fitted into the model input, and boxdecode maps boxes back to pixels of
@@ -32,10 +33,13 @@ GST_DEBUG_CATEGORY(tensorinfer_debug);
  * From GStreamer 1.28 on it also takes batches of streams (GstAnalyticsBatchMeta), as
  * analyticscombiner makes them, and runs their frames together.
  *
+ * ## Example launch line
  * |[
  * gst-launch-1.0 filesrc location=street.mp4 ! decodebin ! tensorinfer model-file=yolov8n.onnx
  *   ! boxdecode ! videoconvert ! boxoverlay ! videoconvert ! autovideosink
  * ]|
+ *
+ * Since: 0.2
  */
 
 namespace keepbox {
@@ -128,7 +132,7 @@ void drain_line(GstBaseTransform* base) {
   s.stream.clear();
 }
 
-/// Frames behind a discontinuity do not wait with those before it. `discont` stays set until the
+/// Frames after a discontinuity do not wait with those before it. `discont` stays set until the
 /// base class has sent a frame, so that the frame's own flag decides.
 GstFlowReturn submit_input_buffer(GstBaseTransform* base, gboolean discont, GstBuffer* input) {
   if (GST_BUFFER_IS_DISCONT(input)) drain_line(base);

@@ -3,7 +3,6 @@
 /**
  * SECTION:element-boxoverlay
  * @title: boxoverlay
- * @see_also: boxdecode, boxtrack, framerestore, objectdetectionoverlay
  *
  * Draws the boxes of a frame (#GstAnalyticsODMtd of boxdecode or any other decoder, upright and
  * oriented) onto it, in place, with labels for class, tracking id and score, and with keypoints and
@@ -38,6 +37,8 @@
  * gst-launch-1.0 ... ! boxtrack ! boxoverlay blur=person draw-boxes=false draw-labels=false
  *     draw-scores=false draw-tracking-ids=false blur-lost=1 ! ...
  * ]| People are blurred, and stay so for a second where a frame does not have their box.
+ *
+ * Since: 0.1
  */
 #include <gst/video/gstvideofilter.h>
 #include <gst/video/video.h>

@@ -3,7 +3,6 @@
 /**
  * SECTION:element-boxpublish
  * @title: boxpublish
- * @see_also: boxdecode, boxtrack, boxsink
  *
  * Publishes the boxes on frames (#GstAnalyticsODMtd of any decoder) by MQTT, and passes the frames
  * on unchanged, in any format and memory: the JSON objects that boxsink writes, numbers of objects
@@ -19,6 +18,8 @@
  * gst-launch-1.0 ... ! boxdecode ! boxtrack ! boxpublish address=broker source=front
  *     what=counts,tracks ! fakesink
  * ]| Numbers in keepbox/front/counts/person and so on, and events in keepbox/front/tracks.
+ *
+ * Since: 0.2
  */
 #include <gst/base/gstbasetransform.h>
 

@@ -51,7 +51,7 @@ const Property<PublishProps> kPublishProperties[] = {
     {"on-change",
      "Comma-separated list of messages that are published only if they changed. boxes: if the "
      "frame has other classes, numbers of boxes per class, or tracking ids. counts: if the "
-     "number is another.",
+     "number has changed.",
      &PublishProps::on_change},
     {"rate",
      "Maximum number of messages per second of running time: of boxes, of each count, and of "

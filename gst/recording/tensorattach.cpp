@@ -5,6 +5,7 @@
 #include <gst/base/gstbasetransform.h>
 
 #include <cstdlib>
+#include <format>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -143,9 +144,7 @@ void warn_of(GstElement* element, State& r, FrameFinder::Where where, const Mome
     if (!std::exchange(warned, true))
       post_warning(element, problem(ErrorKind::kMismatch, std::move(what), std::move(hint)));
   };
-  const auto seconds = [](int64_t time) {
-    return std::to_string(double(time) / GST_SECOND) + " s";
-  };
+  const auto seconds = [](int64_t time) { return std::format("{} s", double(time) / GST_SECOND); };
   if (const auto moved = r.finder.moved())
     warn(r.warned_moved,
          "The stream begins " + seconds(std::abs(*moved)) + (*moved < 0 ? " before" : " after") +

@@ -2,7 +2,8 @@
 // tensorrecord: writes the tensors of each frame to a folder, for tensorreplay and NumPy.
 
 /**
- * element-tensorrecord:
+ * SECTION:element-tensorrecord
+ * @title: tensorrecord
  *
  * Writes the tensors of each frame to a folder: one .npy file per tensor, and frames.jsonl with one
  * line per frame: its stream time and size, and the ids, types, dimensions and files of its
@@ -14,11 +15,14 @@
  * until then. gst-launch-1.0 -e sends EOS when interrupted. To use the part of a recording that was
  * interrupted, rename its index to frames.jsonl.
  *
+ * ## Example launch line
  * |[
  * gst-launch-1.0 -e filesrc location=clip.webm ! decodebin ! videoconvertscale \
  *     ! video/x-raw,format=RGB,width=640,height=640 ! onnxinference model-file=model.onnx \
  *     ! tensorrecord location=recording ! fakesink
  * ]|
+ *
+ * Since: 0.1
  */
 #include <gst/base/gstbasetransform.h>
 

@@ -3,7 +3,8 @@
 // pad is requested.
 
 /**
- * element-tensorreplay:
+ * SECTION:element-tensorreplay
+ * @title: tensorreplay
  *
  * Attaches recorded tensors to frames like the original inference element: for tests and bug
  * reports without a model or a GPU. Recordings are made by tensorrecord; a .npy file, or a file of
@@ -17,11 +18,14 @@
  * Without a sink pad, tensorreplay is a source of black frames: one of the recorded size for each
  * recorded frame, at its time. Downstream caps may require another format, size or frame rate.
  *
+ * ## Example launch lines
  * |[
  * gst-launch-1.0 tensorreplay location=recording ! boxdecode ! boxsink location=boxes.jsonl
  * gst-launch-1.0 filesrc location=clip.webm ! decodebin ! videoconvert \
  *     ! tensorreplay location=recording ! boxdecode ! boxoverlay ! videoconvert ! autovideosink
  * ]|
+ *
+ * Since: 0.1
  */
 #include <utility>
 

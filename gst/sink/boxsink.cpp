@@ -3,7 +3,6 @@
 /**
  * SECTION:element-boxsink
  * @title: boxsink
- * @short_description: Writes the boxes on frames to a file
  *
  * Accepts video frames of any format and memory, and writes the boxes attached to them by any
  * decoder (#GstAnalyticsODMtd). Boxes of boxdecode are written with subpixel coordinates, class
@@ -19,11 +18,14 @@
  *
  * ## Example launch line
  * |[
- * gst-launch-1.0 filesrc location=photo.jpg ! jpegdec ! framesave ! videoconvertscale   !
- * video/x-raw,width=416,height=416,pixel-aspect-ratio=1/1   ! onnxinference model-file=model.onnx !
- * boxdecode label-file=coco.labels ! framerestore   ! boxsink format=coco location=results.json ]|
- * Boxes of a photo as COCO results. If the label file has the names of COCO's 80 classes, they get
- * COCO's category ids, and pycocotools can evaluate them directly.
+ * gst-launch-1.0 filesrc location=photo.jpg ! jpegdec ! framesave ! videoconvertscale
+ *     ! video/x-raw,width=416,height=416,pixel-aspect-ratio=1/1
+ *     ! onnxinference model-file=model.onnx ! boxdecode label-file=coco.labels ! framerestore
+ *     ! boxsink format=coco location=results.json
+ * ]| Boxes of a photo as COCO results. If the label file has the names of COCO's 80 classes, they
+ * get COCO's category ids, and pycocotools can evaluate them directly.
+ *
+ * Since: 0.1
  */
 #include <gst/base/gstbasesink.h>
 

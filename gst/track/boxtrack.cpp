@@ -19,7 +19,8 @@ GST_DEBUG_CATEGORY_STATIC(boxtrack_debug);
 #define GST_CAT_DEFAULT boxtrack_debug
 
 /**
- * element-boxtrack:
+ * SECTION:element-boxtrack
+ * @title: boxtrack
  *
  * Follows objects from frame to frame: relates a GstAnalyticsTrackingMtd to each box
  * (GstAnalyticsODMtd of boxdecode or another decoder), with the id of its object and the running
@@ -30,12 +31,15 @@ GST_DEBUG_CATEGORY_STATIC(boxtrack_debug);
  * frame rates may vary and frames may be missing. Ids are unique and ascending in a stream. Tracks
  * end with a flush, a new segment or another frame size; a new stream begins with id 1.
  *
+ * ## Example launch line
  * |[
  * gst-launch-1.0 filesrc location=street.mp4 ! decodebin ! videoconvert
  *   ! tensorinfer model-file=yolov8n.onnx interval=3 ! boxdecode track-score-threshold=0.1
  *   ! boxtrack predict=true ! boxoverlay color-by=tracking-id draw-trails=2 ! videoconvert
  *   ! autovideosink
  * ]|
+ *
+ * Since: 0.2
  */
 
 namespace keepbox {

@@ -32,7 +32,7 @@ class Detector:
             family's threshold.
         labels: a file of class names, one per line, if the model has none.
         colors: 'RGB', or 'BGR' as in OpenCV: the order in arrays that you give and get.
-        tracker: elements behind the decoder that give objects their ids, such as 'ioutracker'.
+        tracker: elements after the decoder that give objects their ids, such as 'ioutracker'.
         properties: any other property of tensorinfer or boxdecode, with _ for -, such as
             provider='cpu', detector='yolox', nms_contract='ultralytics', max_detections=50,
             class_thresholds={'person': .6}. `gst-inspect-1.0 boxdecode` explains them.

@@ -16,7 +16,7 @@ def dashed(name: str) -> str:
     return name.replace('_', '-')
 
 
-# What tensorinfer has, too, for models that run on objects, which a Detector's does not.
+# Properties that tensorinfer has, too, for models that run on objects, which a Detector's does not.
 OF_THE_LAST = frozenset(('include-classes', 'min-size'))
 
 

@@ -122,7 +122,7 @@ class PictureStream(Stream):
         self._push()
         if not self._pushed or (sample := self._line.pull()) is None:
             return None
-        # An element behind the decoder may drop frames.
+        # An element after the decoder may drop frames.
         time, picture = self._pushed.popleft()
         while time != sample.get_buffer().pts and self._pushed:
             time, picture = self._pushed.popleft()

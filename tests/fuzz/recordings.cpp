@@ -103,7 +103,7 @@ void headers(Input& input) {
   const auto array = parse_npy({exact.get(), text.size()});
   count(array ? "headers read" : "headers refused");
   if (!array) check_error(array.error(), "");
-  else if (array->offset > text.size()) violated("data that begin behind the end");
+  else if (array->offset > text.size()) violated("data that begin after the end");
 }
 
 void raw_files(Input& input) {

@@ -15,7 +15,7 @@ SCORE, OVERLAP = 0.55, 0.3
 CLASSES = (PIPELINES / 'models/shapes.labels').read_text().split()
 WANTED = f'score-threshold={SCORE} iou-threshold={OVERLAP} class-agnostic=true'
 FRAME = 110
-# What was drawn there, as pipelines/media/README.md has it: centre, radius, degrees.
+# Shapes that were drawn there, as pipelines/media/README.md has it: centre, radius, degrees.
 DRAWN = [('star', 193.1, 185.0, 32.7, -11.8), ('circle', 248.9, 140.3, 27.0, 0),
          ('cross', 68.4, 131.7, 28.9, 5.2), ('ring', 290.2, 229.7, 24.4, 0),
          ('triangle', 215.1, 114.7, 26.9, 10.9), ('square', 101.6, 197.2, 22.7, 3.0),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the tests of the Python package share. Import it before keepbox: it finds the helpers of
-tests/pipelines."""
+"""Helpers that the tests of the Python package share. Import it before keepbox: it finds the
+helpers of tests/pipelines."""
 import functools
 import gc
 import json

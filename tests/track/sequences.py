@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What trackers are compared on: generated crowds, and recorded scenes of the drawn town."""
+"""Sequences to compare trackers on: generated crowds, and recorded scenes of the drawn town."""
 import dataclasses
 import json
 

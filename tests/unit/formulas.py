@@ -10,7 +10,7 @@ import tempfile
 
 FLAGS = ['-std=c++20', '--expt-relaxed-constexpr', '-arch=compute_75', '-ptx',
          '-Werror', 'cross-execution-space-call']
-# What formulas may include.
+# Headers that formulas may include.
 STANDARD = ('algorithm', 'bit', 'cmath', 'concepts', 'cstddef', 'cstdint', 'cstring', 'limits',
             'string_view')
 

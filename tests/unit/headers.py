@@ -39,7 +39,7 @@ BELOW = {**{room: CORE[:i] for i, room in enumerate(CORE)}, TRACK: ['core/formul
          'gst/publish': [*CORE, 'gst/base', 'gst/metas', 'gst/tensors', 'gst/sink'],
          'gst/track': [*CORE, TRACK, 'gst/base', 'gst/metas', 'gst/tensors'],
          'gst': [*CORE, 'gst/base', 'gst/metas', 'gst/tensors', 'gst/statistics']}
-# What formulas may include of the standard library: a GPU compiles them.
+# Headers that formulas may include of the standard library: a GPU compiles them.
 DEVICE = {'algorithm', 'bit', 'cmath', 'concepts', 'cstddef', 'cstdint', 'cstring', 'limits',
           'string_view'}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the town's objects are: their state, their footprint, and how each kind is drawn."""
+"""Objects of the town: their state, their footprint, and how each kind is drawn."""
 import dataclasses
 import math
 

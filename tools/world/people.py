@@ -24,7 +24,7 @@ HEIGHT = 1.75
 
 @dataclasses.dataclass(frozen=True)
 class Look:
-    """What a person wears; scale is the height relative to HEIGHT."""
+    """Clothes and size of a person; scale is the height relative to HEIGHT."""
     scale: float
     skin: tuple
     hair: tuple

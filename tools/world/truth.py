@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What is known of a frame: each object's boxes, mask, keypoints, plate, colour and identity."""
+"""Truth of a frame: each object's boxes, mask, keypoints, plate, colour and identity."""
 import dataclasses
 
 import numpy as np

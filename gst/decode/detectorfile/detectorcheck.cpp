@@ -82,7 +82,7 @@ size_t min_numbers(const DetectorSpec& spec, Role role) {
   switch (role) {
     case Role::kBoxes: return channels_of(spec, TensorRule{.role = role}) + behind_boxes(spec);
     case Role::kSizes: return 2;
-    case Role::kScores: return spec.background != Background::kNone ? 2 : 1;
+    case Role::kScores: return 1 + spec.background_count();
     default: return 1;
   }
 }

@@ -28,6 +28,13 @@ const char* detector_blurb() {
   return g_intern_string(text.c_str());
 }
 
+/// Marks a property whose changes need no new plan: retune() applies them, or they affect the
+/// frame's metas alone.
+constexpr Property<DecodeProps> live(Property<DecodeProps> property) {
+  property.live = true;
+  return property;
+}
+
 const Property<DecodeProps> kDecodeProperties[] = {
     {"detector", detector_blurb(), &DecodeProps::detector},
     {"tensor-ids",
@@ -39,22 +46,23 @@ const Property<DecodeProps> kDecodeProperties[] = {
      "as a comma-separated list of id:scale:zero-point. An entry without an id applies to all "
      "integer tensors that have no entry of their own; the zero point may be omitted.",
      &DecodeProps::quantization},
-    {"score-threshold",
-     "Score above which a box is a candidate. Scores are probabilities, 0 to 1, even if the model "
-     "outputs logits. If unset, the family's own threshold applies, if it has one.",
-     &DecodeProps::score_threshold, nullptr, -FLT_MAX, FLT_MAX, true, false,
-     &DecodeProps::score_threshold_set},
-    {"track-score-threshold",
-     "Score above which boxes are also decoded for a boxtrack downstream, which attaches those "
-     "that it matches with objects of earlier frames; no other element sees them. 0.1 is "
-     "ByteTrack's value; 0 means none. They count for max-detections, and nms-method=weighted "
-     "and merge include them in their means.",
-     &DecodeProps::track_score_threshold, nullptr, 0, 1},
-    {"iou-threshold",
-     "Intersection over union above which a box is suppressed by a better box of its class. If "
-     "unset, the family's own threshold applies, if it has one; exports with Ultralytics metadata "
-     "use 0.7, as Ultralytics predict() does.",
-     &DecodeProps::iou_threshold, nullptr, 0, 1, true, false, &DecodeProps::iou_threshold_set},
+    live({"score-threshold",
+          "Score above which a box is a candidate. Scores are probabilities, 0 to 1, even if the "
+          "model outputs logits. If unset, the family's own threshold applies, if it has one.",
+          &DecodeProps::score_threshold, nullptr, -FLT_MAX, FLT_MAX, true, false,
+          &DecodeProps::score_threshold_set}),
+    live({"track-score-threshold",
+          "Score above which boxes are also decoded for a boxtrack downstream, which attaches "
+          "those that it matches with objects of earlier frames; no other element sees them. 0.1 "
+          "is ByteTrack's value; 0 means none. They count for max-detections, and "
+          "nms-method=weighted and merge include them in their means.",
+          &DecodeProps::track_score_threshold, nullptr, 0, 1}),
+    live({"iou-threshold",
+          "Intersection over union above which a box is suppressed by a better box of its class. "
+          "If unset, the family's own threshold applies, if it has one; exports with Ultralytics "
+          "metadata use 0.7, as Ultralytics predict() does.",
+          &DecodeProps::iou_threshold, nullptr, 0, 1, true, false,
+          &DecodeProps::iou_threshold_set}),
     {"multi-label",
      "Whether an anchor with several classes above the score threshold gives one box per class, or "
      "one box for the best class.",
@@ -108,31 +116,34 @@ const Property<DecodeProps> kDecodeProperties[] = {
      "Text file with the prior boxes of an SSD model: N lines of cy cx h w, or four lines of N "
      "numbers, as fractions of the model input.",
      &DecodeProps::priors_file},
-    {"include-classes", "Comma-separated names or numbers of the classes to keep; empty keeps all.",
-     &DecodeProps::include_classes},
-    {"exclude-classes", "Comma-separated names or numbers of the classes to drop.",
-     &DecodeProps::exclude_classes},
-    {"class-thresholds",
-     "Score thresholds per class, such as person:0.5,2:0.3; other classes use score-threshold.",
-     &DecodeProps::class_thresholds},
-    {"min-size",
-     "Minimum width and height of a box in frame pixels, such as 16x16 for all classes or "
-     "16x16,person:32x64,2:0x8 for some; 0 means no limit. Size and region filters are applied "
-     "last, after suppression and max-detections, to boxes clipped to the frame; dropped boxes are "
-     "not replaced.",
-     &DecodeProps::min_size},
-    {"max-size", "Maximum width and height of a box, in the form of min-size; 0 means no limit.",
-     &DecodeProps::max_size},
-    {"regions",
-     "Regions of the frame outside of which boxes are dropped, as x,y,w,h;x,y,w,h in frame pixels, "
-     "or in fractions of the frame if all four values are at most 1. At most 16; empty keeps boxes "
-     "everywhere.",
-     &DecodeProps::regions},
-    {"exclude-regions",
-     "Regions of the frame in which boxes are dropped, in the same form as regions.",
-     &DecodeProps::exclude_regions},
-    {"region-rule", "Rule that decides if a box belongs to a region.", &DecodeProps::region_rule,
-     region_rule_type},
+    live({"include-classes",
+          "Comma-separated names or numbers of the classes to keep; empty keeps all.",
+          &DecodeProps::include_classes}),
+    live({"exclude-classes", "Comma-separated names or numbers of the classes to drop.",
+          &DecodeProps::exclude_classes}),
+    live(
+        {"class-thresholds",
+         "Score thresholds per class, such as person:0.5,2:0.3; other classes use score-threshold.",
+         &DecodeProps::class_thresholds}),
+    live({"min-size",
+          "Minimum width and height of a box in frame pixels, such as 16x16 for all classes or "
+          "16x16,person:32x64,2:0x8 for some; 0 means no limit. Size and region filters are "
+          "applied last, after suppression and max-detections, to boxes clipped to the frame; "
+          "dropped boxes are not replaced.",
+          &DecodeProps::min_size}),
+    live({"max-size",
+          "Maximum width and height of a box, in the form of min-size; 0 means no limit.",
+          &DecodeProps::max_size}),
+    live({"regions",
+          "Regions of the frame outside of which boxes are dropped, as x,y,w,h;x,y,w,h in frame "
+          "pixels, or in fractions of the frame if all four values are at most 1. At most 16; "
+          "empty keeps boxes everywhere.",
+          &DecodeProps::regions}),
+    live({"exclude-regions",
+          "Regions of the frame in which boxes are dropped, in the same form as regions.",
+          &DecodeProps::exclude_regions}),
+    live({"region-rule", "Rule that decides if a box belongs to a region.",
+          &DecodeProps::region_rule, region_rule_type}),
     {"box-units",
      "Units of the box coordinates in the tensor. auto takes the units that the inference element "
      "declares, or else derives them from the values.",
@@ -165,15 +176,15 @@ const Property<DecodeProps> kDecodeProperties[] = {
      "GPU on which backend=cuda decodes tensors in system memory; -1 takes the GPU that the "
      "pipeline already uses. Tensors in CUDA memory are decoded where they are.",
      &DecodeProps::cuda_device_id},
-    {"on-mismatch",
-     "What to do if a frame's tensors are missing or do not fit: stop the stream, or pass the "
-     "frame without boxes. Unreadable files and invalid properties always stop the stream.",
-     &DecodeProps::on_mismatch, on_mismatch_type},
-    {"roi-meta",
-     "Also attach a GstVideoRegionOfInterestMeta with each box's id, as DL Streamer reads it.",
-     &DecodeProps::roi_meta},
-    {"class-meta", "Also attach a GstAnalyticsClsMtd related to each box.",
-     &DecodeProps::class_meta},
+    live({"on-mismatch",
+          "What to do if a frame's tensors are missing or do not fit: stop the stream, or pass the "
+          "frame without boxes. Unreadable files and invalid properties always stop the stream.",
+          &DecodeProps::on_mismatch, on_mismatch_type}),
+    live({"roi-meta",
+          "Also attach a GstVideoRegionOfInterestMeta with each box's id, as DL Streamer reads it.",
+          &DecodeProps::roi_meta}),
+    live({"class-meta", "Also attach a GstAnalyticsClsMtd related to each box.",
+          &DecodeProps::class_meta}),
     {"keypoints",
      "Read and attach the keypoints (body joints, facial landmarks) of kept boxes, if the family "
      "has keypoints.",
@@ -182,30 +193,29 @@ const Property<DecodeProps> kDecodeProperties[] = {
      "Make and attach the masks of kept boxes, if the family has mask coefficients and prototypes.",
      &DecodeProps::masks},
     {"mask-size", "Resolution of masks.", &DecodeProps::mask_size, mask_size_type},
-    {"tile-merge",
-     "Measure of overlap by which a box of one tile (tensorinfer tiles= or tile-size=) "
-     "suppresses a box of its class in another tile. Applied after suppression in each tile, to "
-     "boxes on the frame.",
-     &DecodeProps::tile_merge, tile_merge_type},
-    {"tile-threshold", "Overlap of boxes of different tiles above which one of them is dropped.",
-     &DecodeProps::tile_threshold, nullptr, 0, 1},
-    {"tile-border",
-     "Distance from an inner edge of its tile, in pixels of the model input, within which a box "
-     "counts as cut by that edge. A whole box suppresses a cut one even if the cut one has the "
-     "higher score, and never the other way round. -1 treats all boxes alike.",
-     &DecodeProps::tile_border, nullptr, -1, G_MAXUINT16},
-    {"tile-union",
-     "Extend a box so that it encloses the boxes of other tiles that it suppresses, for objects "
-     "that "
-     "are larger than the overlap of tiles. Keypoints and masks stay those of the box. Not "
-     "possible "
-     "with oriented boxes.",
-     &DecodeProps::tile_union},
-    {"model-name",
-     "Name of the model, to distinguish its boxes from those of other models on the same frame. "
-     "Empty takes the name that the inference element declares, or else the name of this element, "
-     "which boxsink writes only if a stream has several models.",
-     &DecodeProps::model_name},
+    live({"tile-merge",
+          "Measure of overlap by which a box of one tile (tensorinfer tiles= or tile-size=) "
+          "suppresses a box of its class in another tile. Applied after suppression in each tile, "
+          "to boxes on the frame.",
+          &DecodeProps::tile_merge, tile_merge_type}),
+    live({"tile-threshold",
+          "Overlap of boxes of different tiles above which one of them is dropped.",
+          &DecodeProps::tile_threshold, nullptr, 0, 1}),
+    live({"tile-border",
+          "Distance from an inner edge of its tile, in pixels of the model input, within which a "
+          "box counts as cut by that edge. A whole box suppresses a cut one even if the cut one "
+          "has the higher score, and never the other way round. -1 treats all boxes alike.",
+          &DecodeProps::tile_border, nullptr, -1, G_MAXUINT16}),
+    live({"tile-union",
+          "Extend a box so that it encloses the boxes of other tiles that it suppresses, for "
+          "objects that are larger than the overlap of tiles. Keypoints and masks stay those of "
+          "the box. Not possible with oriented boxes.",
+          &DecodeProps::tile_union}),
+    live({"model-name",
+          "Name of the model, to distinguish its boxes from those of other models on the same "
+          "frame. Empty takes the name that the inference element declares, or else the name of "
+          "this element, which boxsink writes only if a stream has several models.",
+          &DecodeProps::model_name}),
 };
 
 }  // namespace
@@ -224,24 +234,7 @@ std::vector<std::string> ids_of(const std::string& text) {
 }
 
 bool only_tuned(const DecodeProps& a, const DecodeProps& b) {
-  DecodeProps tuned = a;
-  for (auto member :
-       {&DecodeProps::score_threshold, &DecodeProps::track_score_threshold,
-        &DecodeProps::iou_threshold, &DecodeProps::tile_threshold, &DecodeProps::tile_border})
-    tuned.*member = b.*member;
-  for (auto member :
-       {&DecodeProps::include_classes, &DecodeProps::exclude_classes,
-        &DecodeProps::class_thresholds, &DecodeProps::model_name, &DecodeProps::min_size,
-        &DecodeProps::max_size, &DecodeProps::regions, &DecodeProps::exclude_regions})
-    tuned.*member = b.*member;
-  tuned.region_rule = b.region_rule;
-  tuned.tile_merge = b.tile_merge;
-  tuned.tile_union = b.tile_union;
-  for (auto member : {&DecodeProps::score_threshold_set, &DecodeProps::iou_threshold_set,
-                      &DecodeProps::roi_meta, &DecodeProps::class_meta})
-    tuned.*member = b.*member;
-  tuned.on_mismatch = b.on_mismatch;
-  return tuned == b;
+  return decode_properties().only_live_differ(a, b);
 }
 
 }  // namespace keepbox

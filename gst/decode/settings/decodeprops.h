@@ -61,8 +61,7 @@ struct DecodeProps {
   bool operator==(const DecodeProps&) const = default;
 };
 
-/// True if they differ only in properties that retune() applies and in those that affect the
-/// frame's metas alone.
+/// True if they differ only in properties whose changes need no new plan.
 bool only_tuned(const DecodeProps& a, const DecodeProps& b);
 
 const PropertyTable<DecodeProps>& decode_properties();

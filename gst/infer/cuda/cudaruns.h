@@ -40,7 +40,7 @@ class CudaRuns {
   /// @param ready one per picture, at most batch(); may contain nullptr.
   Result<std::vector<CudaOutput>> run(size_t slot, std::span<void* const> ready,
                                       const OrtRunOptions* options);
-  /// Marks the end of a slot's run, behind whatever was enqueued since.
+  /// Marks the end of a slot's run, after whatever was enqueued since.
   Status end(size_t slot);
 
   /// Waits until a slot's last run is complete.

@@ -120,7 +120,7 @@ Status take_ranges(const ModelInfo& info, const ModelInfoTensor& tensor, InputFo
       return fail(ErrorKind::kInvalid,
                   "ranges= of [" + tensor.name + "] in " + info.path +
                       " with a width that 32-bit floats can represent",
-                  std::to_string(low) + "," + std::to_string(high));
+                  std::format("{},{}", low, high));
   }
   return {};
 }

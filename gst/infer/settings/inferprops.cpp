@@ -194,7 +194,7 @@ const Property<InferProps> kInferProperties[] = {
     {"again-growth",
      "With regions=objects, growth of the area of a tracked object's box, as a factor above 1, "
      "beyond which the model runs on it again before again-every is over, because more can be seen "
-     "of it: 1.2 is 20 percent. 0 does not.",
+     "of it: 1.2 is 20 percent. 0: never.",
      &InferProps::again_growth, nullptr, 0, 100},
     {"align",
      "With regions=objects, template that the keypoints of objects are aligned to by a "

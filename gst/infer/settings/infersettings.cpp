@@ -105,7 +105,7 @@ Result<std::optional<ObjectRules>> object_rules(const InferProps& props) {
                   "set regions=objects, or leave objects-of unset");
   if (props.again_growth > 0 && props.again_growth <= 1)
     return reject(ErrorKind::kInvalid,
-                  std::format("again-growth={} is no growth", props.again_growth),
+                  std::format("again-growth={} is not possible", props.again_growth),
                   "set again-growth= above 1, such as 1.2 for 20 percent, or to 0");
   ObjectRules out{.regions = regions,
                   .model = props.objects_of,

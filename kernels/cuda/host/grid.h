@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How the work of a frame is distributed over the blocks of the frame kernel.
+// Distribution of the work of a frame over the blocks of the frame kernel.
 #pragma once
 
 #include "core/base/result.h"

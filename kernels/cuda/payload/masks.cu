@@ -91,7 +91,7 @@ struct PixelValues {
     return Load::get(field, from, i * field.channel_stride);
   }
 
-  /// Returns the sum of a box, in the order of the coefficients: zeros behind them do not change
+  /// Returns the sum of a box, in the order of the coefficients: zeros after them do not change
   /// it, because it is never -0.
   __device__ float sum(const MaskArgs& args, const BlockBoxes& boxes, uint32_t begin,
                        uint32_t box) const {

@@ -17,7 +17,7 @@ struct KeptBoxes {
   bool packed = false;  // the host has removed the empty ones: those of the device are old
 };
 
-/// How the end of a launch is reported to the host.
+/// Report of the end of a launch to the host.
 struct Report {
   uint32_t* arrived = nullptr;  // device memory, counts the blocks
   uint32_t* done = nullptr;     // host memory, set to `sequence`

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Launches kernels behind those of the frame or after them, and waits once.
+// Enqueues kernels after those of the frame, or launches them once these are done, and waits once.
 #include "kernels/cuda/payload/payload_stage.h"
 
 #include <algorithm>

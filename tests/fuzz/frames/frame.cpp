@@ -104,7 +104,7 @@ class Drawing {
     if (exact != 0) return exact;
     switch (rule.role) {
       case Role::kAll: return all_channels();
-      case Role::kScores: return form_.classes + (spec_.background != Background::kNone ? 1 : 0);
+      case Role::kScores: return form_.classes + spec_.background_count();
       case Role::kKeypoints: return std::max<size_t>(form_.payload, 1);
       default: return 1;
     }
@@ -115,8 +115,8 @@ class Drawing {
       return min_channels(spec_) - spec_.payload_count + form_.payload -
              (spec_.payload == Payload::kAngle ? form_.payload - spec_.payload_count : 0);
     const bool behind = spec_.payload != Payload::kNone && spec_.columns.payload < 0;
-    return min_channels(spec_) - (behind ? 1 : 0) + form_.classes - 1 +
-           (spec_.background != Background::kNone ? 1 : 0) + (behind ? form_.payload : 0);
+    return min_channels(spec_) - (behind ? 1 : 0) + form_.classes - 1 + spec_.background_count() +
+           (behind ? form_.payload : 0);
   }
 
   /// Returns the shape of a tensor of all anchors.

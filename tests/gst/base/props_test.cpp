@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How properties are presented to tools.
+// Presentation of properties to tools.
 #include "gst/base/props.h"
 
 #include <gtest/gtest.h>

@@ -103,7 +103,7 @@ TEST_F(InferErrors, SettingsOfObjectsThatDoNotGoTogether) {
   const auto model = test::identity_model({1, 3, 48, 64});
   expect_error(with(model, "regions=objects tiles=2x2"), {"tiles and regions are both set"});
   expect_error(with(model, "regions=objects again-growth=0.2"),
-               {"again-growth=0.2 is no growth", "1.2 for 20 percent"});
+               {"again-growth=0.2 is not possible", "1.2 for 20 percent"});
   expect_error(with(model, "include-classes=car"),
                {"include-classes has no effect with regions=frame"});
   expect_error(with(model, "regions=objects resize-mode=rect"),

@@ -159,7 +159,7 @@ TEST_F(InferObjects, AreRunOnceIfWanted) {
   EXPECT_EQ(runs, 1u);
 }
 
-/// A tracker behind the model sees that the frame was analysed.
+/// A tracker after the model sees that the frame was analysed.
 TEST_F(InferObjects, LeaveFramesWithoutThemAnalysed) {
   Harness h(identity("") + " ! boxtrack predict=true", caps_);
   h.run(frame({object({10, 20, 74, 68})}));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Ids behind boxtrack: in files of boxsink, and after other elements.
+// Ids downstream of boxtrack: in files of boxsink, and after other elements.
 #include <gst/analytics/analytics.h>
 
 #include <fstream>

@@ -124,10 +124,8 @@ std::string recognised(const Frame& frame, bool with_ids, std::string& how) {
     if (!with_ids) views.back().id = {};
   }
   Settings settings = frame.settings;
-  if (const auto plan = make_plan(settings, views)) {
-    const bool background = plan->spec->background != Background::kNone;
-    settings.label_count = plan->layout.classes - (background ? 1 : 0);
-  }
+  if (const auto plan = make_plan(settings, views))
+    settings.label_count = plan->layout.classes - plan->spec->background_count();
   settings.detector = "auto";
   settings.priors = {};
   const auto plan = make_plan(settings, views);

@@ -185,7 +185,7 @@ TEST(Mot, HasTenColumns) {
   EXPECT_EQ(text_of(BoxFormat::kMot, {}), "");
 }
 
-TEST(Mot, HasNoBoxWithoutAnIdBehindATracker) {
+TEST(Mot, HasNoBoxWithoutAnIdAfterATracker) {
   FrameBox tracked = person();
   tracked.tracking_id = 12;
   BoxWriter writer(BoxFormat::kMot, {});
