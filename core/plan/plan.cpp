@@ -64,12 +64,13 @@ Status check_tensors(const Layout& layout, std::span<const TensorView> tensors) 
 }
 
 /// Checks the family against the values. For a family that was set a mismatch is only a warning,
-/// and so are single centres far outside of the picture for a family declared by the producer.
+/// and so are single centres far outside of the picture for a family that the producer names.
 Status confirm(Plan& plan, std::span<const TensorView> tensors, const Request& request) {
   const Status agrees = check_numbers(plan.layout, tensors);
   if (agrees) return {};
   Error error = agrees.error();
-  const bool named = plan.basis == Basis::kNamed && plan.spec->name == request.declared;
+  const bool named = plan.basis == Basis::kNamed &&
+                     (plan.spec->name == request.declared || spec_by_ids(tensors) != nullptr);
   if (plan.basis == Basis::kSet || (named && check_numbers(plan.layout, tensors, false))) {
     plan.warnings.push_back(std::move(error));
     return {};
@@ -238,6 +239,7 @@ Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> ten
   KB_ASSIGN(const auto model, settle_model(settings, plan.layout));
   const size_t before = plan.warnings.size();
   settle_units(plan, settings, recognition.box_coding_open, tensors, model);
+  plan.provisional |= recognition.blank;
   for (Error& warning : std::span(plan.warnings).subspan(before))
     suggest_others(warning, plan, tensors, request, {});
   KB_TRY(confirm(plan, tensors, request));

@@ -120,7 +120,7 @@ struct Plan {
   std::vector<TensorForm> forms;  // of the tensors that it reads, indexed by fields
   std::vector<uint32_t> reads;    // indices of these tensors among those of make_plan()
   Units units = Units::kPixels;   // of decoded coordinates
-  bool provisional = false;       // the values did not show the units yet: make a plan again
+  bool provisional = false;       // the values did not show family or units: make a plan again
                                   // for the next frame
   bool has_ceiling = false;       // rules.pre_nms_top_k is the method's own limit
   Basis basis = Basis::kNamed;    // if kSet, values only warn about the family

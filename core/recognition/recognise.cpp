@@ -39,16 +39,6 @@ bool has_ids(const DetectorSpec& spec, const TensorRule& rule,
   return there(0) || (!levels.empty() && std::ranges::all_of(levels, there));
 }
 
-/// Returns the first family whose required tensors all have one of its ids.
-const DetectorSpec* spec_by_ids(std::span<const TensorView> tensors) {
-  for (const DetectorSpec& spec : detectors())
-    if (std::ranges::all_of(spec.rules(), [&](const TensorRule& rule) {
-          return rule.optional || has_ids(spec, rule, tensors);
-        }))
-      return &spec;
-  return nullptr;
-}
-
 /// Converts indices into a selection of tensors to indices into all tensors.
 void renumber(Layout& layout, std::span<const size_t> order) {
   for (Segment& segment : layout.segments)
@@ -87,6 +77,13 @@ std::optional<Recognition> by_outputs(std::span<const TensorView> tensors, const
   return Recognition{*std::move(layout), std::move(remark), false, Basis::kNumbers, {}};
 }
 
+/// True for decoded boxes with the usual number of classes, which several families have: only
+/// offsets from a grid, or a known number of classes, distinguish an objectness from a class.
+bool may_be_another(const FamilyCandidate& best, const Recognition& found) {
+  return found.layout.spec != best.spec && best.evidence == ShapeEvidence::kShape &&
+         best.classes < 2;
+}
+
 /// Recognises the first tensor that one family is decided for, without the others, which may fit
 /// the family by chance.
 Result<Recognition> by_one_tensor(std::span<const TensorView> tensors, const Request& request) {
@@ -97,7 +94,10 @@ Result<Recognition> by_one_tensor(std::span<const TensorView> tensors, const Req
     KB_ASSIGN(auto layout, fit_at(*best->spec, tensors, i, request));
     std::string remark = describe(layout, tensors) + " (by shape, " + best->why;
     remark += "; detector= overrides)";
-    return by_values({std::move(layout), std::move(remark), false, best->basis(), {}}, tensors);
+    Recognition out =
+        by_values({std::move(layout), std::move(remark), false, best->basis(), {}}, tensors);
+    if (may_be_another(*best, out)) break;
+    return out;
   }
   return undecided(tensors, request);
 }
@@ -108,6 +108,15 @@ Basis basis_of(const Proposal& found, Basis usual) {
   return found.layout.spec->usual_classes != 0 ? Basis::kShape : usual;
 }
 
+/// True if all boxes are 0, as in a picture without objects: other families may have that, too.
+bool is_blank(const Layout& layout, std::span<const TensorView> tensors) {
+  if (!in_bounds(layout, tensors)) return false;
+  const auto seen = ranges(layout, FieldId::kBox, 4, tensors);
+  return !seen.empty() && std::ranges::all_of(seen, [](const Range& each) {
+    return each.min == 0 && each.max == 0;
+  });
+}
+
 Result<Recognition> by_shape(std::span<const TensorView> tensors, const Request& request) {
   for (const DetectorSpec& spec : detectors())
     if (auto known = by_outputs(tensors, request, spec)) return *std::move(known);
@@ -115,9 +124,14 @@ Result<Recognition> by_shape(std::span<const TensorView> tensors, const Request&
   if (!several) return by_one_tensor(tensors, request);
   std::string remark = describe(several->layout, tensors) + " (by shapes, ";
   remark += several->why + "; detector= overrides)";
-  const Basis basis = basis_of(*several, Basis::kNumbers);
-  return Recognition{std::move(several->layout), std::move(remark), false, basis,
-                     std::move(several->doubt)};
+  const bool blank = is_blank(several->layout, tensors);
+  const Basis basis = blank ? Basis::kShape : basis_of(*several, Basis::kNumbers);
+  return Recognition{std::move(several->layout),
+                     std::move(remark),
+                     false,
+                     basis,
+                     std::move(several->doubt),
+                     blank};
 }
 
 /// Returns the indices of the tensors in tensor_ids, in that order.
@@ -143,13 +157,30 @@ Result<std::optional<Recognition>> by_plain_names(std::span<const TensorView> te
   return Recognition{std::move(found->layout), std::move(remark), false, basis};
 }
 
+/// Fits a declared family to the tensors by which it is recognised without a declaration, or else
+/// to the first ones that fit.
+Result<Layout> fit_declared(const DetectorSpec& spec, std::span<const TensorView> tensors,
+                            const Request& request) {
+  const auto is_declared = [&](const DetectorSpec& found) {
+    return &found == &spec || find_detector(found.decoded_twin) == &spec ||
+           find_detector(spec.decoded_twin) == &found;
+  };
+  if (tensors.size() > 1 && spec_by_ids(tensors) == nullptr)
+    if (auto found = by_shape(tensors, request); found && is_declared(*found->layout.spec)) {
+      found->layout.spec = &spec;
+      return std::move(found->layout);
+    }
+  return fit(spec, tensors, request);
+}
+
 /// Recognises tensors by the producer's declaration, or by ids, names or shapes.
 Result<Recognition> by_itself(std::span<const TensorView> tensors, const Request& request) {
   const bool named = !request.tensor_ids.empty();
   const DetectorSpec* declared = named ? nullptr : find_detector(request.declared);
   const DetectorSpec* spec = declared != nullptr || named ? declared : spec_by_ids(tensors);
   if (spec != nullptr) {
-    KB_ASSIGN(const auto layout, fit(*spec, tensors, request));
+    KB_ASSIGN(const auto layout, declared != nullptr ? fit_declared(*spec, tensors, request)
+                                                     : fit(*spec, tensors, request));
     const char* how = declared != nullptr ? " (declared by the model)" : " (by tensor id)";
     return by_values({layout, describe(layout, tensors) + how}, tensors);
   }
@@ -178,6 +209,15 @@ Result<Recognition> recognise_all(std::span<const TensorView> tensors, const Req
 }
 
 }  // namespace
+
+const DetectorSpec* spec_by_ids(std::span<const TensorView> tensors) {
+  for (const DetectorSpec& spec : detectors())
+    if (std::ranges::all_of(spec.rules(), [&](const TensorRule& rule) {
+          return rule.optional || has_ids(spec, rule, tensors);
+        }))
+      return &spec;
+  return nullptr;
+}
 
 std::string input_text(const InputRule& input) {
   if (!input.known()) return {};

@@ -25,6 +25,7 @@ struct Recognition {
   bool box_coding_open = false;  // the host cannot read whether boxes are those of a decoded twin
   Basis basis = Basis::kNamed;
   std::optional<Error> doubt;  // about what was recognised, for a warning
+  bool blank = false;          // boxes were all 0: later values may show another family
 };
 
 /// Returns "channel-order=bgr input-mean=0 input-std=1 resize-mode=letterbox-topleft"; empty if the
@@ -35,6 +36,9 @@ std::string input_text(const InputRule& input);
 /// decide whether boxes are those of a decoded twin. Errors: kMismatch (nothing fits), kAmbiguous
 /// (shapes do not decide; the hint names the property that does), kUnsupported.
 Result<Recognition> recognise(std::span<const TensorView> tensors, const Request& request);
+
+/// Returns the first family whose required tensors all have one of its ids, or nullptr.
+const DetectorSpec* spec_by_ids(std::span<const TensorView> tensors);
 
 /// True if the family has generic tensor names and all of them are among the ids.
 bool has_plain_names(const DetectorSpec& spec, std::span<const TensorView> tensors);

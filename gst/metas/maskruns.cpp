@@ -48,31 +48,44 @@ void MaskRuns::add(PixelRun run) {
   else runs_.push_back(run);
 }
 
-std::span<const PixelRun> MaskRuns::of(int line) {
-  const double at =
-      std::clamp((line + 0.5 - down_.low) / down_.step - 0.5, 0.0, double(down_.count - 1));
-  const int above = static_cast<int>(at), below = std::min(above + 1, down_.count - 1);
-  const double share = at - above;
+/// Compares a line of the mask with the next one, for all lines of the frame between the two.
+void MaskRuns::find_changes(int above) {
+  if (above == above_) return;
+  above_ = above;
+  const int below = std::min(above + 1, down_.count - 1);
   const uint8_t *first = data_ + above * down_.stride, *second = data_ + below * down_.stride;
-  const std::array<double, 4> level{0, share, 1 - share, 1};  // index: which of the two are not 0
   const auto both = [&](int i) {
     const std::ptrdiff_t offset = i * along_.stride;
     return 2 * (first[offset] != 0) + (second[offset] != 0);
   };
-  runs_.clear();
-  int before = both(0), start = along_.span.first;
-  for (int i = 1; i <= along_.count; ++i) {
-    const int now = i < along_.count ? both(i) : 0;
-    if (now == before && i < along_.count) continue;
-    const bool was = level[before] >= 0.5, is = i < along_.count && level[now] >= 0.5;
-    if (was != is) {
-      const int edge =
-          i < along_.count ? crossing(i - 1, level[before], level[now]) : along_.span.last;
-      if (is) start = edge;
-      else add({start, edge});
+  changes_.clear();
+  int before = first_ = both(0);
+  for (int i = 1; i < along_.count; ++i)
+    if (const int now = both(i); now != before) {
+      changes_.push_back({i, before, now});
+      before = now;
     }
-    before = now;
+}
+
+std::span<const PixelRun> MaskRuns::of(int line) {
+  const double at =
+      std::clamp((line + 0.5 - down_.low) / down_.step - 0.5, 0.0, double(down_.count - 1));
+  const int above = static_cast<int>(at);
+  const double share = at - above;
+  find_changes(above);
+  const std::array<double, 4> level{0, share, 1 - share, 1};
+  runs_.clear();
+  bool inside = level[first_] >= 0.5;
+  int start = along_.span.first;
+  for (const Change& each : changes_) {
+    const bool is = level[each.now] >= 0.5;
+    if (is == inside) continue;
+    inside = is;
+    const int edge = crossing(each.at - 1, level[each.before], level[each.now]);
+    if (is) start = edge;
+    else add({start, edge});
   }
+  if (inside) add({start, along_.span.last});
   return runs_;
 }
 

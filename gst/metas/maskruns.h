@@ -54,12 +54,20 @@ class MaskRuns {
     double at(double center) const { return low + (center + 0.5) * step; }
   };
   static Axis axis_of(float low, float high, int count, std::ptrdiff_t stride, uint32_t limit);
+  /// Where two adjacent lines of the mask change together: bit 0 is the pixel of the second one,
+  /// bit 1 that of the first one.
+  struct Change {
+    int at, before, now;
+  };
+  void find_changes(int above);
   int crossing(int pixel, double here, double next) const;
   void add(PixelRun run);
 
   const uint8_t* data_;
   Axis down_, along_;
   std::vector<PixelRun> runs_;
+  std::vector<Change> changes_;  // of the line `above_` and the next one
+  int above_ = -1, first_ = 0;   // and the pixels that these begin with
 };
 
 }  // namespace keepbox

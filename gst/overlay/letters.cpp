@@ -12,6 +12,11 @@ namespace {
 constexpr int kFont = cv::FONT_HERSHEY_SIMPLEX;
 constexpr int kRun = 64;  // letters in a row, to measure one with subpixel precision
 
+/// Raises values to those of a row. A call of cv::max() takes longer than a whole letter.
+void raise(uint8_t* values, const uint8_t* to, int count) {
+  for (int i = 0; i < count; ++i) values[i] = std::max(values[i], to[i]);
+}
+
 }  // namespace
 
 void Letters::resize(double scale) {
@@ -52,8 +57,9 @@ void Letters::write(cv::Mat& mask, std::string_view text, cv::Point at) {
     x += letters_[index(c)].advance;
     const cv::Rect part = place & bounds;
     if (part.empty()) continue;
-    cv::Mat under = mask(part);
-    cv::max(under, letter(part - place.tl()), under);
+    const cv::Point from = part.tl() - place.tl();
+    for (int row = 0; row < part.height; ++row)
+      raise(mask.ptr(part.y + row, part.x), letter.ptr(from.y + row, from.x), part.width);
   }
 }
 

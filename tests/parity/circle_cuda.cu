@@ -11,8 +11,8 @@ namespace keepbox::cuda {
 const Kernels& circle_kernels() {
   using test::Circle;
   static constexpr Kernels kKernels{
-      [](const DevicePlan& plan, const FrameArgs& args, const Segments& segments, Numbers numbers,
-         dim3 grid, cudaStream_t stream) {
+      [](const DevicePlan& plan, const FrameArgs& args, const SegmentTable& segments,
+         Numbers numbers, dim3 grid, cudaStream_t stream) {
         if (numbers != Numbers::kFloat) return cudaErrorInvalidValue;
         const void* const kernel = plan.scan == Scan::kSegments
                                        ? frame_kernel<InSegments<PlainLoad>, Circle>()

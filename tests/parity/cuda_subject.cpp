@@ -34,7 +34,7 @@ struct Bench {
   std::byte *device = nullptr, *host = nullptr;
   Buffers buffers;
   DevicePlan plan;
-  Segments segments;
+  SegmentTable segments;
 
   explicit Bench(const Plan& from) {
     Carver measure_device(nullptr), measure_host(nullptr);

@@ -114,9 +114,16 @@ unsigned CudaModel::fixed_batch() const {
 }
 
 Status CudaModel::join(const ModelFacts& facts, unsigned frames, unsigned pictures) {
-  const std::lock_guard guard(turn_);
   const CudaScope scope(context_);
   KB_TRY(scope.status());
+  KB_TRY(admit(facts, frames, pictures));
+  grow();
+  return {};
+}
+
+/// Adds an element, and prepares the model for the first one.
+Status CudaModel::admit(const ModelFacts& facts, unsigned frames, unsigned pictures) {
+  const std::lock_guard guard(turn_);
   if (!prepared_) KB_TRY(prepare(facts));
   else if (!same_memory(facts.input, facts_.input))
     return reject(ErrorKind::kInvalid,
@@ -125,7 +132,6 @@ Status CudaModel::join(const ModelFacts& facts, unsigned frames, unsigned pictur
   ++users_;
   frames_ += frames * pictures;
   group_ = std::max(group_, pictures);
-  grow();
   return {};
 }
 

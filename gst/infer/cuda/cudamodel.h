@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gst/infer/batch/batches.h"
@@ -29,7 +30,8 @@ class CudaModel : public std::enable_shared_from_this<CudaModel> {
 
   /// Adds an element with up to `frames` pending frames. The first call makes inputs, and graphs if
   /// the model allows them; later ones make room for larger batches, up to the largest that is
-  /// worth it. kInvalid if the input differs from the first one's.
+  /// worth it, in which time other elements' frames run as before. kInvalid if the input differs
+  /// from the first one's. Without the lock.
   /// @param pictures per frame.
   Status join(const ModelFacts& facts, unsigned frames, unsigned pictures);
   /// @param pictures of all pending frames.
@@ -85,12 +87,13 @@ class CudaModel : public std::enable_shared_from_this<CudaModel> {
   };
 
   CudaModel(SessionSpec spec, CudaContext context);
+  Status admit(const ModelFacts& facts, unsigned frames, unsigned pictures);
   Status prepare(const ModelFacts& facts);
   Result<std::unique_ptr<CudaSession>> open_session(bool graph, unsigned pictures) const;
   Status bind(Size& size, std::span<const DeviceMemory> inputs);
   Result<std::vector<DeviceMemory>> make_inputs(unsigned capacity) const;
   unsigned fixed_batch() const;
-  unsigned wanted_capacity() const;
+  std::pair<unsigned, unsigned> wanted_capacity();
   void grow();
   Result<bool> grow_to(unsigned batch);
   Result<bool> adopt(Size& size, std::vector<DeviceMemory>& inputs);
@@ -104,11 +107,12 @@ class CudaModel : public std::enable_shared_from_this<CudaModel> {
   const SessionSpec spec_;
   const CudaContext context_;
   CudaPieces pieces_;
+  std::mutex growing_;  // guards checked_, opened_, settled_; taken before turn_
   std::mutex turn_;
   ModelClaims claims_;
   ModelFacts facts_;
   std::vector<DeviceMemory> inputs_;  // by slot
-  std::vector<Size> sizes_;           // ascending
+  std::vector<Size> sizes_;           // ascending; changes only while both locks are held
   unsigned users_ = 0;
   unsigned frames_ = 0;                 // pictures that may be waiting at a time
   unsigned group_ = 1;                  // largest number of pictures of a frame

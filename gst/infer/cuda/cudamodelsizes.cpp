@@ -51,31 +51,35 @@ Status CudaModel::bind(Size& size, std::span<const DeviceMemory> inputs) {
   return {};
 }
 
-/// Returns the number of pictures that may be waiting at a time, as a size: at least those of a
-/// frame.
-unsigned CudaModel::wanted_capacity() const {
+/// Returns the number of pictures that may be waiting at a time, as a size of at least a frame, and
+/// the number of pictures of the largest frame.
+std::pair<unsigned, unsigned> CudaModel::wanted_capacity() {
+  const std::lock_guard guard(turn_);
   const unsigned most = spec_.batch.size == 0 ? kMaxBatch : spec_.batch.size;
-  return batch_capacity(frames_, most, group_);
+  return {batch_capacity(frames_, most, group_), group_};
 }
 
 /// Adds sizes for the frames of all elements, as long as they are worth it. If that fails, pictures
 /// run as before.
 void CudaModel::grow() {
-  const unsigned wanted = wanted_capacity();
+  const std::lock_guard alone(growing_);
+  const auto [wanted, group] = wanted_capacity();
   while (fixed_batch() == 0 && !settled_ && capacity() < wanted) {
-    const unsigned next = std::min(next_size(capacity(), group_), wanted);
+    const unsigned next = std::min(next_size(capacity(), group), wanted);
     auto grown = grow_to(next);
-    if (!grown && next == group_) grown = grow_to(std::min(next_size(capacity()), wanted));
+    if (!grown && next == group) grown = grow_to(std::min(next_size(capacity()), wanted));
     settled_ = !grown || !*grown;
     if (grown) continue;
     GST_CAT_INFO(tensorinfer_debug, "no larger batches than %u: %s", capacity(),
                  grown.error().message().c_str());
-    if (capacity() == 1) why_single_ = grown.error();
+    if (capacity() != 1) continue;
+    const std::lock_guard guard(turn_);
+    why_single_ = grown.error();
   }
 }
 
-/// Opens a session for a larger batch while others run, and takes it in between two runs. Returns
-/// false if it is not worth it.
+/// Opens a session for a larger batch while others run, and adds it between two runs. Returns false
+/// if it is not worth it. @pre growing_ is held, turn_ is not.
 Result<bool> CudaModel::grow_to(unsigned batch) {
   if (facts_.input.bytes() % kInputAlignment != 0)
     return reject(ErrorKind::kUnsupported, "The input has " + std::to_string(facts_.input.bytes()) +
@@ -86,6 +90,7 @@ Result<bool> CudaModel::grow_to(unsigned batch) {
   KB_ASSIGN(auto inputs, make_inputs(batch));
   Size size{.session = std::move(session), .batch = batch};
   KB_TRY(bind(size, inputs));
+  const std::lock_guard guard(turn_);
   Result<bool> adopted = false;
   const auto change = [&] {
     adopted = adopt(size, inputs);

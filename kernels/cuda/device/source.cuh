@@ -66,7 +66,7 @@ struct InSegments : Load {
 /// Placeholder for segments in the kernels of most families.
 struct Whole {};
 template <class Load>
-using SegmentsOf = std::conditional_t<Load::kSegments, Segments, Whole>;
+using SegmentsOf = std::conditional_t<Load::kSegments, SegmentTable, Whole>;
 
 /// Channels of one anchor in a field.
 template <class Load>

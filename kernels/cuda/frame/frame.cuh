@@ -159,9 +159,9 @@ const void* frame_kernel() {
 }
 
 inline cudaError_t launch_frame(const void* kernel, const DevicePlan& plan, const FrameArgs& args,
-                                const Segments& segments, dim3 grid, cudaStream_t stream) {
+                                const SegmentTable& segments, dim3 grid, cudaStream_t stream) {
   void* arguments[] = {const_cast<DevicePlan*>(&plan), const_cast<FrameArgs*>(&args),
-                       const_cast<Segments*>(&segments)};  // ignored by most kernels
+                       const_cast<SegmentTable*>(&segments)};  // ignored by most kernels
   return cudaLaunchKernel(kernel, grid, dim3(kFrameThreads), arguments, 0, stream);
 }
 

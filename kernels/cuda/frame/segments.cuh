@@ -57,7 +57,7 @@ __device__ inline Verdict over_slices(Verdict best, uint64_t (&verdict)[kFrameTh
 
 /// Copies the segment of a chunk to shared memory, with pointers to tensors. Called by all threads;
 /// has its own barriers.
-__device__ inline void enter(const Segments& segments, uint32_t chunk, DeviceSegment& segment) {
+__device__ inline void enter(const SegmentTable& segments, uint32_t chunk, DeviceSegment& segment) {
   uint32_t number = 0;  // segments that begin before the chunk
   for (uint32_t first = 0; first < segments.count; first += kFrameThreads) {
     const uint32_t i = first + threadIdx.x;
@@ -137,7 +137,7 @@ __device__ void judge_in_segment(const Source<Load>& from, Stage& stage, ScanSha
 }
 
 template <class Load>
-__device__ void scan_segments(const DevicePlan& plan, const Segments& segments, uint32_t image,
+__device__ void scan_segments(const DevicePlan& plan, const SegmentTable& segments, uint32_t image,
                               Stage& stage, ScanShared& shared, Control& control,
                               const Lists& lists, uint32_t slices) {
   const uint32_t group = warp_id() / slices, width = kFrameThreads / slices;
@@ -161,7 +161,7 @@ __device__ void scan_segments(const DevicePlan& plan, const Segments& segments, 
 /// Returns the number of valid rows of one segment, or of all anchors. Called by all threads; has
 /// its own barriers.
 template <class Load>
-__device__ uint32_t rows_of(const DevicePlan& plan, const Segments& segments, uint32_t image,
+__device__ uint32_t rows_of(const DevicePlan& plan, const SegmentTable& segments, uint32_t image,
                             DeviceSegment& segment) {
   enter(segments, 0, segment);
   return anchors_of(Source<Load>(plan, image, segment));

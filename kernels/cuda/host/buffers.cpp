@@ -175,7 +175,8 @@ TensorView view_of(const TensorForm& form) {
 
 }  // namespace
 
-std::vector<DeviceSegment> device_segments(const Plan& plan, uint32_t width, Segments& segments) {
+std::vector<DeviceSegment> device_segments(const Plan& plan, uint32_t width,
+                                           SegmentTable& segments) {
   std::vector<DeviceSegment> out;
   uint32_t chunks = 0;
   for (const Segment& segment : plan.layout.segments) {
@@ -199,7 +200,7 @@ std::vector<DeviceSegment> device_segments(const Plan& plan, uint32_t width, Seg
   return out;
 }
 
-Numbers bind_fields(DevicePlan& plan, Segments& segments, const Layout& layout,
+Numbers bind_fields(DevicePlan& plan, SegmentTable& segments, const Layout& layout,
                     std::span<const TensorView> tensors, std::span<const std::byte* const> data) {
   std::optional<Numbers> all;
   const auto see = [&](Numbers numbers) {

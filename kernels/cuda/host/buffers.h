@@ -66,11 +66,12 @@ DevicePlan device_plan(const Plan& plan, const Buffers& buffers);
 
 /// Returns a plan's segments for blocks of `width` anchors at a time. @param segments receives
 /// their number.
-std::vector<DeviceSegment> device_segments(const Plan& plan, uint32_t width, Segments& segments);
+std::vector<DeviceSegment> device_segments(const Plan& plan, uint32_t width,
+                                           SegmentTable& segments);
 
 /// Sets the pointers of a plan, or of its segments, to tensors on the device at `data`. @return the
 /// fastest way to read all of them.
-Numbers bind_fields(DevicePlan& plan, Segments& segments, const Layout& layout,
+Numbers bind_fields(DevicePlan& plan, SegmentTable& segments, const Layout& layout,
                     std::span<const TensorView> tensors, std::span<const std::byte* const> data);
 
 }  // namespace keepbox::cuda

@@ -81,7 +81,7 @@ struct Buckets {
 };
 
 /// Data for kSegments only, kept out of the parameters of other kernels.
-struct Segments {
+struct SegmentTable {
   const DeviceSegment* list = nullptr;
   uint32_t count = 0, chunks = 0;
   const std::byte* data[kMaxTensors] = {};  // of the tensors
@@ -224,7 +224,7 @@ struct Kernels {
   /// Decodes all images, and suppresses and writes out those without too many candidates.
   /// @param numbers how to read all fields.
   /// @param segments for Scan::kSegments only.
-  cudaError_t (*frame)(const DevicePlan& plan, const FrameArgs& args, const Segments& segments,
+  cudaError_t (*frame)(const DevicePlan& plan, const FrameArgs& args, const SegmentTable& segments,
                        Numbers numbers, dim3 grid, cudaStream_t stream);
   /// Suppresses what the frame kernel left, if that is_crowd(), and writes out the kept boxes. For
   /// rules that in_crowd() accepts. @param count expected number of candidates. @param blocks that

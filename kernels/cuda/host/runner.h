@@ -52,7 +52,7 @@ class CudaRunner final : public Runner {
   Numbers numbers_ = Numbers::kAny;
   const Kernels* kernels_ = nullptr;
   FrameArgs args_;
-  Segments segments_;
+  SegmentTable segments_;
   FrameGrid grid_;
   uint32_t nms_blocks_ = 0;
   uint32_t crowd_blocks_ = 0;  // 0: crowd() is not used

@@ -7,7 +7,7 @@
 namespace keepbox::cuda {
 namespace {
 
-cudaError_t launch(const DevicePlan& plan, const FrameArgs& args, const Segments& segments,
+cudaError_t launch(const DevicePlan& plan, const FrameArgs& args, const SegmentTable& segments,
                    Numbers numbers, dim3 grid, cudaStream_t stream) {
   const void* const kernel = numbers == Numbers::kFloat
                                  ? frame_kernel<InSegments<PlainLoad>, OrientedPolygon>()

@@ -8,7 +8,7 @@
 namespace keepbox::cuda {
 namespace {
 
-cudaError_t launch(const DevicePlan& plan, const FrameArgs& args, const Segments& segments,
+cudaError_t launch(const DevicePlan& plan, const FrameArgs& args, const SegmentTable& segments,
                    Numbers numbers, dim3 grid, cudaStream_t stream) {
   const void* const kernels[kNumbers] = {frame_of_floats(), frame_of_halves(), frame_of_bytes(),
                                          frame_of_any()};

@@ -9,7 +9,7 @@ namespace keepbox::cuda {
 namespace {
 
 /// Returns a coefficient of a box.
-__device__ float factor(const DevicePlan& plan, const Segments& segments, uint32_t image,
+__device__ float factor(const DevicePlan& plan, const SegmentTable& segments, uint32_t image,
                         uint32_t anchor, uint32_t number) {
   const PayloadReader from(plan, segments, segment_of(segments, anchor), image);
   return from.get(FieldId::kPayload, anchor, number);

@@ -26,7 +26,7 @@ struct Report {
 
 /// Values and keypoints of all images.
 struct ValueArgs {
-  Segments segments;
+  SegmentTable segments;
   KeptBoxes kept;
   Moves moves = Moves::kFixed;
   uint32_t each = 0;  // values per box
@@ -48,7 +48,7 @@ struct MaskTotals {
 
 /// Masks of one image. Offsets and data of fields are those of `segments`.
 struct MaskArgs {
-  Segments segments;
+  SegmentTable segments;
   const Detection* boxes = nullptr;  // may be in host memory
   uint32_t count = 0, image = 0;     // boxes
   MaskRules rules;
@@ -79,7 +79,7 @@ struct Placed {
 
 /// Rectangles of the masks of one image, computed on the device.
 struct PlaceArgs {
-  Segments segments;
+  SegmentTable segments;
   KeptBoxes kept;
   MaskRules rules;
   MaskScale scale;

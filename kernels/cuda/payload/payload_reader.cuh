@@ -15,12 +15,12 @@ inline constexpr uint32_t kPayloadThreads = 128;
 struct PayloadReader {
   const Rules& rules;
   const Tables& tables;
-  const Segments& segments;
+  const SegmentTable& segments;
   const DeviceSegment& segment;
   uint32_t image;
 
-  __device__ PayloadReader(const DevicePlan& plan, const Segments& from, const DeviceSegment& of,
-                           uint32_t number)
+  __device__ PayloadReader(const DevicePlan& plan, const SegmentTable& from,
+                           const DeviceSegment& of, uint32_t number)
       : rules(plan.rules), tables(plan.tables), segments(from), segment(of), image(number) {}
 
   __device__ const DeviceField& field(FieldId part) const {
@@ -40,7 +40,7 @@ struct PayloadReader {
   }
 };
 
-__device__ inline const DeviceSegment& segment_of(const Segments& segments, uint32_t anchor) {
+__device__ inline const DeviceSegment& segment_of(const SegmentTable& segments, uint32_t anchor) {
   uint32_t number = 0;
   while (number + 1 < segments.count && anchor >= segments.list[number + 1].first) ++number;
   return segments.list[number];

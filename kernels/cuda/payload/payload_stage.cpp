@@ -38,7 +38,7 @@ Status grow_to(size_t count, size_t& room, Blob& blob, size_t element, auto allo
 }
 
 /// True if the prototypes are aligned, unquantised float32.
-bool is_plain(const Plan& plan, const Segments& segments) {
+bool is_plain(const Plan& plan, const SegmentTable& segments) {
   const auto tensor = static_cast<size_t>(plan.layout[FieldId::kPrototypes].tensor);
   const TensorForm& form = plan.forms[tensor];
   return form.type == DataType::kFloat32 && form.scale == 1 && form.zero_point == 0 &&
@@ -131,7 +131,7 @@ void CudaPayloadStage::write_places() {
   }
 }
 
-MaskArgs CudaPayloadStage::args_of(const Plan& plan, const Segments& segments,
+MaskArgs CudaPayloadStage::args_of(const Plan& plan, const SegmentTable& segments,
                                    uint32_t image) const {
   const Image& of = images_[image];
   MaskArgs args{.segments = segments,
@@ -162,7 +162,7 @@ EnlargeArgs CudaPayloadStage::enlarge_args(const Plan& plan, uint32_t image) con
 }
 
 Status CudaPayloadStage::run_masks(const Plan& plan, const DevicePlan& device_plan,
-                                   const Segments& segments,
+                                   const SegmentTable& segments,
                                    std::span<const std::span<const Detection>> boxes,
                                    cudaStream_t stream) {
   const Totals totals = place(plan, boxes);
@@ -200,7 +200,7 @@ Status CudaPayloadStage::wait(cudaStream_t stream) {
 }
 
 Status CudaPayloadStage::enqueue_values(const Plan& plan, const DevicePlan& device_plan,
-                                        const Segments& segments, bool packed,
+                                        const SegmentTable& segments, bool packed,
                                         cudaStream_t stream) {
   ValueArgs args{.segments = segments,
                  .kept = kept_,
@@ -217,7 +217,7 @@ Status CudaPayloadStage::enqueue_values(const Plan& plan, const DevicePlan& devi
 
 /// Enqueues the masks of one image, in the memory of the frames before.
 Status CudaPayloadStage::enqueue_masks(const Plan& plan, const DevicePlan& device_plan,
-                                       const Segments& segments, cudaStream_t stream) {
+                                       const SegmentTable& segments, cudaStream_t stream) {
   images_[0].first_box = images_[0].first_word = images_[0].first_place = 0;
   MaskArgs args = args_of(plan, segments, 0);
   args.totals = &counters()->totals;
@@ -244,7 +244,7 @@ Status CudaPayloadStage::enqueue_masks(const Plan& plan, const DevicePlan& devic
 }
 
 Status CudaPayloadStage::begin(const Plan& plan, const DevicePlan& device_plan,
-                               const Segments& segments, cudaStream_t stream) {
+                               const SegmentTable& segments, cudaStream_t stream) {
   begun_ = ahead_ && (!masks_ || (images_.size() == 1 && !enlarged_ && room_.words != 0));
   if (!begun_) return {};
   return masks_ ? enqueue_masks(plan, device_plan, segments, stream)
@@ -263,7 +263,7 @@ bool CudaPayloadStage::take_masks() {
 }
 
 Status CudaPayloadStage::finish(const Plan& plan, const DevicePlan& device_plan,
-                                const Segments& segments,
+                                const SegmentTable& segments,
                                 std::span<const std::span<const Detection>> boxes, bool changed,
                                 cudaStream_t stream) {
   expected_ = 0;

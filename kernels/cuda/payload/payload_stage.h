@@ -20,13 +20,13 @@ class CudaPayloadStage {
 
   /// Enqueues the payload of the boxes that the work on the stream will keep, if the host did not
   /// have to complete the boxes of the last frame.
-  Status begin(const Plan& plan, const DevicePlan& device_plan, const Segments& segments,
+  Status begin(const Plan& plan, const DevicePlan& device_plan, const SegmentTable& segments,
                cudaStream_t stream);
 
   /// Waits for the payload of all images, and computes what begin() did not.
   /// @param boxes per image, in memory that the device can read.
   /// @param changed true if the host has completed or removed boxes after those that begin() saw.
-  Status finish(const Plan& plan, const DevicePlan& device_plan, const Segments& segments,
+  Status finish(const Plan& plan, const DevicePlan& device_plan, const SegmentTable& segments,
                 std::span<const std::span<const Detection>> boxes, bool changed,
                 cudaStream_t stream);
 
@@ -64,17 +64,17 @@ class CudaPayloadStage {
   Counters* counters() const { return reinterpret_cast<Counters*>(counters_.get()); }
   Report next_report();
   Status wait(cudaStream_t stream);
-  Status enqueue_values(const Plan& plan, const DevicePlan& device_plan, const Segments& segments,
-                        bool packed, cudaStream_t stream);
-  Status enqueue_masks(const Plan& plan, const DevicePlan& device_plan, const Segments& segments,
-                       cudaStream_t stream);
+  Status enqueue_values(const Plan& plan, const DevicePlan& device_plan,
+                        const SegmentTable& segments, bool packed, cudaStream_t stream);
+  Status enqueue_masks(const Plan& plan, const DevicePlan& device_plan,
+                       const SegmentTable& segments, cudaStream_t stream);
   bool take_masks();
-  Status run_masks(const Plan& plan, const DevicePlan& device_plan, const Segments& segments,
+  Status run_masks(const Plan& plan, const DevicePlan& device_plan, const SegmentTable& segments,
                    std::span<const std::span<const Detection>> boxes, cudaStream_t stream);
   Totals place(const Plan& plan, std::span<const std::span<const Detection>> boxes);
   Status grow(const Totals& totals);
   void write_places();
-  MaskArgs args_of(const Plan& plan, const Segments& segments, uint32_t image) const;
+  MaskArgs args_of(const Plan& plan, const SegmentTable& segments, uint32_t image) const;
   EnlargeArgs enlarge_args(const Plan& plan, uint32_t image) const;
 
   std::vector<Image> images_;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Models on a GPU: the same tensors as on the CPU, without copies to the host.
 #include <atomic>
+#include <chrono>
+#include <cstdio>
 #include <cstring>
+#include <memory>
 #include <thread>
 
 #include "gst/infer/onnx/onnxruntime.h"
@@ -246,6 +249,40 @@ TEST_F(InferOnGpu, IsSharedByElements) {
     });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(right, 120);
+}
+
+/// Larger batches are opened for elements that join, which takes seconds.
+TEST_F(InferOnGpu, RunsFramesWhileOthersJoin) {
+  using Clock = std::chrono::steady_clock;
+  const std::string caps = raw("RGB", 640, 360);
+  const std::string line = infer(test::ultralytics_like({320, 320}), "") + " ! boxdecode";
+  Harness first(line, caps);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(first.run(painted(caps, patches(kRed)))) << first.error();
+  std::atomic<bool> joined = false;
+  const auto begun = Clock::now();
+  std::thread others([&] {
+    std::vector<std::unique_ptr<Harness>> more;
+    for (int i = 0; i < 7; ++i) {
+      more.push_back(std::make_unique<Harness>(line, caps));
+      EXPECT_TRUE(has_box(more.back()->run(painted(caps, patches(kRed))), "disc", kRed));
+    }
+    joined = true;
+  });
+  Clock::duration longest{};
+  while (!joined) {
+    const auto start = Clock::now();
+    EXPECT_TRUE(has_box(first.run(painted(caps, patches(kRed))), "disc", kRed));
+    longest = std::max(longest, Clock::now() - start);
+  }
+  others.join();
+  const auto milliseconds = [](Clock::duration time) {
+    return static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(time).count());
+  };
+  const auto all = Clock::now() - begun;
+  RecordProperty("longest_ms", milliseconds(longest));
+  RecordProperty("joined_ms", milliseconds(all));
+  std::printf("the longest frame took %d ms of %d\n", milliseconds(longest), milliseconds(all));
+  EXPECT_LT(longest, all / 2);
 }
 
 TEST_F(InferOnGpu, TakesExportsOfOtherFamilies) {

@@ -205,6 +205,13 @@ TEST(Metadata, SkipsInvalidValuesWithOneRemarkEach) {
   }
 }
 
+TEST(Metadata, HasOneNamePerLineOfCharacters) {
+  EXPECT_EQ(read_metadata({{"character", "car\ntruck\nvan\n"}}).labels,
+            (std::vector<std::string>{"car", "truck", "van"}));
+  EXPECT_EQ(read_metadata({{"character", "a\nb"}, {"names", "{0: 'car'}"}}).labels,
+            std::vector<std::string>{"car"});
+}
+
 TEST(Metadata, HasNamesForTheMaximumOfClasses) {
   EXPECT_EQ(read_metadata({{"names", "{2047: 'last'}"}}).labels.size(), 2048u);
   std::string many = "[";

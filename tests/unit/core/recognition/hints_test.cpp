@@ -107,6 +107,11 @@ TEST(Hints, CentresFarOutsideAreAWarningForADeclaredFamily) {
   ASSERT_TRUE(plan) << plan.error().message();
   ASSERT_EQ(plan->warnings.size(), 1u);
   expect_words(plan->warnings[0].message(), {"decoded boxes for yolov8"});
+  settings.declared_detector = "";
+  far.id = "yolo-v8-out";
+  EXPECT_TRUE(plan_of({far}, settings)) << "an id is a declaration";
+  far.id = "";
+  settings.declared_detector = "yolov8";
   far.values[8400 * 2] = -300;  // a negative width
   EXPECT_FALSE(plan_of({far}, settings));
 }

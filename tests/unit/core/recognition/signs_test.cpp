@@ -105,6 +105,15 @@ TEST(Signs, LeaveDecodedRowsAmbiguous) {
                 "yolov8, yolov5"});
 }
 
+/// 85 columns are an objectness and the classes of COCO, or 81 classes.
+TEST(Signs, LeaveDecodedRowsOfCocoAmbiguous) {
+  const Tensor decoded = dense({.anchors = 2100, .classes = 81, .rows = true});
+  expect_words(said_of({decoded}), {"yolox-decoded (80 classes)", "yolov8 (81 classes)",
+                                    "set detector=", "channel-order=bgr"});
+  expect_family({decoded}, "yolox-decoded", Basis::kShape, {.label_count = 80});
+  expect_family({yolox(2100, 80)}, "yolox");
+}
+
 TEST(Signs, IdentifyYolov6ByItsObjectness) {
   Tensor ones = dense({.anchors = 2100, .classes = 19, .rows = true});
   for (size_t i = 4; i < ones.values.size(); i += 23) ones.values[i] = 1;
@@ -176,24 +185,57 @@ TEST(Signs, IdentifyDetectionOutputByItsShape) {
   expect_family({seven}, "detection-output");
 }
 
-TEST(Signs, IdentifyTheOutputsOfSsd) {
+/// Boxes, scores, classes and count, whose names do not distinguish them.
+std::vector<Tensor> ssd() {
   const auto list = [](const char* name, std::vector<float> values, Shape shape) {
     return Tensor{.values = std::move(values), .shape = shape, .id = name};
   };
-  const Tensor boxes =
-      list("StatefulPartitionedCall:1",
-           {0.1f, 0.2f, 0.3f, 0.4f, 0.5f, 0.5f, 0.9f, 0.8f, 0, 0, 0, 0}, {1, 3, 4});
-  const Tensor scores = list("StatefulPartitionedCall:4", {0.9f, 0.6f, 0}, {1, 3});
-  const Tensor classes = list("StatefulPartitionedCall:2", {17, 0, 0}, {1, 3});
-  const Tensor count = list("StatefulPartitionedCall:5", {2}, {1});
-  const std::vector<std::vector<Tensor>> orders{{boxes, scores, classes, count},
-                                                {count, classes, boxes, scores}};
+  return {list("StatefulPartitionedCall:1",
+               {0.1f, 0.2f, 0.3f, 0.4f, 0.5f, 0.5f, 0.9f, 0.8f, 0, 0, 0, 0}, {1, 3, 4}),
+          list("StatefulPartitionedCall:4", {0.9f, 0.6f, 0}, {1, 3}),
+          list("StatefulPartitionedCall:2", {17, 0, 0}, {1, 3}),
+          list("StatefulPartitionedCall:5", {2}, {1})};
+}
+
+TEST(Signs, IdentifyTheOutputsOfSsd) {
+  const std::vector<Tensor> all = ssd();
+  const std::vector<std::vector<Tensor>> orders{all, {all[3], all[2], all[0], all[1]}};
   for (const auto& order : orders) expect_family(order, "ssd-postprocess");
   // By names with the number of the output as a suffix, whatever the values.
-  std::vector<Tensor> named{boxes, scores, classes, count};
+  std::vector<Tensor> named = all;
   named[0].id = "detection_boxes:0", named[1].id = "detection_scores:0";
   named[2].id = "detection_classes:0", named[3].id = "num_detections:0";
   expect_family(named, "ssd-postprocess", Basis::kNamed);
+}
+
+/// A producer may declare what a trial run has shown, without names for its tensors.
+TEST(Signs, FindTheTensorsOfADeclaredFamily) {
+  std::vector<Tensor> tensors = ssd();
+  std::ranges::reverse(tensors);
+  expect_family(tensors, "ssd-postprocess", Basis::kNamed,
+                {.declared_detector = "ssd-postprocess"});
+  const auto plan = plan_of(tensors, {.declared_detector = "ssd-postprocess"});
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->reads, (std::vector<uint32_t>{0, 1, 2, 3}));
+  EXPECT_EQ(plan->layout[FieldId::kBox].tensor, 3);
+  // Features in front of the rows of a detector.
+  const Tensor features = rows(2100, 23, [](size_t row, size_t) { return row % 2 ? 3.0f : -3.0f; });
+  const auto second = plan_of({features, yolox(2100, 18)}, {.declared_detector = "yolox"});
+  ASSERT_TRUE(second) << second.error().message();
+  EXPECT_EQ(second->reads, std::vector<uint32_t>{1});
+}
+
+/// A picture without objects shows too little: real boxes may be those of another family.
+TEST(Signs, BlankBoxesAreSettledLater) {
+  std::vector<Tensor> tensors = ssd();
+  for (Tensor& each : tensors) std::ranges::fill(each.values, 0.0f);
+  const auto blank = plan_of(tensors);
+  ASSERT_TRUE(blank) << blank.error().message();
+  EXPECT_EQ(blank->basis, Basis::kShape) << blank->remark;
+  EXPECT_TRUE(blank->provisional);
+  const auto shown = plan_of(ssd());
+  ASSERT_TRUE(shown);
+  EXPECT_FALSE(shown->provisional);
 }
 
 TEST(Signs, IdentifyTheOutputsOfTorchvision) {
