@@ -65,8 +65,8 @@ struct TensorView {
   MemorySpace space = MemorySpace::kSystem;
   float scale = 1;  // real value = (stored - zero_point) * scale, for quantised tensors
   float zero_point = 0;
-  // CUDA memory only: a cudaEvent_t that marks the data as ready, or a cudaStream_t whose present
-  // work produces it. Null if it is ready.
+  // Device memory only, of the kind of device that has the memory: an event that marks the data as
+  // ready, or a stream whose present work produces it. Null if it is ready.
   void* ready_event = nullptr;
   void* ready_stream = nullptr;
 

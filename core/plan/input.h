@@ -101,8 +101,8 @@ class InputMaker {
 
   /// Writes the whole input including the padding. Allocates nothing.
   /// @param input `plan.input.bytes()` bytes in the maker's memory, aligned to 16 bytes.
-  /// @param stream for device memory, the cudaStream_t to enqueue on, without waiting. On the host
-  /// the input is complete on return.
+  /// @param stream for device memory, the stream of that kind of device to enqueue on, without
+  /// waiting. On the host the input is complete on return.
   virtual Status make(const FramePlanes& frame, void* input, void* stream) = 0;
 };
 

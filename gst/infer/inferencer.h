@@ -15,9 +15,10 @@
 #include "core/plan/input.h"
 #include "gst/infer/batch/batches.h"
 #include "gst/infer/batch/pending.h"
+#include "gst/infer/facts/modelfacts.h"
 #include "gst/infer/inferredtensor.h"
 #include "gst/infer/objects/pictures.h"
-#include "gst/infer/onnx/onnxsession.h"
+#include "gst/infer/sessionspec.h"
 #include "gst/tensors/cudascope.h"
 #include "gst/tensors/slices.h"
 

@@ -9,6 +9,7 @@
 #include "gst/infer/engineprogress.h"
 #include "gst/infer/facts/trial.h"
 #include "gst/infer/model.h"
+#include "gst/infer/onnx/onnx.h"
 #include "gst/infer/provider.h"
 #include "gst/infer/settings/infersettings.h"
 
@@ -89,7 +90,7 @@ Status Model::begin_load(Size size, const ModelFacts* facts) {
   load_.reset();
   LoadOrder order{.props = props_, .spec = {}, .context = {}, .facts = {}};
   if (facts != nullptr) order.facts = *facts;
-  KB_ASSIGN(const OnnxRuntime* runtime, OnnxRuntime::load(props_.runtime_library));
+  KB_ASSIGN(const ModelRuntime* runtime, load_onnx_runtime(props_.runtime_library));
   setup_ = {.provider = provider_.name,
             .reason = provider_.reason,
             .runtime = runtime->name(),

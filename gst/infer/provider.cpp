@@ -6,6 +6,7 @@
 
 #include <string_view>
 
+#include "gst/infer/onnx/onnx.h"
 #include "gst/infer/settings/infersettings.h"
 #include "gst/tensors/cudascope.h"
 
@@ -42,7 +43,7 @@ bool is_automatic(const InferProps& props) { return is(props.provider, "auto"); 
 
 Result<ProviderChoice> choose_provider(const InferProps& props) {
   if (!is_automatic(props)) return ProviderChoice{without_suffix(props.provider), "as set"};
-  KB_ASSIGN(const OnnxRuntime* runtime, OnnxRuntime::load(props.runtime_library));
+  KB_ASSIGN(const ModelRuntime* runtime, load_onnx_runtime(props.runtime_library));
   const std::string name = runtime->name();
   if (!runtime->has_provider("CUDAExecutionProvider"))
     return ProviderChoice{"cpu", name + " has no CUDA provider"};
@@ -51,7 +52,7 @@ Result<ProviderChoice> choose_provider(const InferProps& props) {
 }
 
 Status check_cuda(const InferProps& props, const ProviderChoice& provider) {
-  KB_ASSIGN(const OnnxRuntime* runtime, OnnxRuntime::load(props.runtime_library));
+  KB_ASSIGN(const ModelRuntime* runtime, load_onnx_runtime(props.runtime_library));
   const bool tensorrt = provider.tensorrt();
   if (runtime->has_provider(tensorrt ? "TensorrtExecutionProvider" : "CUDAExecutionProvider"))
     return {};

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "gst/infer/onnx/onnxsession.h"
+#include "gst/infer/sessionspec.h"
 #include "gst/infer/settings/inferprops.h"
 
 namespace keepbox {

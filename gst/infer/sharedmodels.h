@@ -6,7 +6,8 @@
 #include <memory>
 #include <mutex>
 
-#include "gst/infer/onnx/onnxsession.h"
+#include "core/base/result.h"
+#include "gst/infer/sessionspec.h"
 
 namespace keepbox {
 

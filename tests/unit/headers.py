@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Checks that headers compile on their own, that core's headers need only the standard library, and
-that includes only go down: from a folder of gst/ to the common ones, then to core. Builds that
-compile file by file check headers that their own source includes first.
+that includes only go down: from a folder of gst/ to the common ones, then to core, and only to the
+rooms of runtimes by their one header. Builds that compile file by file check headers that their own
+source includes first.
 
 Arguments: the source folder, and to compile headers the build folder and the compiler."""
 import concurrent.futures
@@ -39,6 +40,10 @@ BELOW = {**{room: CORE[:i] for i, room in enumerate(CORE)}, TRACK: ['core/formul
          'gst/publish': [*CORE, 'gst/base', 'gst/metas', 'gst/tensors', 'gst/sink'],
          'gst/track': [*CORE, TRACK, 'gst/base', 'gst/metas', 'gst/tensors'],
          'gst': [*CORE, 'gst/base', 'gst/metas', 'gst/tensors', 'gst/statistics']}
+# Folders of gst/infer that know ONNX Runtime, and their headers for sources elsewhere: the one of
+# the runtime, and one that does not know it.
+RUNTIME_ROOMS = ['gst/infer/onnx', 'gst/infer/cuda']
+RUNTIME_HEADERS = ['gst/infer/onnx/onnx.h', 'gst/infer/cuda/pinnedpool.h']
 # Headers that formulas may include of the standard library: a GPU compiles them.
 DEVICE = {'algorithm', 'bit', 'cmath', 'concepts', 'cstddef', 'cstdint', 'cstring', 'limits',
           'string_view'}
@@ -58,6 +63,15 @@ def included_above(source, path):
     allowed = {own, *BELOW.get(own, BELOW['gst'])}
     names = re.findall(r'^#include "([^"]+)"', path.read_text(), re.M)
     return [name for name in names if '/' in name and folder_of(name) not in allowed]
+
+
+def included_of_runtimes(source, path):
+    names = re.findall(r'^#include [<"]([^">]+)', path.read_text(), re.M)
+    if str(path.relative_to(source).parent) in RUNTIME_ROOMS:
+        return []
+    allowed = RUNTIME_HEADERS if path.suffix == '.cpp' else []
+    return [name for name in names if name not in allowed and
+            (name.startswith('onnxruntime') or str(pathlib.PurePath(name).parent) in RUNTIME_ROOMS)]
 
 
 def compiled(build):
@@ -97,6 +111,9 @@ def check_includes(source):
     report(2, 'formulas include no containers',
            [f'{path.relative_to(source)} includes <{name}>'
             for path in sorted(source.glob('core/formula/*.h')) for name in not_for_devices(path)])
+    report(3, 'sources reach a runtime by one header, headers not at all',
+           [f'{path.relative_to(source)} includes {name}'
+            for path in files for name in included_of_runtimes(source, path)])
 
 
 def headers_to_compile(source, build):
@@ -110,7 +127,7 @@ def headers_to_compile(source, build):
 def main():
     source, compiler = pathlib.Path(sys.argv[1]), sys.argv[3:]
     headers = headers_to_compile(source, pathlib.Path(sys.argv[2])) if compiler else []
-    print(f'1..{len(headers) + 2}')
+    print(f'1..{len(headers) + 3}')
     check_includes(source)
     if not compiler:
         return
@@ -118,7 +135,7 @@ def main():
                            capture_output=True, text=True).stdout.split()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         runs = pool.map(lambda header: compile_alone(source, compiler, flags, header), headers)
-    for number, (header, run) in enumerate(zip(headers, runs), 3):
+    for number, (header, run) in enumerate(zip(headers, runs), 4):
         report(number, header.relative_to(source),
                run.stderr.splitlines()[:20] if run.returncode else [])
 

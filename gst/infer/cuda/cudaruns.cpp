@@ -59,7 +59,7 @@ Status CudaRuns::bind_extras(OrtIoBinding* binding) const {
 }
 
 /// Checks that there is a part per picture if there are several.
-Status CudaRuns::check(std::span<const OnnxOutput> outputs) const {
+Status CudaRuns::check(std::span<const ModelOutput> outputs) const {
   if (batch_ == 1) return {};
   for (size_t i = 0; i < outputs.size(); ++i)
     KB_TRY(check_slices(session_.onnx().claims(), i, outputs[i].shape, batch_));
@@ -82,8 +82,8 @@ Status CudaRuns::capture_all() {
   return {};
 }
 
-Status CudaRuns::make_outputs(std::span<const OnnxOutput> like) {
-  for (const OnnxOutput& each : like) {
+Status CudaRuns::make_outputs(std::span<const ModelOutput> like) {
+  for (const ModelOutput& each : like) {
     if (each.bytes == 0) return reject(ErrorKind::kUnsupported, "The model has an empty output");
     KB_ASSIGN(auto memory, allocate(session_.context(), each.bytes));
     const auto sizes = each.shape.dims();
@@ -137,7 +137,7 @@ Result<std::vector<CudaOutput>> CudaRuns::run(size_t number, std::span<void* con
   }
   KB_ASSIGN(auto outputs, session_.outputs(slot.binding.get()));
   KB_TRY(check(outputs));
-  for (OnnxOutput& each : outputs)
+  for (ModelOutput& each : outputs)
     out.push_back({.value = std::move(each.value),
                    .data = reinterpret_cast<CUdeviceptr>(each.data),
                    .type = each.type,

@@ -13,8 +13,8 @@ namespace keepbox {
 
 /// The output of a run for all its pictures. One of value and memory is set.
 struct CudaOutput {
-  OnnxValue value{nullptr, nullptr};  // the runtime's memory
-  CUdeviceptr data = 0;               // of a graph: valid until the next run starts
+  RuntimeTensor value = nullptr;  // the runtime's memory
+  CUdeviceptr data = 0;           // of a graph: valid until the next run starts
   DataType type = DataType::kFloat32;
   Shape shape;
   size_t bytes = 0;
@@ -77,9 +77,9 @@ class CudaRuns {
   Status make_extras();
   Status bind_extras(OrtIoBinding* binding) const;
   Status capture_all();
-  Status make_outputs(std::span<const OnnxOutput> like);
+  Status make_outputs(std::span<const ModelOutput> like);
   Status capture(Slot& slot, const OrtRunOptions* options);
-  Status check(std::span<const OnnxOutput> outputs) const;
+  Status check(std::span<const ModelOutput> outputs) const;
   Status start(Slot& slot, const OrtRunOptions* options);
 
   const CudaSession& session_;

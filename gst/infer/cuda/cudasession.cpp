@@ -68,7 +68,7 @@ Status CudaSession::bind_outputs_anew(OrtIoBinding* binding) const {
   return {};
 }
 
-Result<std::vector<OnnxOutput>> CudaSession::outputs(OrtIoBinding* binding) const {
+Result<std::vector<ModelOutput>> CudaSession::outputs(OrtIoBinding* binding) const {
   const OnnxRuntime& runtime = onnx().runtime();
   const OrtApi& api = runtime.api();
   OrtValue** values = nullptr;
@@ -79,7 +79,7 @@ Result<std::vector<OnnxOutput>> CudaSession::outputs(OrtIoBinding* binding) cons
   for (size_t i = 0; i < count; ++i) owners.emplace_back(values[i], api.ReleaseValue);
   if (values != nullptr)
     KB_TRY(onnx().check(api.AllocatorFree(runtime.allocator(), values), "outputs of"));
-  std::vector<OnnxOutput> out;
+  std::vector<ModelOutput> out;
   for (size_t i = 0; i < owners.size(); ++i) {
     KB_ASSIGN(auto output, onnx().output(std::move(owners[i]), onnx().claims().outputs[i]));
     out.push_back(std::move(output));

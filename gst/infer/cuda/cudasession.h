@@ -41,7 +41,7 @@ class CudaSession {
   /// the next run would write to it.
   Status bind_outputs_anew(OrtIoBinding* binding) const;
   /// Returns the outputs of the last run, in the model's order.
-  Result<std::vector<OnnxOutput>> outputs(OrtIoBinding* binding) const;
+  Result<std::vector<ModelOutput>> outputs(OrtIoBinding* binding) const;
 
   /// Wraps device memory in a tensor without owning it.
   Result<OnnxValue> tensor(CUdeviceptr data, size_t bytes, DataType type,

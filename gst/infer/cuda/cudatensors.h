@@ -60,7 +60,7 @@ class CudaTensor {
   CudaPieces& pieces_;
   const CudaSession& session_;
   CudaPieces::Piece piece_;
-  OnnxValue value_{nullptr, nullptr};
+  RuntimeTensor value_ = nullptr;
   std::vector<OwnedBuffer> parts_;  // that are being copied
   CUdeviceptr data_ = 0;
   DataType type_ = DataType::kFloat32;

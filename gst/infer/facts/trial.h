@@ -4,7 +4,7 @@
 #pragma once
 
 #include "gst/infer/facts/modelfacts.h"
-#include "gst/infer/onnx/onnxsession.h"
+#include "gst/infer/sessionspec.h"
 
 namespace keepbox {
 

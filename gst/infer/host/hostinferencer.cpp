@@ -9,6 +9,7 @@
 #include "gst/infer/batch/member.h"
 #include "gst/infer/frameform.h"
 #include "gst/infer/host/hostmodel.h"
+#include "gst/infer/host/hostrun.h"
 #include "gst/infer/inferencer.h"
 #include "gst/infer/sharedmodels.h"
 
@@ -18,7 +19,7 @@ namespace {
 /// Outputs, and the model that they must not outlive.
 struct Lent {
   std::shared_ptr<const HostModel> model;
-  OnnxValue value;  // destroyed first
+  RuntimeTensor value;  // destroyed first
 };
 
 double microseconds_since(GstClockTime start) {
@@ -65,16 +66,17 @@ class HostInferencer : public Inferencer {
 
   Status set_model(const ModelFacts& facts) override {
     KB_TRY(model_->prepare(facts));
-    const OnnxSession& session = model_->session();
+    const ModelSession& session = model_->session();
     if (model_->batches()) {
       take_part(1);
       return {};
     }
-    KB_ASSIGN(auto options, session.run_options());
-    options_ = std::move(options);
+    KB_ASSIGN(auto runs, session.runs());
+    runs_ = std::move(runs);
     KB_TRY(input_.allocate(facts.input.bytes()));
-    KB_ASSIGN(auto inputs, HostInputs::create(session, facts, {input_.data(), input_.bytes()}, 1));
-    inputs_ = std::move(inputs);
+    KB_ASSIGN(auto run,
+              HostRun::create(session, *runs_, facts, {input_.data(), input_.bytes()}, 1));
+    run_ = std::move(run);
     return {};
   }
 
@@ -117,7 +119,7 @@ class HostInferencer : public Inferencer {
     const std::lock_guard guard(lock_);
     interrupted_ = on;
     if (member_) member_->interrupt(on);
-    else model_->session().runtime().terminate(options_.get(), on);
+    else runs_->terminate(on);
   }
 
   std::optional<Error> why_single() const override { return model_->why_single(); }
@@ -161,10 +163,10 @@ class HostInferencer : public Inferencer {
     KB_TRY(make_input(shown, number, input_.data()));
     times.input_us += microseconds_since(started);
     const GstClockTime ready = gst_util_get_timestamp();
-    KB_ASSIGN(auto outputs, model_->session().run(inputs_.values(), options_.get()));
+    KB_ASSIGN(auto outputs, run_.run());
     times.model_us += microseconds_since(ready);
     std::vector<InferredTensor> out;
-    for (OnnxOutput& output : outputs) {
+    for (ModelOutput& output : outputs) {
       InferredTensor tensor{.type = output.type, .shape = output.shape};
       auto lent = std::make_shared<Lent>(model_, std::move(output.value));
       tensor.data = wrapped_output(std::move(lent), output.data, output.bytes);
@@ -185,9 +187,9 @@ class HostInferencer : public Inferencer {
   mutable std::mutex lock_;  // guards member_ between its changes and calls of other threads
   std::unique_ptr<BatchMember> member_;
   bool interrupted_ = false;
-  OnnxRunOptions options_{nullptr, nullptr};
+  std::unique_ptr<ModelRuns> runs_;
   InputMemory input_;
-  HostInputs inputs_;  // of input_
+  HostRun run_;  // of input_
   Pictures pictures_;
   std::vector<std::unique_ptr<InputMaker>> makers_;  // one per plan
   std::unique_ptr<CropMaker> crop_maker_;            // of objects

@@ -6,7 +6,9 @@
 #include <string>
 #include <utility>
 
-#include "gst/infer/onnx/openbatch.h"
+#include "gst/infer/host/batchchecks.h"
+#include "gst/infer/host/hostrun.h"
+#include "gst/infer/onnx/onnx.h"
 
 namespace keepbox {
 namespace {
@@ -19,14 +21,14 @@ void let_go(gpointer owner) { delete static_cast<std::shared_ptr<const void>*>(o
 /// The outputs of a run in system memory.
 class HostResult : public BatchResult, public std::enable_shared_from_this<HostResult> {
  public:
-  HostResult(std::shared_ptr<const HostModel> model, std::vector<OnnxOutput> outputs,
+  HostResult(std::shared_ptr<const HostModel> model, std::vector<ModelOutput> outputs,
              unsigned batch, double model_us)
       : model_(std::move(model)), outputs_(std::move(outputs)), batch_(batch), us_(model_us) {}
 
   Result<std::vector<InferredTensor>> slice(unsigned first, unsigned count) const override {
     std::vector<InferredTensor> out;
     for (size_t i = 0; i < outputs_.size(); ++i) {
-      const OnnxOutput& output = outputs_[i];
+      const ModelOutput& output = outputs_[i];
       KB_TRY(check_slices(model_->claims(), i, output.shape, batch_));
       const size_t bytes = output.bytes / batch_;
       InferredTensor tensor{.type = output.type, .shape = slice_shape(output.shape, count)};
@@ -39,7 +41,7 @@ class HostResult : public BatchResult, public std::enable_shared_from_this<HostR
 
  private:
   std::shared_ptr<const HostModel> model_;
-  std::vector<OnnxOutput> outputs_;
+  std::vector<ModelOutput> outputs_;
   unsigned batch_;
   double us_;
 };
@@ -72,36 +74,6 @@ Status InputMemory::allocate(size_t bytes) {
   return {};
 }
 
-Result<HostInputs> HostInputs::create(const OnnxSession& session, const ModelFacts& facts,
-                                      std::span<std::byte> pictures, unsigned batch) {
-  HostInputs out;
-  const auto& ports = session.claims().inputs;
-  for (size_t i = 0; i < ports.size(); ++i)
-    out.values_.emplace_back(nullptr, session.runtime().api().ReleaseValue);
-  KB_TRY(out.bind(session, facts.image_input, pictures, facts.input.type,
-                  bound_dims(ports[facts.image_input], facts.input, batch)));
-  for (const SizeInput& extra : facts.size_inputs) {
-    KB_ASSIGN(auto made, make_extra(ports[extra.index], extra.kind, facts.input.size, batch));
-    KB_TRY(out.bind(session, extra.index, {made.values.data(), made.bytes},
-                    *ports[extra.index].type, made.dims));
-    out.extras_.push_back(std::move(made.values));
-  }
-  return out;
-}
-
-Status HostInputs::bind(const OnnxSession& session, size_t index, std::span<std::byte> data,
-                        DataType type, std::span<const int64_t> dims) {
-  KB_ASSIGN(auto value, session.tensor(data.data(), data.size(), type, dims));
-  values_[index] = std::move(value);
-  return {};
-}
-
-std::vector<const OrtValue*> HostInputs::values() const {
-  std::vector<const OrtValue*> out;
-  for (const OnnxValue& value : values_) out.push_back(value.get());
-  return out;
-}
-
 /// Runs exactly the pictures that are there if the model's batch is dynamic, and all places of the
 /// batch if it is fixed.
 class HostModel::Engine : public BatchEngine {
@@ -110,8 +82,8 @@ class HostModel::Engine : public BatchEngine {
 
   Status create(const ModelFacts& facts, unsigned capacity) {
     facts_ = facts;
-    KB_ASSIGN(auto options, model_.session().run_options());
-    options_ = std::move(options);
+    KB_ASSIGN(auto runs, model_.session().runs());
+    runs_ = std::move(runs);
     slots_.resize(kSlots);
     for (InputMemory& slot : slots_) KB_TRY(slot.allocate(capacity * facts.input.bytes()));
     return {};
@@ -128,11 +100,10 @@ class HostModel::Engine : public BatchEngine {
   }
 
   Result<std::shared_ptr<const BatchResult>> run(size_t slot, unsigned batch) {
-    const OnnxSession& session = model_.session();
     const std::span<std::byte> pictures(slots_[slot].data(), batch * facts_.input.bytes());
-    KB_ASSIGN(auto inputs, HostInputs::create(session, facts_, pictures, batch));
+    KB_ASSIGN(const auto bound, HostRun::create(model_.session(), *runs_, facts_, pictures, batch));
     const auto begun = Batches::Clock::now();
-    KB_ASSIGN(auto outputs, session.run(inputs.values(), options_.get()));
+    KB_ASSIGN(auto outputs, bound.run());
     const std::chrono::duration<double, std::micro> took = Batches::Clock::now() - begun;
     return std::make_shared<HostResult>(model_.shared_from_this(), std::move(outputs), batch,
                                         took.count());
@@ -140,21 +111,21 @@ class HostModel::Engine : public BatchEngine {
 
   Status wait(size_t) override { return {}; }
 
-  void arm() override { model_.session().runtime().terminate(options_.get(), false); }
-  void cancel() override { model_.session().runtime().terminate(options_.get(), true); }
+  void arm() override { runs_->terminate(false); }
+  void cancel() override { runs_->terminate(true); }
 
  private:
   HostModel& model_;
   ModelFacts facts_;
-  OnnxRunOptions options_{nullptr, nullptr};
+  std::unique_ptr<ModelRuns> runs_;
   std::vector<InputMemory> slots_;
 };
 
-HostModel::HostModel(std::unique_ptr<OnnxSession> session)
+HostModel::HostModel(std::unique_ptr<ModelSession> session)
     : session_(std::move(session)), claims_(session_->claims()) {}
 
 Result<std::shared_ptr<HostModel>> HostModel::open(const SessionSpec& spec) {
-  KB_ASSIGN(auto session, OnnxSession::open(spec));
+  KB_ASSIGN(auto session, open_onnx_session(spec));
   return std::shared_ptr<HostModel>(new HostModel(std::move(session)));
 }
 
@@ -185,7 +156,7 @@ Status HostModel::open_batch(const ModelFacts& facts) {
     return reject(ErrorKind::kUnsupported, "The model has a batch of 1",
                   "set open-batch=true, or export it with a dynamic batch");
   KB_ASSIGN(const auto model, opened_model(spec, facts));
-  KB_ASSIGN(auto opened, OnnxSession::open(spec, nullptr, &model));
+  KB_ASSIGN(auto opened, open_onnx_session(spec, &model));
   session_ = std::move(opened);
   return {};
 }

@@ -12,7 +12,7 @@
 
 #include "gst/infer/batch/batches.h"
 #include "gst/infer/inferencer.h"
-#include "gst/infer/onnx/onnxsession.h"
+#include "gst/infer/modelsession.h"
 
 namespace keepbox {
 
@@ -33,28 +33,12 @@ class InputMemory {
   size_t bytes_ = 0;
 };
 
-/// The inputs of a run for a number of pictures: the pictures' memory and values of other inputs.
-class HostInputs {
- public:
-  /// @param pictures outlives the object.
-  static Result<HostInputs> create(const OnnxSession& session, const ModelFacts& facts,
-                                   std::span<std::byte> pictures, unsigned batch);
-  std::vector<const OrtValue*> values() const;
-
- private:
-  Status bind(const OnnxSession& session, size_t index, std::span<std::byte> data, DataType type,
-              std::span<const int64_t> dims);
-
-  std::vector<ScratchBuffer<std::byte>> extras_;  // values of extra inputs
-  std::vector<OnnxValue> values_;                 // by index
-};
-
 /// A session, and the batches of its elements if it runs any.
 class HostModel : public std::enable_shared_from_this<HostModel> {
  public:
   static Result<std::shared_ptr<HostModel>> open(const SessionSpec& spec);
 
-  const OnnxSession& session() const { return *session_; }
+  const ModelSession& session() const { return *session_; }
   const ModelClaims& claims() const { return claims_; }
 
   /// Makes batches if the spec or the model requires them. The first caller makes them, later
@@ -72,11 +56,11 @@ class HostModel : public std::enable_shared_from_this<HostModel> {
  private:
   class Engine;
 
-  explicit HostModel(std::unique_ptr<OnnxSession> session);
+  explicit HostModel(std::unique_ptr<ModelSession> session);
   Status make_batches(const ModelFacts& facts, unsigned capacity);
   Status open_batch(const ModelFacts& facts);
 
-  std::unique_ptr<OnnxSession> session_;
+  std::unique_ptr<ModelSession> session_;
   ModelClaims claims_;  // a copy: the session may be replaced by an opened one
   std::mutex lock_;     // guards prepare()
   InputForm form_;

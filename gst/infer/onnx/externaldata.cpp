@@ -16,6 +16,7 @@
 
 #include "gst/base/fileerror.h"
 #include "gst/base/words.h"
+#include "gst/infer/onnx/onnx.h"
 
 namespace keepbox {
 namespace {

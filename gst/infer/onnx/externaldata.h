@@ -3,8 +3,6 @@
 // them.
 #pragma once
 
-#include <compare>
-#include <cstdint>
 #include <set>
 #include <string>
 #include <vector>
@@ -27,17 +25,5 @@ Result<std::set<std::string>> external_locations(const PlainFile& model);
 /// the model's folder or below it. An error names the model and a location that leads elsewhere.
 /// @param model a file; ONNX Runtime's own format (.ort) has no weight files.
 Result<std::vector<std::string>> external_files(const std::string& model);
-
-/// Identifies the content of a file under a path.
-struct FileStamp {
-  uint64_t device = 0, inode = 0;
-  int64_t bytes = 0, modified = 0, changed = 0;  // times in nanoseconds
-
-  auto operator<=>(const FileStamp&) const = default;
-};
-
-/// Returns the stamps of a model and its weight files; fewer if they cannot be read, which is then
-/// reported by the code that opens them.
-std::vector<FileStamp> file_stamps(const std::string& model);
 
 }  // namespace keepbox

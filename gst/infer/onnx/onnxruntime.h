@@ -10,6 +10,7 @@
 
 #include "core/base/result.h"
 #include "gst/base/latelibrary.h"
+#include "gst/infer/modelsession.h"
 
 namespace keepbox {
 
@@ -19,7 +20,7 @@ using OnnxOwned = std::unique_ptr<T, void (*)(T*)>;
 
 /// A library that is loaded and stays loaded, because its threads and device memory cannot be
 /// unloaded. Thread-safe.
-class OnnxRuntime {
+class OnnxRuntime final : public ModelRuntime {
  public:
   /// @param library a file or a name that ld.so finds; empty: that of KEEPBOX_ONNXRUNTIME in the
   /// environment, or else libonnxruntime.so.1 or a name with a distribution's version number.
@@ -29,10 +30,11 @@ class OnnxRuntime {
   const OrtApi& api() const { return *api_; }
   OrtEnv* env() const { return env_; }
   /// "ONNX Runtime 1.21.0"
-  const std::string& name() const { return name_; }
+  const std::string& name() const override { return name_; }
   /// Providers that it was built with, such as "CPUExecutionProvider".
   const std::vector<std::string>& providers() const { return providers_; }
-  bool has_provider(const std::string& name) const;
+  bool has_provider(const std::string& name) const override;
+  void release(void* tensor) const override { api_->ReleaseValue(static_cast<OrtValue*>(tensor)); }
 
   /// Turns a Status into an error with its message on one line; nullptr is success. Takes
   /// ownership.

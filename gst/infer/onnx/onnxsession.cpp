@@ -13,6 +13,7 @@
 #include "gst/base/error.h"
 #include "gst/infer/facts/modelinput.h"
 #include "gst/infer/onnx/externaldata.h"
+#include "gst/infer/onnx/onnx.h"
 #include "gst/infer/onnx/providers.h"
 
 namespace keepbox {
@@ -227,7 +228,7 @@ Result<OnnxValue> OnnxSession::tensor(void* data, size_t bytes, DataType type,
   return OnnxValue(value, runtime_->api().ReleaseValue);
 }
 
-Result<OnnxOutput> OnnxSession::output(OnnxValue value, const ModelPort& port) const {
+Result<ModelOutput> OnnxSession::output(OnnxValue value, const ModelPort& port) const {
   const OrtApi& api = runtime_->api();
   OrtTensorTypeAndShapeInfo* info = nullptr;
   KB_TRY(check(api.GetTensorTypeAndShape(value.get(), &info), "tensors from"));
@@ -248,13 +249,14 @@ Result<OnnxOutput> OnnxSession::output(OnnxValue value, const ModelPort& port) c
   std::ranges::transform(std::span(dims).first(rank), sizes.begin(), [](int64_t dim) {
     return static_cast<size_t>(std::max<int64_t>(dim, 0));
   });
-  OnnxOutput out{.value = std::move(value),
-                 .type = *type,
-                 .shape = rank == 0 ? Shape{1} : Shape(std::span<const size_t>(sizes).first(rank))};
+  ModelOutput out{
+      .type = *type,
+      .shape = rank == 0 ? Shape{1} : Shape(std::span<const size_t>(sizes).first(rank))};
   out.bytes = out.shape.count().value_or(0) * size_of(out.type);
   void* data = nullptr;
-  KB_TRY(check(api.GetTensorMutableData(out.value.get(), &data), "data of"));
+  KB_TRY(check(api.GetTensorMutableData(value.get(), &data), "data of"));
   out.data = static_cast<std::byte*>(data);
+  out.value = RuntimeTensor(value.release(), {runtime_});
   return out;
 }
 
@@ -264,8 +266,8 @@ Result<OnnxRunOptions> OnnxSession::run_options() const {
   return OnnxRunOptions(made, runtime_->api().ReleaseRunOptions);
 }
 
-Result<std::vector<OnnxOutput>> OnnxSession::run(std::span<const OrtValue* const> inputs,
-                                                 const OrtRunOptions* options) const {
+Result<std::vector<ModelOutput>> OnnxSession::run(std::span<const OrtValue* const> inputs,
+                                                  const OrtRunOptions* options) const {
   std::vector<OrtValue*> values(output_names_.size(), nullptr);
   OrtStatus* status =
       runtime_->api().Run(session_.get(), options, input_names_.data(), inputs.data(),
@@ -273,7 +275,7 @@ Result<std::vector<OnnxOutput>> OnnxSession::run(std::span<const OrtValue* const
   std::vector<OnnxValue> owners;
   for (OrtValue* value : values) owners.emplace_back(value, runtime_->api().ReleaseValue);
   KB_TRY(check(status, "a run of"));
-  std::vector<OnnxOutput> out;
+  std::vector<ModelOutput> out;
   for (size_t i = 0; i < owners.size(); ++i) {
     KB_ASSIGN(auto one, output(std::move(owners[i]), claims_.outputs[i]));
     out.push_back(std::move(one));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Runs frames on its own stream: one launch and one wait, and more launches for many candidates.
+// Runs frames on its own stream: one launch and one wait, and more launches for many candidates. A
+// tensor's ready_event is a cudaEvent_t here, and its ready_stream a cudaStream_t.
 #pragma once
 
 #include <vector>

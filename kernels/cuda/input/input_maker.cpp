@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Input maker on the device: its tables and the launch.
+// Input maker on the device: its tables and the launch. Streams are of type cudaStream_t.
 #include "kernels/cuda/host/cuda.h"
 #include "kernels/cuda/host/memory.h"
 #include "kernels/cuda/input/input.h"

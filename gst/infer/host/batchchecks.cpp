@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Runs random pictures in batches, and compares their outputs.
+#include "gst/infer/host/batchchecks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gst/infer/host/hostrun.h"
+#include "gst/infer/inferencer.h"
+
+namespace keepbox {
+namespace {
+
+/// Difference relative to an output's largest value. Results of another picture differ by far more.
+constexpr double kRounding = 1e-5;
+
+/// Fills a picture's input with random values of 0..1, or of all bytes.
+void fill_random(std::span<std::byte> to, DataType type, std::mt19937& random) {
+  const auto each = [&](auto value) {
+    for (size_t at = 0; at + sizeof value <= to.size(); at += sizeof value) {
+      value = static_cast<decltype(value)>(random() % (type == DataType::kFloat16 ? 0x3c00u
+                                                       : type == DataType::kUInt8 ? 256u
+                                                                                  : 0x1000000u));
+      if (type == DataType::kFloat32) {
+        const float scaled = static_cast<float>(value) / 0x1000000;
+        std::memcpy(&to[at], &scaled, sizeof scaled);
+      } else {
+        std::memcpy(&to[at], &value, sizeof value);
+      }
+    }
+  };
+  if (type == DataType::kFloat32) each(uint32_t{});
+  else if (type == DataType::kFloat16) each(uint16_t{});
+  else each(uint8_t{});
+}
+
+Result<std::vector<ModelOutput>> run(const ModelSession& session, const ModelFacts& facts,
+                                     std::span<std::byte> pictures, unsigned batch) {
+  KB_ASSIGN(const auto runs, session.runs());
+  KB_ASSIGN(const auto bound, HostRun::create(session, *runs, facts, pictures, batch));
+  return bound.run();
+}
+
+template <class T>
+bool near(std::span<const std::byte> a, std::span<const std::byte> b) {
+  const size_t count = a.size() / sizeof(T);
+  const auto at = [](std::span<const std::byte> of, size_t i) {
+    T value;
+    std::memcpy(&value, &of[i * sizeof value], sizeof value);
+    return static_cast<double>(value);
+  };
+  double largest = 0, difference = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const double one = at(a, i), other = at(b, i);
+    if (std::isfinite(one) != std::isfinite(other)) return false;
+    if (!std::isfinite(one)) continue;
+    largest = std::max(largest, std::abs(one));
+    difference = std::max(difference, std::abs(one - other));
+  }
+  return difference <= kRounding * largest;
+}
+
+bool same(const ModelOutput& one, std::span<const std::byte> of_many) {
+  const std::span<const std::byte> alone(one.data, one.bytes);
+  if (std::ranges::equal(alone, of_many)) return true;
+  if (one.type == DataType::kFloat32) return near<float>(alone, of_many);
+  return one.type == DataType::kFloat64 && near<double>(alone, of_many);
+}
+
+/// True if the rows of a table begin with 0, 1, 2 and so on.
+bool is_numbered(const ModelOutput& table) {
+  if (table.shape.rank() != 2) return false;
+  const TensorView view{
+      .data = table.data, .bytes = table.bytes, .type = table.type, .shape = table.shape};
+  for (size_t row = 0; row < table.shape[0]; ++row)
+    if (load(view, row * table.shape[1]) != static_cast<float>(row)) return false;
+  return table.shape[0] > 1;
+}
+
+}  // namespace
+
+std::unexpected<Error> no_batch(const std::string& found) {
+  return reject(ErrorKind::kUnsupported, "The model cannot run batches: " + found,
+                "export it with a dynamic batch");
+}
+
+Status compare_batches(const ModelSession& one, const ModelSession& many, const ModelFacts& facts) {
+  const size_t bytes = facts.input.bytes();
+  std::vector<std::byte> pictures(kTriedPictures * bytes);
+  std::mt19937 random(1);
+  fill_random(pictures, facts.input.type, random);
+  KB_ASSIGN(const auto batch, run(many, facts, pictures, kTriedPictures));
+  bool different = false;  // pictures that all look the same would prove nothing
+  for (unsigned i = 0; i < kTriedPictures; ++i) {
+    KB_ASSIGN(const auto alone, run(one, facts, std::span(pictures).subspan(i * bytes, bytes), 1));
+    for (size_t k = 0; k < alone.size(); ++k) {
+      const ModelOutput &each = alone[k], &all = batch[k];
+      KB_TRY(check_slices(one.claims(), k, all.shape, kTriedPictures));
+      if (slice_shape(all.shape) != each.shape || all.bytes != each.bytes * kTriedPictures ||
+          !same(each, {all.data + i * each.bytes, each.bytes}))
+        return no_batch("other values of output " + one.claims().outputs[k].name + " in a batch");
+      different = different || (i > 0 && std::memcmp(all.data, each.data, each.bytes) != 0);
+    }
+  }
+  if (different) return {};
+  return no_batch("the same outputs for all random pictures");
+}
+
+Status check_parts(const ModelSession& session, const ModelFacts& facts, unsigned batch) {
+  const size_t bytes = facts.input.bytes();
+  std::vector<std::byte> pictures(batch * bytes);
+  std::mt19937 random(1);
+  fill_random(std::span(pictures).first(bytes), facts.input.type, random);
+  for (unsigned i = 1; i < batch; ++i)
+    std::copy_n(pictures.begin(), bytes, pictures.begin() + static_cast<ptrdiff_t>(i * bytes));
+  KB_ASSIGN(const std::vector<ModelOutput> outputs, run(session, facts, pictures, batch));
+  const ModelClaims& claims = session.claims();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    KB_TRY(check_slices(claims, i, outputs[i].shape, batch));
+    if (is_numbered(outputs[i]))
+      return no_slices(claims, "output " + claims.outputs[i].name +
+                                   ", whose rows begin with the number of their picture");
+  }
+  return {};
+}
+
+}  // namespace keepbox

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Proofs by runs on random pictures that a model's batches can be divided into pictures.
+#pragma once
+
+#include "core/base/result.h"
+#include "gst/infer/modelsession.h"
+
+namespace keepbox {
+
+/// Number of pictures that a batch is tried with, if the model leaves it open.
+inline constexpr unsigned kTriedPictures = 3;
+
+/// Returns the error of a model that cannot run batches. @param found the reason.
+std::unexpected<Error> no_batch(const std::string& found);
+
+/// Runs random pictures one by one and as a batch of three. kUnsupported if the outputs differ by
+/// more than rounding, with the name of the output.
+/// @param one a session of the model. @param many a session of a copy with an open batch.
+Status compare_batches(const ModelSession& one, const ModelSession& many, const ModelFacts& facts);
+
+/// Runs a random picture in all places of a batch, and checks that each output has a part per
+/// picture. kUnsupported with the name of one that has not: its first dimension is not the batch,
+/// or its rows begin with the number of their picture, as those of ONNX's NonMaxSuppression.
+Status check_parts(const ModelSession& session, const ModelFacts& facts, unsigned batch);
+
+}  // namespace keepbox

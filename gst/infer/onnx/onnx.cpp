@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Sessions of ONNX Runtime behind the interface of all runtimes.
+#include "gst/infer/onnx/onnx.h"
+
+#include <utility>
+
+#include "gst/infer/onnx/onnxsession.h"
+
+namespace keepbox {
+namespace {
+
+/// Values are in one vector of plain pointers, as the runtime takes them, so that a batch allocates
+/// no second one.
+class OnnxBoundRun : public BoundRun {
+ public:
+  OnnxBoundRun(const OnnxSession& session, const OrtRunOptions* options)
+      : session_(session), options_(options), values_(session.claims().inputs.size(), nullptr) {}
+  OnnxBoundRun(const OnnxBoundRun&) = delete;
+  OnnxBoundRun& operator=(const OnnxBoundRun&) = delete;
+  ~OnnxBoundRun() override {
+    for (OrtValue* value : values_) session_.runtime().release(value);
+  }
+
+  Status bind(size_t input, std::span<std::byte> data, DataType type,
+              std::span<const int64_t> dims) override {
+    KB_ASSIGN(auto value, session_.tensor(data.data(), data.size(), type, dims));
+    session_.runtime().release(std::exchange(values_[input], value.release()));
+    return {};
+  }
+
+  Result<std::vector<ModelOutput>> run() const override { return session_.run(values_, options_); }
+
+ private:
+  const OnnxSession& session_;
+  const OrtRunOptions* options_;
+  std::vector<OrtValue*> values_;  // by index; owned
+};
+
+class OnnxRuns : public ModelRuns {
+ public:
+  OnnxRuns(const OnnxSession& session, OnnxRunOptions options)
+      : session_(session), options_(std::move(options)) {}
+
+  std::unique_ptr<BoundRun> make() const override {
+    return std::make_unique<OnnxBoundRun>(session_, options_.get());
+  }
+  void terminate(bool on) override { session_.runtime().terminate(options_.get(), on); }
+
+ private:
+  const OnnxSession& session_;
+  OnnxRunOptions options_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ModelRuns>> OnnxSession::runs() const {
+  KB_ASSIGN(auto options, run_options());
+  return std::make_unique<OnnxRuns>(*this, std::move(options));
+}
+
+Result<const ModelRuntime*> load_onnx_runtime(const std::string& library) {
+  return OnnxRuntime::load(library);
+}
+
+Result<std::unique_ptr<ModelSession>> open_onnx_session(const SessionSpec& spec,
+                                                        const std::string* model) {
+  return OnnxSession::open(spec, nullptr, model);
+}
+
+}  // namespace keepbox
