@@ -18,8 +18,8 @@ GType format_type() {
        {static_cast<int>(BoxFormat::kCoco), "coco", "JSON array of COCO results, for pycocotools"},
        {static_cast<int>(BoxFormat::kMot), "mot",
         "MOTChallenge lines; frames are counted from 1, box pixels from 0. Boxes without an id "
-        "have -1 if there is no tracker; downstream of a tracker they are omitted, because "
-        "evaluators refuse an id that is twice on a frame"},
+        "have -1, or are omitted downstream of a tracker, because evaluators refuse an id that is "
+        "twice on a frame"},
        {static_cast<int>(BoxFormat::kKitti), "kitti", "KITTI object results, one file per frame"},
        {static_cast<int>(BoxFormat::kCsv), "csv",
         "CSV with a header and one line per box. Names are written as in the model: spreadsheets "

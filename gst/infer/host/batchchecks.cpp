@@ -16,8 +16,9 @@
 namespace keepbox {
 namespace {
 
-/// Difference relative to an output's largest value. Results of another picture differ by far more.
-constexpr double kRounding = 1e-5;
+/// Differences relative to an output's largest value, in float16 four units of its last place.
+/// Results of another picture differ by far more.
+constexpr double kRounding = 1e-5, kHalfRounding = 4.0 / (1 << 11);
 
 /// Fills a picture's input with random values of 0..1, or of all bytes.
 void fill_random(std::span<std::byte> to, DataType type, std::mt19937& random) {
@@ -46,30 +47,36 @@ Result<std::vector<ModelOutput>> run(const ModelSession& session, const ModelFac
   return bound.run();
 }
 
-template <class T>
-bool near(std::span<const std::byte> a, std::span<const std::byte> b) {
-  const size_t count = a.size() / sizeof(T);
-  const auto at = [](std::span<const std::byte> of, size_t i) {
-    T value;
-    std::memcpy(&value, &of[i * sizeof value], sizeof value);
-    return static_cast<double>(value);
-  };
+double value_at(const std::byte* data, DataType type, size_t i) {
+  if (type == DataType::kFloat64) {
+    double value;
+    std::memcpy(&value, data + i * sizeof value, sizeof value);
+    return value;
+  }
+  return load({.data = data, .type = type}, i);
+}
+
+bool near(std::span<const std::byte> a, std::span<const std::byte> b, DataType type) {
+  const size_t count = a.size() / size_of(type);
+  const double rounding = type == DataType::kFloat16 ? kHalfRounding : kRounding;
   double largest = 0, difference = 0;
   for (size_t i = 0; i < count; ++i) {
-    const double one = at(a, i), other = at(b, i);
+    const double one = value_at(a.data(), type, i), other = value_at(b.data(), type, i);
     if (std::isfinite(one) != std::isfinite(other)) return false;
     if (!std::isfinite(one)) continue;
     largest = std::max(largest, std::abs(one));
     difference = std::max(difference, std::abs(one - other));
   }
-  return difference <= kRounding * largest;
+  return difference <= rounding * largest;
 }
 
 bool same(const ModelOutput& one, std::span<const std::byte> of_many) {
   const std::span<const std::byte> alone(one.data, one.bytes);
   if (std::ranges::equal(alone, of_many)) return true;
-  if (one.type == DataType::kFloat32) return near<float>(alone, of_many);
-  return one.type == DataType::kFloat64 && near<double>(alone, of_many);
+  const DataType type = one.type;
+  const bool rounded =
+      type == DataType::kFloat16 || type == DataType::kFloat32 || type == DataType::kFloat64;
+  return rounded && near(alone, of_many, type);
 }
 
 /// True if the rows of a table begin with 0, 1, 2 and so on.
