@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/formula/numeric.h"
 #include "gst/infer/host/hostrun.h"
 #include "gst/infer/inferencer.h"
 
@@ -22,22 +23,16 @@ constexpr double kRounding = 1e-5, kHalfRounding = 4.0 / (1 << 11);
 
 /// Fills a picture's input with random values of 0..1, or of all bytes.
 void fill_random(std::span<std::byte> to, DataType type, std::mt19937& random) {
-  const auto each = [&](auto value) {
-    for (size_t at = 0; at + sizeof value <= to.size(); at += sizeof value) {
-      value = static_cast<decltype(value)>(random() % (type == DataType::kFloat16 ? 0x3c00u
-                                                       : type == DataType::kUInt8 ? 256u
-                                                                                  : 0x1000000u));
-      if (type == DataType::kFloat32) {
-        const float scaled = static_cast<float>(value) / 0x1000000;
-        std::memcpy(&to[at], &scaled, sizeof scaled);
-      } else {
-        std::memcpy(&to[at], &value, sizeof value);
-      }
+  const auto fill = [&](auto next) {
+    for (size_t at = 0; at + sizeof next() <= to.size(); at += sizeof next()) {
+      const auto value = next();
+      std::memcpy(&to[at], &value, sizeof value);
     }
   };
-  if (type == DataType::kFloat32) each(uint32_t{});
-  else if (type == DataType::kFloat16) each(uint16_t{});
-  else each(uint8_t{});
+  const auto fraction = [&] { return static_cast<float>(random() % 0x1000000u) / 0x1000000; };
+  if (type == DataType::kFloat32) fill(fraction);
+  else if (type == DataType::kFloat16) fill([&] { return float_to_half(fraction()); });
+  else fill([&] { return static_cast<uint8_t>(random()); });
 }
 
 Result<std::vector<ModelOutput>> run(const ModelSession& session, const ModelFacts& facts,
