@@ -59,6 +59,16 @@ Recognition by_values(Recognition out, std::span<const TensorView> tensors) {
   return out;
 }
 
+/// True if all boxes are 0 or there are none, as in a picture without objects, which other families
+/// may have, too.
+bool is_blank(const Layout& layout, std::span<const TensorView> tensors) {
+  if (!in_bounds(layout, tensors)) return false;
+  const auto seen = ranges(layout, FieldId::kBox, 4, tensors);
+  return !seen.empty() && std::ranges::all_of(seen, [](const Range& each) {
+    return each.min >= 0 && each.max <= 0;
+  });
+}
+
 /// Recognises outputs after suppression, whatever their names, by a sign of the family.
 std::optional<Recognition> by_outputs(std::span<const TensorView> tensors, const Request& request,
                                       const DetectorSpec& spec) {
@@ -74,7 +84,12 @@ std::optional<Recognition> by_outputs(std::span<const TensorView> tensors, const
   renumber(*layout, order);
   std::string remark = describe(*layout, tensors) + " (by ";
   remark += std::string(sign_text(spec.shape.sign)) + ")";
-  return Recognition{*std::move(layout), std::move(remark), false, Basis::kNumbers, {}};
+  const bool reads_values = spec.shape.sign == ValueSign::kCountedOutputs;  // others are by type
+  const bool blank = reads_values && is_blank(*layout, tensors);
+  return Recognition{.layout = *std::move(layout),
+                     .remark = std::move(remark),
+                     .basis = blank ? Basis::kShape : Basis::kNumbers,
+                     .blank = blank};
 }
 
 /// True for decoded boxes with the usual number of classes, which several families have: only
@@ -108,15 +123,6 @@ Basis basis_of(const Proposal& found, Basis usual) {
   return found.layout.spec->usual_classes != 0 ? Basis::kShape : usual;
 }
 
-/// True if all boxes are 0, as in a picture without objects: other families may have that, too.
-bool is_blank(const Layout& layout, std::span<const TensorView> tensors) {
-  if (!in_bounds(layout, tensors)) return false;
-  const auto seen = ranges(layout, FieldId::kBox, 4, tensors);
-  return !seen.empty() && std::ranges::all_of(seen, [](const Range& each) {
-    return each.min == 0 && each.max == 0;
-  });
-}
-
 Result<Recognition> by_shape(std::span<const TensorView> tensors, const Request& request) {
   for (const DetectorSpec& spec : detectors())
     if (auto known = by_outputs(tensors, request, spec)) return *std::move(known);
@@ -126,12 +132,11 @@ Result<Recognition> by_shape(std::span<const TensorView> tensors, const Request&
   remark += several->why + "; detector= overrides)";
   const bool blank = is_blank(several->layout, tensors);
   const Basis basis = blank ? Basis::kShape : basis_of(*several, Basis::kNumbers);
-  return Recognition{std::move(several->layout),
-                     std::move(remark),
-                     false,
-                     basis,
-                     std::move(several->doubt),
-                     blank};
+  return Recognition{.layout = std::move(several->layout),
+                     .remark = std::move(remark),
+                     .basis = basis,
+                     .doubt = std::move(several->doubt),
+                     .blank = blank};
 }
 
 /// Returns the indices of the tensors in tensor_ids, in that order.
@@ -159,8 +164,8 @@ Result<std::optional<Recognition>> by_plain_names(std::span<const TensorView> te
 
 /// Fits a declared family to the tensors by which it is recognised without a declaration, or else
 /// to the first ones that fit.
-Result<Layout> fit_declared(const DetectorSpec& spec, std::span<const TensorView> tensors,
-                            const Request& request) {
+Result<Recognition> fit_declared(const DetectorSpec& spec, std::span<const TensorView> tensors,
+                                 const Request& request) {
   const auto is_declared = [&](const DetectorSpec& found) {
     return &found == &spec || find_detector(found.decoded_twin) == &spec ||
            find_detector(spec.decoded_twin) == &found;
@@ -168,21 +173,23 @@ Result<Layout> fit_declared(const DetectorSpec& spec, std::span<const TensorView
   if (tensors.size() > 1 && spec_by_ids(tensors) == nullptr)
     if (auto found = by_shape(tensors, request); found && is_declared(*found->layout.spec)) {
       found->layout.spec = &spec;
-      return std::move(found->layout);
+      return Recognition{.layout = std::move(found->layout), .remark = {}, .blank = found->blank};
     }
-  return fit(spec, tensors, request);
+  KB_ASSIGN(auto layout, fit(spec, tensors, request));
+  return Recognition{.layout = std::move(layout), .remark = {}};
 }
 
 /// Recognises tensors by the producer's declaration, or by ids, names or shapes.
 Result<Recognition> by_itself(std::span<const TensorView> tensors, const Request& request) {
   const bool named = !request.tensor_ids.empty();
-  const DetectorSpec* declared = named ? nullptr : find_detector(request.declared);
-  const DetectorSpec* spec = declared != nullptr || named ? declared : spec_by_ids(tensors);
-  if (spec != nullptr) {
-    KB_ASSIGN(const auto layout, declared != nullptr ? fit_declared(*spec, tensors, request)
-                                                     : fit(*spec, tensors, request));
-    const char* how = declared != nullptr ? " (declared by the model)" : " (by tensor id)";
-    return by_values({layout, describe(layout, tensors) + how}, tensors);
+  if (const DetectorSpec* spec = named ? nullptr : find_detector(request.declared)) {
+    KB_ASSIGN(auto found, fit_declared(*spec, tensors, request));
+    found.remark = describe(found.layout, tensors) + " (declared by the model)";
+    return by_values(std::move(found), tensors);
+  }
+  if (const DetectorSpec* spec = named ? nullptr : spec_by_ids(tensors)) {
+    KB_ASSIGN(const auto layout, fit(*spec, tensors, request));
+    return by_values({layout, describe(layout, tensors) + " (by tensor id)"}, tensors);
   }
   if (!named) {
     KB_ASSIGN(auto plain, by_plain_names(tensors, request));

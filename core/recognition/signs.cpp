@@ -165,6 +165,7 @@ std::vector<size_t> find_counted_outputs(std::span<const TensorView> tensors) {
   for (const TensorView& tensor : tensors)
     if (tensor.shape.rank() == 3 && tensor.shape[0] == 1 && tensor.shape[2] == 4)
       rows = tensor.shape[1];
+  std::vector<size_t> blank;  // lists of zeros may be scores or classes
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Shape& shape = tensors[i].shape;
     const std::vector<float> numbers = numbers_of(tensors[i]);
@@ -172,10 +173,12 @@ std::vector<size_t> find_counted_outputs(std::span<const TensorView> tensors) {
     const bool list = shape.rank() == 2 && shape[0] == 1 && shape[1] == rows && rows > 1;
     if (numbers.size() == 4 * rows && are_within(numbers, -kSizeRounding, 1 + kSizeRounding))
       take(0, i);
+    else if (list && are_within(numbers, 0, 0)) blank.push_back(i);
     else if (list && are_within(numbers, 0, 1) && !are_whole(numbers)) take(1, i);
     else if (list && are_whole(numbers)) take(2, i);
     else if (numbers.size() == 1 && are_whole(numbers) && numbers[0] <= float(rows)) take(3, i);
   }
+  for (const size_t i : blank) take(found[1] ? 2 : 1, i);
   std::vector<size_t> out;
   for (const auto& each : found)
     if (each) out.push_back(*each);

@@ -67,8 +67,8 @@ Result<Plan> Planner::plan_unread(const FrameTensors& tensors, const Production&
   return plan;
 }
 
-/// Makes a plan with values, which reveal the units. Tensors in device memory are downloaded once,
-/// as a provisional plan would be made again for every frame.
+/// Makes a plan with values, which reveal the units. Tensors in device memory are downloaded for
+/// that: once, or for each frame until there is a box, if the plan is provisional until then.
 Result<Plan> Planner::plan_with(FrameTensors& tensors, const Production& production,
                                 const Settings& wanted) {
   auto plan = plan_unread(tensors, production, wanted);

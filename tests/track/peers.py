@@ -184,7 +184,7 @@ def loaded(module):
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        if not module.startswith(error.name or '.'):
+        if not f'{module}.'.startswith(f'{error.name}.'):
             print(f'{pathlib.Path(sys.executable).parents[1].name}: no {module}: {error}',
                   file=sys.stderr)
         return None

@@ -134,6 +134,12 @@ exec_in_env() { # COMMAND...
 
 in_env() { (exec_in_env "$@"); }
 
+# Drops the lines and the empty line after each.
+without_schema_lines() {
+  trap '' HUP INT TERM
+  stdbuf -oL sed ':next; /^Schema error: /{$d; N; s/^[^\n]*\n//; /^$/d; b next}'
+}
+
 command_run() {
   local moved
   (($# > 0)) || die "a command is needed: ./dev run CMD..."
@@ -141,6 +147,6 @@ command_run() {
   moved=$(describe_move "$build")
   [[ -z $moved ]] || say "$moved"
   # Debian's ONNX Runtime prints hundreds of lines about schemas that it registers twice
-  if [[ $1 == gst-launch-1.0 ]]; then exec 2> >(sed -u '/^Schema error: /,/^$/d' >&2); fi
+  if [[ $1 == gst-launch-1.0 ]]; then exec 2> >(without_schema_lines >&2); fi
   exec_in_env "$@"
 }

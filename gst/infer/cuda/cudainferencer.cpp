@@ -140,6 +140,11 @@ class CudaInferencer : public Inferencer {
       if (users == 1) break;
     }
     if (best == model_) return {};
+    {
+      // Others that joined at the same time may have left meanwhile.
+      const std::lock_guard guard(model_->turn());
+      if (model_->users() <= users) return {};
+    }
     if (!join_on(*best, facts)) return {};
     leave();
     model_ = std::move(best);

@@ -233,6 +233,10 @@ TEST(Signs, BlankBoxesAreSettledLater) {
   ASSERT_TRUE(blank) << blank.error().message();
   EXPECT_EQ(blank->basis, Basis::kShape) << blank->remark;
   EXPECT_TRUE(blank->provisional);
+  EXPECT_EQ(blank->spec->name, "ssd-postprocess") << "as soon as there is a box, it is another";
+  const auto declared = plan_of(tensors, {.declared_detector = "ssd-postprocess"});
+  ASSERT_TRUE(declared) << declared.error().message();
+  EXPECT_TRUE(declared->provisional) << "scores and classes look the same";
   const auto shown = plan_of(ssd());
   ASSERT_TRUE(shown);
   EXPECT_FALSE(shown->provisional);
