@@ -54,8 +54,8 @@ class MaskRuns {
     double at(double center) const { return low + (center + 0.5) * step; }
   };
   static Axis axis_of(float low, float high, int count, std::ptrdiff_t stride, uint32_t limit);
-  /// Where two adjacent lines of the mask change together: bit 0 is the pixel of the second one,
-  /// bit 1 that of the first one.
+  /// A change of two adjacent lines of the mask: bit 0 is the pixel of the second one, bit 1 that
+  /// of the first one.
   struct Change {
     int at, before, now;
   };
