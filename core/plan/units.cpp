@@ -17,8 +17,7 @@ struct Evidence {
 };
 
 Evidence look(const Layout& layout, std::span<const TensorView> tensors) {
-  if (layout.spec->bins > 1 || layout[FieldId::kSizes].present()) return {};
-  const auto box = ranges(layout, FieldId::kBox, 4, tensors);
+  const auto box = box_ranges(layout, tensors);
   Evidence out{.readable = !box.empty()};
   for (const Range& range : box) out.largest = std::max({out.largest, -range.min, range.max});
   return out;

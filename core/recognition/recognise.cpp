@@ -63,7 +63,7 @@ Recognition by_values(Recognition out, std::span<const TensorView> tensors) {
 /// may have, too.
 bool is_blank(const Layout& layout, std::span<const TensorView> tensors) {
   if (!in_bounds(layout, tensors)) return false;
-  const auto seen = ranges(layout, FieldId::kBox, 4, tensors);
+  const auto seen = box_ranges(layout, tensors);
   return !seen.empty() && std::ranges::all_of(seen, [](const Range& each) {
     return each.min >= 0 && each.max <= 0;
   });

@@ -100,10 +100,8 @@ bool inverted(std::span<const Range> box, Units units) {
 }
 
 Status check_boxes(const Layout& layout, std::span<const TensorView> tensors, bool beyond) {
-  if (layout.spec->bins > 1 || layout[FieldId::kSizes].present() ||
-      layout[FieldId::kIndices].present())
-    return {};
-  const auto box = ranges(layout, FieldId::kBox, 4, tensors);
+  if (layout[FieldId::kIndices].present()) return {};
+  const auto box = box_ranges(layout, tensors);
   if (box.empty()) return {};
   if (layout.spec->coding == BoxCoding::kCenterSize && undecoded(box, beyond))
     return denied(layout, "decoded boxes", tensors);
@@ -169,6 +167,11 @@ std::vector<Range> ranges(const Layout& layout, FieldId part, uint32_t channels,
   return out;
 }
 
+std::vector<Range> box_ranges(const Layout& layout, std::span<const TensorView> tensors) {
+  if (layout.spec->bins > 1 || layout[FieldId::kSizes].present()) return {};
+  return ranges(layout, FieldId::kBox, 4, tensors);
+}
+
 bool in_bounds(const Layout& layout, std::span<const TensorView> tensors) {
   return std::ranges::all_of(layout.segments, [&](const Segment& segment) {
     return std::ranges::all_of(segment.fields, [&](const Field& field) {
@@ -179,7 +182,7 @@ bool in_bounds(const Layout& layout, std::span<const TensorView> tensors) {
 
 std::optional<bool> looks_decoded(const Layout& layout, std::span<const TensorView> tensors) {
   if (!in_bounds(layout, tensors)) return std::nullopt;
-  const auto box = ranges(layout, FieldId::kBox, 4, tensors);
+  const auto box = box_ranges(layout, tensors);
   if (box.empty()) return std::nullopt;
   if (box[2].min < 0 || box[3].min < 0) return false;
   return std::ranges::any_of(

@@ -34,9 +34,13 @@ struct Range {
 };
 
 /// Returns the ranges of a part's first `channels` channels; empty if the tensors are not in host
-/// memory. @pre the part is present and its tensors are in bounds.
+/// memory. @pre the part is present with as many channels, and its tensors are in bounds.
 std::vector<Range> ranges(const Layout& layout, FieldId part, uint32_t channels,
                           std::span<const TensorView> tensors);
+
+/// Returns the ranges of a box's four values; empty for distributions over bins, for sizes in a
+/// tensor of their own, and if the tensors are not in host memory. @pre as for ranges().
+std::vector<Range> box_ranges(const Layout& layout, std::span<const TensorView> tensors);
 
 /// True if the tensors of all fields hold as many bytes as their shapes need.
 bool in_bounds(const Layout& layout, std::span<const TensorView> tensors);

@@ -242,6 +242,23 @@ TEST(Signs, BlankBoxesAreSettledLater) {
   EXPECT_FALSE(shown->provisional);
 }
 
+/// Heat maps store two of a box's values in each of two tensors.
+TEST(Signs, NoBoxValuesAreReadBeyondTheOffsetsOfHeatMaps) {
+  constexpr size_t kCells = size_t{128} * 128;
+  const std::vector<float> scores(80 * kCells, -4.0f), sizes(2 * kCells, 8.0f);
+  const std::vector<float> offsets(4 * kCells);  // and as many zeros of somebody else
+  std::vector<TensorView> views{
+      view_of("a", scores, DataType::kFloat32, {1, 80, 128, 128}),
+      view_of("b", sizes, DataType::kFloat32, {1, 2, 128, 128}),
+      view_of("c", offsets, DataType::kFloat32, {1, 2, 128, 128}),
+  };
+  views[2].bytes /= 2;
+  const auto found = recognise(views, Request{});
+  ASSERT_TRUE(found) << found.error().message();
+  EXPECT_EQ(found->layout.spec->name, "centernet");
+  EXPECT_FALSE(found->blank) << "the sizes are not 0";
+}
+
 TEST(Signs, IdentifyTheOutputsOfTorchvision) {
   const std::vector<float> boxes{10, 20, 30, 40, 50, 50, 90, 80};
   const std::vector<float> scores{0.9f, 0.6f};
