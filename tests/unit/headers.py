@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Checks that headers compile on their own, that core's headers need only the standard library, and
-that includes only go down: from a folder of gst/ to the common ones, then to core, and only to the
-rooms of runtimes by their one header. Builds that compile file by file check headers that their own
-source includes first.
+that includes only go down: from a folder of gst/ to the common ones, then to core, only to the
+rooms of runtimes by their one header, and never in a circle of folders. Builds that compile file by
+file check headers that their own source includes first.
 
 Arguments: the source folder, and to compile headers the build folder and the compiler."""
+import collections
 import concurrent.futures
+import graphlib
 import json
 import os
 import pathlib
@@ -48,6 +50,8 @@ RUNTIME_HEADERS = ['gst/infer/onnx/onnx.h', 'gst/infer/cuda/pinnedpool.h']
 DEVICE = {'algorithm', 'bit', 'cmath', 'concepts', 'cstddef', 'cstdint', 'cstring', 'limits',
           'string_view'}
 
+CHECKS = 4  # of includes, before the headers
+
 
 def folder_of(name):
     parts = pathlib.PurePath(name).parts
@@ -72,6 +76,27 @@ def included_of_runtimes(source, path):
     allowed = RUNTIME_HEADERS if path.suffix == '.cpp' else []
     return [name for name in names if name not in allowed and
             (name.startswith('onnxruntime') or str(pathlib.PurePath(name).parent) in RUNTIME_ROOMS)]
+
+
+def siblings(source, files):
+    """Returns what each folder includes of the folders with the same parent."""
+    graph = collections.defaultdict(set)
+    for path in files:
+        own = path.relative_to(source).parent.parts
+        for name in re.findall(r'^#include "([^"]+)"', path.read_text(), re.M):
+            other = pathlib.PurePath(name).parent.parts
+            common = len(os.path.commonprefix([own, other]))
+            if common < min(len(own), len(other)):
+                graph[own[:common + 1]].add(other[:common + 1])
+    return {'/'.join(key): {'/'.join(each) for each in value} for key, value in graph.items()}
+
+
+def circles(source, files):
+    try:
+        graphlib.TopologicalSorter(siblings(source, files)).prepare()
+    except graphlib.CycleError as error:
+        return [' includes '.join(reversed(error.args[1]))]
+    return []
 
 
 def compiled(build):
@@ -114,6 +139,8 @@ def check_includes(source):
     report(3, 'sources reach a runtime by one header, headers not at all',
            [f'{path.relative_to(source)} includes {name}'
             for path in files for name in included_of_runtimes(source, path)])
+    report(4, 'folders with the same parent do not include each other in a circle',
+           circles(source, files))
 
 
 def headers_to_compile(source, build):
@@ -127,7 +154,7 @@ def headers_to_compile(source, build):
 def main():
     source, compiler = pathlib.Path(sys.argv[1]), sys.argv[3:]
     headers = headers_to_compile(source, pathlib.Path(sys.argv[2])) if compiler else []
-    print(f'1..{len(headers) + 3}')
+    print(f'1..{len(headers) + CHECKS}')
     check_includes(source)
     if not compiler:
         return
@@ -135,7 +162,7 @@ def main():
                            capture_output=True, text=True).stdout.split()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         runs = pool.map(lambda header: compile_alone(source, compiler, flags, header), headers)
-    for number, (header, run) in enumerate(zip(headers, runs), 4):
+    for number, (header, run) in enumerate(zip(headers, runs), CHECKS + 1):
         report(number, header.relative_to(source),
                run.stderr.splitlines()[:20] if run.returncode else [])
 

@@ -9,8 +9,8 @@
 #include "gst/infer/batch/member.h"
 #include "gst/infer/frameform.h"
 #include "gst/infer/host/hostmodel.h"
-#include "gst/infer/host/hostrun.h"
 #include "gst/infer/inferencer.h"
+#include "gst/infer/runs/hostrun.h"
 #include "gst/infer/sharedmodels.h"
 
 namespace keepbox {

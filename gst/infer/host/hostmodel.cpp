@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
-#include "gst/infer/host/batchchecks.h"
-#include "gst/infer/host/hostrun.h"
 #include "gst/infer/onnx/onnx.h"
+#include "gst/infer/runs/batchchecks.h"
+#include "gst/infer/runs/hostrun.h"
 
 namespace keepbox {
 namespace {

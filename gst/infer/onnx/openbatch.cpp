@@ -7,9 +7,9 @@
 #include <fstream>
 #include <map>
 
-#include "gst/infer/host/batchchecks.h"
 #include "gst/infer/onnx/onnxgraph.pb.h"
 #include "gst/infer/onnx/onnxsession.h"
+#include "gst/infer/runs/batchchecks.h"
 
 namespace keepbox {
 namespace {

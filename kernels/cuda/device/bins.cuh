@@ -2,8 +2,8 @@
 // Histogram of keys by score: finds the best of many keys, and sorts some thousands in one block.
 #pragma once
 
+#include "kernels/cuda/device/launches.h"
 #include "kernels/cuda/device/warp.cuh"
-#include "kernels/cuda/host/device.h"
 
 namespace keepbox::cuda {
 

@@ -7,8 +7,8 @@
 #include <type_traits>
 
 #include "core/formula/score.h"
+#include "kernels/cuda/device/launches.h"
 #include "kernels/cuda/device/warp.cuh"
-#include "kernels/cuda/host/device.h"
 
 namespace keepbox::cuda {
 

@@ -2,7 +2,7 @@
 // Warp helpers, and sums over the threads of a block.
 #pragma once
 
-#include "kernels/cuda/host/device.h"
+#include "kernels/cuda/device/launches.h"
 
 namespace keepbox::cuda {
 

@@ -9,7 +9,7 @@
 #include "core/base/tensor.h"
 #include "core/plan/plan.h"
 #include "core/run/workspace.h"
-#include "kernels/cuda/host/device.h"
+#include "kernels/cuda/device/launches.h"
 
 namespace keepbox::cuda {
 

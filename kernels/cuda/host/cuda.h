@@ -9,7 +9,7 @@ namespace keepbox::cuda {
 
 Backend backend();
 
-/// Kernels that compare boxes of one geometry: kernels/cuda/host/device.h.
+/// Kernels that compare boxes of one geometry: kernels/cuda/device/launches.h.
 struct Kernels;
 
 /// Launches that a run may use, for tests of each.

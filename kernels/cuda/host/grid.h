@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/base/result.h"
-#include "kernels/cuda/host/device.h"
+#include "kernels/cuda/device/launches.h"
 
 namespace keepbox::cuda {
 

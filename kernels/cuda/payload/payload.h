@@ -4,7 +4,7 @@
 
 #include "core/formula/mask.h"
 #include "core/formula/payload.h"
-#include "kernels/cuda/host/device.h"
+#include "kernels/cuda/device/launches.h"
 
 namespace keepbox::cuda {
 

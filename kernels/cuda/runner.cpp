@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Launches kernels and waits for results.
-#include "kernels/cuda/host/runner.h"
+#include "kernels/cuda/runner.h"
 
 #include <algorithm>
 #include <atomic>

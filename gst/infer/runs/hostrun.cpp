@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Binds a model's inputs.
-#include "gst/infer/host/hostrun.h"
+#include "gst/infer/runs/hostrun.h"
 
 #include <utility>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Runs random pictures in batches, and compares their outputs.
-#include "gst/infer/host/batchchecks.h"
+#include "gst/infer/runs/batchchecks.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/formula/numeric.h"
-#include "gst/infer/host/hostrun.h"
 #include "gst/infer/inferencer.h"
+#include "gst/infer/runs/hostrun.h"
 
 namespace keepbox {
 namespace {
