@@ -13,7 +13,7 @@ cv::Rect under(const cv::Rect& r, const Plane& plane) {
   const auto up = [](int v, int shift) { return (v + (1 << shift) - 1) >> shift; };
   const cv::Point first(r.x >> plane.shift_x, r.y >> plane.shift_y);
   const cv::Point last(up(r.x + r.width, plane.shift_x), up(r.y + r.height, plane.shift_y));
-  return cv::Rect(first, last) & cv::Rect({0, 0}, plane.size);
+  return cv::Rect(first, last) & cv::Rect(0, 0, plane.form.width, plane.form.height);
 }
 
 }  // namespace
@@ -33,29 +33,33 @@ Canvas::Canvas(const GstVideoInfo& info, Raster& raster)
   planes_.resize(GST_VIDEO_INFO_N_PLANES(&info));
   for (guint c = 0; c < GST_VIDEO_INFO_N_COMPONENTS(&info); ++c) {
     const guint index = GST_VIDEO_FORMAT_INFO_PLANE(format, c);
-    const PlaneForm form = plane_form(info, index);
     Plane& plane = planes_[index];
-    plane.size = {form.width, form.height};
+    plane.form = plane_form(info, index);
     plane.shift_x = static_cast<int>(GST_VIDEO_FORMAT_INFO_W_SUB(format, c));
     plane.shift_y = static_cast<int>(GST_VIDEO_FORMAT_INFO_H_SUB(format, c));
-    if (c < 3) plane.component[GST_VIDEO_FORMAT_INFO_POFFSET(format, c)] = static_cast<int>(c);
+    const int offset = static_cast<int>(GST_VIDEO_FORMAT_INFO_POFFSET(format, c));
+    // The offset of P010's V is 1 in GStreamer 1.28 and earlier, although it is in bytes.
+    const int channel = plane.form.bytes == 1 ? offset : (offset + 1) / 2;
+    if (c < 3) plane.component[channel] = static_cast<int>(c);
     align_x_ = std::max(align_x_, 1 << plane.shift_x);
     align_y_ = std::max(align_y_, 1 << plane.shift_y);
   }
 }
 
 /// Returns the colour in the plane's channels, with opaque alpha and padding.
-cv::Vec4b Canvas::paint_for(const Plane& plane, Rgb color) const {
+Paint Canvas::paint_for(const Plane& plane, Rgb color) const {
   std::array<double, 3> value{color.r / 255.0, color.g / 255.0, color.b / 255.0};
   if (yuv_) {
     const auto [r, g, b] = value;
     const double y = kr_ * r + (1 - kr_ - kb_) * g + kb_ * b;
     value = {y, (b - y) / (2 * (1 - kb_)), (r - y) / (2 * (1 - kr_))};
   }
-  cv::Vec4b paint = cv::Vec4b::all(255);
+  const int most = (1 << plane.form.bits) - 1;
+  Paint paint;
   for (int channel = 0; channel < 4; ++channel) {
     const int c = plane.component[channel];
-    if (c >= 0) paint[channel] = cv::saturate_cast<uint8_t>(offset_[c] + scale_[c] * value[c]);
+    const int bits = c < 0 ? most : cvRound(offset_[c] + scale_[c] * value[c]);
+    paint[channel] = static_cast<uint16_t>(std::clamp(bits, 0, most) << plane.form.unused_bits);
   }
   return paint;
 }
@@ -102,6 +106,8 @@ void Canvas::average(const cv::Rect& at, const cv::Mat& mask, double block, bool
     cv::resize(pixels, scratch.means, fewer, 0, 0, cv::INTER_AREA);
     cv::resize(scratch.means, scratch.drawn, pixels.size(), 0, 0,
                smooth ? cv::INTER_LINEAR : cv::INTER_NEAREST);
+    if (const int unused = plane.form.unused_bits; unused != 0)
+      cv::bitwise_and(scratch.drawn, cv::Scalar::all(0xffff >> unused << unused), scratch.drawn);
     scratch.drawn.copyTo(pixels, cover(cv::Rect({0, 0}, pixels.size())));
     raster_.put(i, part, pixels);
   }

@@ -18,9 +18,9 @@ namespace keepbox {
 
 /// A plane. A channel without a component is padding or alpha.
 struct Plane {
-  cv::Size size;
   int shift_x = 0, shift_y = 0;                  // log2 of the subsampling
   std::array<int, 4> component{-1, -1, -1, -1};  // per channel: R, G, B or Y, U, V
+  PlaneForm form;
 };
 
 /// Scratch memory for drawing, kept between frames.
@@ -60,7 +60,7 @@ class Canvas {
                PaintScratch& scratch);
 
  private:
-  cv::Vec4b paint_for(const Plane& plane, Rgb color) const;
+  Paint paint_for(const Plane& plane, Rgb color) const;
 
   Raster& raster_;
   int width_ = 0, height_ = 0;

@@ -42,12 +42,11 @@ class Layer::Pixels final : public Raster {
  public:
   Pixels(cv::Mat pixels, cv::Mat& touched) : raster_(std::move(pixels)), touched_(touched) {}
 
-  void fill(size_t plane, const cv::Rect& at, const cv::Vec4b& paint) override {
+  void fill(size_t plane, const cv::Rect& at, const Paint& paint) override {
     touch(at);
     raster_.fill(plane, at, paint);
   }
-  void blend(size_t plane, const cv::Rect& at, const cv::Mat& cover,
-             const cv::Vec4b& paint) override {
+  void blend(size_t plane, const cv::Rect& at, const cv::Mat& cover, const Paint& paint) override {
     touch(at);
     raster_.blend(plane, at, cover, paint);
   }

@@ -47,10 +47,11 @@ struct Pen {
 /// Returns a pen that is readable on frames of this size.
 Pen pen_for(Size frame);
 
-/// The supported formats, as a list in caps syntax.
+/// The supported formats, as a list in caps syntax. Values of 16 bits have the byte order of hosts.
 #define KEEPBOX_PAINT_FORMATS                                                             \
   "{ RGB, BGR, RGBA, BGRA, ARGB, ABGR, RGBx, BGRx, xRGB, xBGR, GRAY8, I420, YV12, NV12, " \
-  "NV21, Y42B, Y444 }"
+  "NV21, Y42B, Y444, P010_10LE, P012_LE, P016_LE, I420_10LE, I420_12LE, I422_10LE, "      \
+  "I422_12LE, Y444_10LE, Y444_12LE, Y444_16LE }"
 
 /// Draws marks; keeps scratch memory and letters between frames.
 class Painter {

@@ -22,7 +22,7 @@ constexpr GstMapFlags kChangeCuda =
 
 DrawnRect rect_of(const cv::Rect& at) { return {at.x, at.y, at.width, at.height}; }
 
-cuda::Paint paint_of(const cv::Vec4b& paint) { return {{paint[0], paint[1], paint[2], paint[3]}}; }
+cuda::Paint paint_of(const Paint& paint) { return {{paint[0], paint[1], paint[2], paint[3]}}; }
 
 class CudaRaster final : public Raster {
  public:
@@ -31,19 +31,18 @@ class CudaRaster final : public Raster {
   /// Returns the first error of the device.
   const Status& status() const { return status_; }
 
-  void fill(size_t plane, const cv::Rect& at, const cv::Vec4b& paint) override {
+  void fill(size_t plane, const cv::Rect& at, const Paint& paint) override {
     if (!at.empty())
       require(drawer_.fill(static_cast<uint32_t>(plane), rect_of(at), paint_of(paint)));
   }
-  void blend(size_t plane, const cv::Rect& at, const cv::Mat& cover,
-             const cv::Vec4b& paint) override {
+  void blend(size_t plane, const cv::Rect& at, const cv::Mat& cover, const Paint& paint) override {
     if (!at.empty())
       require(drawer_.blend(static_cast<uint32_t>(plane), rect_of(at), paint_of(paint), cover.ptr(),
                             cover.step));
   }
   cv::Mat take(size_t plane, const cv::Rect& at) override {
     const PlaneForm form = plane_form(info_, static_cast<guint>(plane));
-    taken_.create(at.size(), CV_8UC(form.channels));
+    taken_.create(at.size(), form.type());
     if (!at.empty())
       require(drawer_.read(static_cast<uint32_t>(plane), rect_of(at), taken_.ptr(), taken_.step));
     return taken_;
@@ -124,7 +123,7 @@ class CudaRasters final : public DeviceRasters {
       const PlaneForm form = plane_form(frame.info, i);
       planes.push_back({static_cast<uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&frame, i)),
                         static_cast<size_t>(GST_VIDEO_FRAME_PLANE_STRIDE(&frame, i)), form.width,
-                        form.height, form.channels});
+                        form.height, form.channels, form.bytes, form.unused_bits});
     }
     const CUstream used = stream != nullptr ? stream : side_->own.get();
     KB_TRY(side_->drawer->begin(planes, used));

@@ -26,9 +26,10 @@ void blend_pixels(uint8_t* pixel, const uint8_t* cover, const uint8_t* paint) {
 }
 
 template <int channels>
-void blend_plane(cv::Mat& pixels, const cv::Mat& coverage, cv::Vec4b color) {
+void blend_plane(cv::Mat& pixels, const cv::Mat& coverage, const Paint& color) {
   std::array<uint8_t, channels * kChunk> paint;
-  for (size_t i = 0; i < paint.size(); ++i) paint[i] = color[static_cast<int>(i % channels)];
+  for (size_t i = 0; i < paint.size(); ++i)
+    paint[i] = static_cast<uint8_t>(color[static_cast<int>(i % channels)]);
   for (int y = 0; y < pixels.rows; ++y) {
     uint8_t* pixel = pixels.ptr(y);
     const uint8_t* cover = coverage.ptr(y);
@@ -44,32 +45,57 @@ void blend_plane(cv::Mat& pixels, const cv::Mat& coverage, cv::Vec4b color) {
   }
 }
 
+/// Blends values of 16 bits, the lowest of which may be unused.
+void blend_wide(cv::Mat& pixels, const cv::Mat& coverage, const Paint& paint, int unused_bits) {
+  const int channels = pixels.channels();
+  for (int y = 0; y < pixels.rows; ++y) {
+    const uint8_t* cover = coverage.ptr(y);
+    for (int x = 0; x < pixels.cols; ++x) {
+      if (cover[x] == 0) continue;
+      auto* pixel = pixels.ptr<uint16_t>(y) + ptrdiff_t{x} * channels;
+      for (int c = 0; c < channels; ++c) {
+        const uint32_t value = pixel[c] >> unused_bits, color = paint[c] >> unused_bits;
+        const uint32_t mean =
+            (value * (255u - cover[x]) + color * cover[x] + 127) / 255;  // rounded
+        pixel[c] = static_cast<uint16_t>(mean << unused_bits);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 PlaneForm plane_form(const GstVideoInfo& info, guint plane) {
   gint components[GST_VIDEO_MAX_COMPONENTS];
   gst_video_format_info_component(info.finfo, plane, components);
   const auto first = static_cast<guint>(components[0]);
-  return {GST_VIDEO_INFO_COMP_WIDTH(&info, first), GST_VIDEO_INFO_COMP_HEIGHT(&info, first),
-          GST_VIDEO_INFO_COMP_PSTRIDE(&info, first)};
+  const int bits = static_cast<int>(GST_VIDEO_INFO_COMP_DEPTH(&info, first));
+  const int bytes = bits > 8 ? 2 : 1;
+  return {.width = GST_VIDEO_INFO_COMP_WIDTH(&info, first),
+          .height = GST_VIDEO_INFO_COMP_HEIGHT(&info, first),
+          .channels = GST_VIDEO_INFO_COMP_PSTRIDE(&info, first) / bytes,
+          .bytes = bytes,
+          .bits = bits,
+          .unused_bits = static_cast<int>(GST_VIDEO_FORMAT_INFO_SHIFT(info.finfo, first))};
 }
 
 HostRaster::HostRaster(const GstVideoFrame& frame) {
   for (guint i = 0; i < GST_VIDEO_FRAME_N_PLANES(&frame); ++i) {
     const PlaneForm form = plane_form(frame.info, i);
-    planes_[i] = cv::Mat(form.height, form.width, CV_8UC(form.channels),
-                         GST_VIDEO_FRAME_PLANE_DATA(&frame, i),
-                         static_cast<size_t>(GST_VIDEO_FRAME_PLANE_STRIDE(&frame, i)));
+    planes_[i] =
+        cv::Mat(form.height, form.width, form.type(), GST_VIDEO_FRAME_PLANE_DATA(&frame, i),
+                static_cast<size_t>(GST_VIDEO_FRAME_PLANE_STRIDE(&frame, i)));
+    unused_bits_[i] = form.unused_bits;
   }
 }
 
-void HostRaster::fill(size_t plane, const cv::Rect& at, const cv::Vec4b& paint) {
-  planes_[plane](at).setTo(cv::Scalar(paint));
+void HostRaster::fill(size_t plane, const cv::Rect& at, const Paint& paint) {
+  planes_[plane](at).setTo(cv::Scalar(paint[0], paint[1], paint[2], paint[3]));
 }
 
-void HostRaster::blend(size_t plane, const cv::Rect& at, const cv::Mat& cover,
-                       const cv::Vec4b& paint) {
+void HostRaster::blend(size_t plane, const cv::Rect& at, const cv::Mat& cover, const Paint& paint) {
   cv::Mat pixels = planes_[plane](at);
+  if (pixels.depth() == CV_16U) return blend_wide(pixels, cover, paint, unused_bits_[plane]);
   switch (pixels.channels()) {
     case 1: return blend_plane<1>(pixels, cover, paint);
     case 2: return blend_plane<2>(pixels, cover, paint);

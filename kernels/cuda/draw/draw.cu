@@ -41,16 +41,30 @@ __device__ uint32_t collect(const DrawJob& job, uint32_t plane, const Tile& tile
   return all;
 }
 
-__device__ void apply(const DrawOperation& each, const uint8_t* cover, int x, int y, int channels,
-                      uint8_t (&value)[kDrawnChannels]) {
+using Pixel = uint32_t[kDrawnChannels];
+
+__device__ void load(const DrawnPlane& plane, const uint8_t* from, Pixel& pixel) {
+  for (int c = 0; c < plane.channels; ++c)
+    pixel[c] = plane.bytes == 1 ? from[c] : reinterpret_cast<const uint16_t*>(from)[c];
+}
+
+__device__ void store(const DrawnPlane& plane, const Pixel& pixel, uint8_t* to) {
+  for (int c = 0; c < plane.channels; ++c)
+    if (plane.bytes == 1) to[c] = uint8_t(pixel[c]);
+    else reinterpret_cast<uint16_t*>(to)[c] = uint16_t(pixel[c]);
+}
+
+__device__ void apply(const DrawOperation& each, const uint8_t* cover, int x, int y,
+                      const DrawnPlane& plane, Pixel& pixel) {
   const int column = x - each.at.x, row = y - each.at.y;
   if (column < 0 || column >= each.at.width || row < 0 || row >= each.at.height) return;
   const uint32_t by =
       each.blends ? cover[each.cover + size_t(row) * size_t(each.at.width) + size_t(column)] : 255;
   if (by == 0) return;
-  for (int c = 0; c < channels; ++c) {
-    const uint32_t sum = value[c] * (255 - by) + each.paint.channel[c] * by + 128;
-    value[c] = uint8_t((sum + (sum >> 8)) >> 8);  // by 255, rounded
+  for (int c = 0; c < plane.channels; ++c) {
+    const uint32_t value = pixel[c] >> plane.unused_bits;
+    const uint32_t paint = uint32_t(each.paint.channel[c]) >> plane.unused_bits;
+    pixel[c] = (value * (255 - by) + paint * by + 127) / 255 << plane.unused_bits;  // rounded
   }
 }
 
@@ -62,21 +76,21 @@ __global__ void __launch_bounds__(kThreads) draw(const __grid_constant__ DrawJob
   const int x = tile.left + int(threadIdx.x) % kTileColumns;
   const int y = tile.top + int(threadIdx.x) / kTileColumns;
   const bool there = x < plane.width && y < plane.height;
-  uint8_t* const pixel = plane.pixels + size_t(y) * plane.stride + size_t(x * plane.channels);
-  uint8_t value[kDrawnChannels];
+  uint8_t* const at =
+      plane.pixels + size_t(y) * plane.stride + size_t(x * plane.channels * plane.bytes);
+  Pixel pixel;
   bool loaded = false;
   for (uint32_t base = 0; base < job.count; base += kThreads) {
     const uint32_t count = collect(job, blockIdx.z, tile, base, found);
     if (count != 0 && there && !loaded) {
-      for (int c = 0; c < plane.channels; ++c) value[c] = pixel[c];
+      load(plane, at, pixel);
       loaded = true;
     }
     for (uint32_t i = 0; there && i < count; ++i)
-      apply(job.operations[found[i]], job.cover, x, y, plane.channels, value);
+      apply(job.operations[found[i]], job.cover, x, y, plane, pixel);
     __syncthreads();  // before the next ones are found
   }
-  if (!loaded) return;
-  for (int c = 0; c < plane.channels; ++c) pixel[c] = value[c];
+  if (loaded) store(plane, pixel, at);
 }
 
 }  // namespace

@@ -12,12 +12,14 @@ namespace keepbox::cuda {
 /// Maximum number of planes of a frame, and of channels of a plane.
 inline constexpr size_t kDrawnPlanes = 4, kDrawnChannels = 4;
 
-/// A plane of a frame in device memory, with 8 bits per channel.
+/// A plane of a frame in device memory.
 struct DrawnPlane {
   uint8_t* pixels = nullptr;
   size_t stride = 0;  // bytes
   int width = 0, height = 0;
   int channels = 1;
+  int bytes = 1;        // per channel
+  int unused_bits = 0;  // the lowest ones of a channel, always 0
 };
 
 /// A rectangle of a plane, in its pixels.
@@ -27,7 +29,7 @@ struct DrawnRect {
 
 /// The value of each channel.
 struct Paint {
-  uint8_t channel[kDrawnChannels];
+  uint16_t channel[kDrawnChannels];
 };
 
 /// Replaces the pixels of a rectangle, or blends a colour.

@@ -3,6 +3,7 @@
 #include "kernels/cuda/draw/drawer.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -35,16 +36,22 @@ Status match(DeviceBlob& blob, size_t& room, size_t wanted) {
 
 uint8_t* address(const DrawnPlane& plane, const DrawnRect& at) {
   return plane.pixels + static_cast<size_t>(at.y) * plane.stride +
-         static_cast<size_t>(at.x * plane.channels);
+         static_cast<size_t>(at.x * plane.channels * plane.bytes);
 }
 
 size_t row_bytes(const DrawnPlane& plane, const DrawnRect& at) {
-  return static_cast<size_t>(at.width * plane.channels);
+  return static_cast<size_t>(at.width * plane.channels * plane.bytes);
+}
+
+bool aligned(const DrawnPlane& plane) {
+  return plane.bytes == 1 || (std::bit_cast<uintptr_t>(plane.pixels) | plane.stride) % 2 == 0;
 }
 
 }  // namespace
 
 Status Drawer::begin(std::span<const DrawnPlane> planes, cudaStream_t stream) {
+  if (!std::ranges::all_of(planes, aligned))
+    return reject(ErrorKind::kInvalid, "The frame's 16-bit planes begin at odd addresses");
   if (uploaded_ == nullptr) {
     KB_ASSIGN(uploaded_, make_event());
     KB_ASSIGN(drawn_, make_event());

@@ -9,6 +9,7 @@
 
 #include "gst/metas/attachboxes.h"
 #include "gst/metas/masks.h"
+#include "gst/overlay/raster/raster.h"
 #include "tests/gst/device.h"
 #include "tests/gst/frames.h"
 
@@ -61,18 +62,19 @@ void attach_all(GstBuffer* frame) {
   EXPECT_TRUE(attach_boxes(frame, list, {.frame = {kDrawnWidth, kDrawnHeight}}));
 }
 
-/// Returns the samples of all planes without the gaps between rows.
+/// Returns the pixels of all planes without the gaps between rows.
 std::vector<guint8> visible_samples(GstBuffer* buffer, const GstVideoInfo& info) {
   std::vector<guint8> out;
   GstVideoFrame frame;
   if (!gst_video_frame_map(&frame, &info, buffer, GST_MAP_READ)) return out;
-  for (guint c = 0; c < GST_VIDEO_FRAME_N_COMPONENTS(&frame); ++c)
-    for (gint y = 0; y < GST_VIDEO_FRAME_COMP_HEIGHT(&frame, c); ++y) {
-      const auto* row = static_cast<const guint8*>(GST_VIDEO_FRAME_COMP_DATA(&frame, c)) +
-                        gssize{y} * GST_VIDEO_FRAME_COMP_STRIDE(&frame, c);
-      for (gint x = 0; x < GST_VIDEO_FRAME_COMP_WIDTH(&frame, c); ++x)
-        out.push_back(row[gssize{x} * GST_VIDEO_FRAME_COMP_PSTRIDE(&frame, c)]);
+  for (guint i = 0; i < GST_VIDEO_FRAME_N_PLANES(&frame); ++i) {
+    const PlaneForm form = plane_form(info, i);
+    for (int y = 0; y < form.height; ++y) {
+      const auto* row = static_cast<const guint8*>(GST_VIDEO_FRAME_PLANE_DATA(&frame, i)) +
+                        gssize{y} * GST_VIDEO_FRAME_PLANE_STRIDE(&frame, i);
+      out.insert(out.end(), row, row + gssize{form.width} * form.channels * form.bytes);
     }
+  }
   gst_video_frame_unmap(&frame);
   return out;
 }
@@ -108,7 +110,8 @@ class DeviceOverlay : public test::Gpu {
 };
 
 TEST_F(DeviceOverlay, DrawsThePixelsOfTheHost) {
-  for (const char* format : {"NV12", "I420", "YV12", "Y444", "RGBA", "BGRA", "ARGB", "RGBx", "BGR"})
+  for (const char* format : {"NV12", "I420", "YV12", "Y444", "RGBA", "BGRA", "ARGB", "RGBx", "BGR",
+                             "P010_10LE", "P012_LE", "P016_LE", "I420_10LE", "Y444_16LE"})
     for (const bool with_stream : {true, false}) expect_same(format, "", with_stream);
 }
 
@@ -119,7 +122,7 @@ TEST_F(DeviceOverlay, DrawsEveryKindOfMark) {
 }
 
 TEST_F(DeviceOverlay, ObscuresThePixelsOfTheHost) {
-  for (const char* format : {"NV12", "RGBA"}) {
+  for (const char* format : {"NV12", "RGBA", "P010_10LE"}) {
     expect_same(format, "blur=person pixelate=vehicle", true);
     expect_same(format, "pixelate=person blur-margin=0.3 draw-boxes=false", false);
   }

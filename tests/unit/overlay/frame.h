@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "gst/overlay/paint.h"
 
@@ -17,7 +18,14 @@ namespace keepbox::test {
 inline constexpr Rgb kRed{255, 0, 0};
 inline constexpr uint8_t kBackground = 7;  // not a sample of red in any format
 
-/// A mapped frame with every byte set to kBackground.
+/// All formats that can be drawn on.
+inline constexpr const char* kPaintFormats[] = {
+    "RGB",       "BGR",       "RGBA",      "BGRA",      "ARGB",      "ABGR",     "RGBx",
+    "BGRx",      "xRGB",      "xBGR",      "GRAY8",     "I420",      "YV12",     "NV12",
+    "NV21",      "Y42B",      "Y444",      "P010_10LE", "P012_LE",   "P016_LE",  "I420_10LE",
+    "I420_12LE", "I422_10LE", "I422_12LE", "Y444_10LE", "Y444_12LE", "Y444_16LE"};
+
+/// A mapped frame with every sample set to kBackground, in units of 8 bits.
 class Frame {
  public:
   Frame(GstVideoFormat format, guint width, guint height, const char* colorimetry = nullptr) {
@@ -27,6 +35,11 @@ class Frame {
     buffer_ = gst_buffer_new_allocate(nullptr, info.size, nullptr);
     gst_buffer_memset(buffer_, 0, kBackground, info.size);
     gst_video_frame_map(&frame, &info, buffer_, GST_MAP_READWRITE);
+    if (wide()) {
+      const std::span words(reinterpret_cast<uint16_t*>(frame.map[0].data), info.size / 2);
+      std::ranges::fill(words, static_cast<uint16_t>(kBackground << shift()));
+    }
+    blank_.assign(bytes().begin(), bytes().end());
     canvas.emplace(frame);
   }
   ~Frame() {
@@ -36,21 +49,40 @@ class Frame {
   Frame(const Frame&) = delete;
   Frame& operator=(const Frame&) = delete;
 
+  /// Returns the highest 8 bits of a sample.
   uint8_t at(guint component, int x, int y) const {
-    const auto* data = static_cast<const uint8_t*>(GST_VIDEO_FRAME_COMP_DATA(&frame, component));
-    return data[y * GST_VIDEO_FRAME_COMP_STRIDE(&frame, component) +
-                x * GST_VIDEO_FRAME_COMP_PSTRIDE(&frame, component)];
+    const GstVideoFormatInfo* format = frame.info.finfo;
+    const guint plane = GST_VIDEO_FORMAT_INFO_PLANE(format, component);
+    const auto* row = static_cast<const uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&frame, plane)) +
+                      y * GST_VIDEO_FRAME_COMP_STRIDE(&frame, component);
+    const int pixel = x * GST_VIDEO_FRAME_COMP_PSTRIDE(&frame, component);
+    if (!wide())
+      return row[pixel + static_cast<int>(GST_VIDEO_FORMAT_INFO_POFFSET(format, component))];
+    const bool second = component == 2 && plane == 1;  // V of P010, P012 and P016
+    return static_cast<uint8_t>(reinterpret_cast<const uint16_t*>(row + pixel)[second] >> shift());
   }
   std::span<const uint8_t> bytes() const { return {frame.map[0].data, frame.map[0].size}; }
-  bool untouched() const {
-    return std::ranges::all_of(bytes(), [](uint8_t v) { return v == kBackground; });
+  /// Returns the number of samples that were drawn on.
+  std::ptrdiff_t changed() const {
+    std::ptrdiff_t out = 0;
+    for (size_t i = 0; i < bytes().size(); i += wide() ? 2 : 1)
+      out += bytes()[i] != blank_[i] || (wide() && bytes()[i + 1] != blank_[i + 1]);
+    return out;
   }
+  bool untouched() const { return std::ranges::equal(bytes(), blank_); }
 
   GstVideoFrame frame;
   std::optional<HostCanvas> canvas;
 
  private:
+  bool wide() const { return GST_VIDEO_INFO_COMP_DEPTH(&frame.info, 0) > 8; }
+  int shift() const {
+    return static_cast<int>(GST_VIDEO_INFO_COMP_DEPTH(&frame.info, 0) - 8 +
+                            GST_VIDEO_FORMAT_INFO_SHIFT(frame.info.finfo, 0));
+  }
+
   GstBuffer* buffer_;
+  std::vector<uint8_t> blank_;
 };
 
 inline Mark box(float x1, float y1, float x2, float y2, float angle = 0, std::string text = {}) {

@@ -105,10 +105,7 @@ TEST_P(ShapesInEveryFormat, PointsAndTheLineBetweenThem) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, ShapesInEveryFormat,
-                         testing::Values("RGB", "BGR", "RGBA", "BGRA", "ARGB", "ABGR", "RGBx",
-                                         "BGRx", "xRGB", "xBGR", "GRAY8", "I420", "YV12", "NV12",
-                                         "NV21", "Y42B", "Y444"),
+INSTANTIATE_TEST_SUITE_P(Shapes, ShapesInEveryFormat, testing::ValuesIn(kPaintFormats),
                          [](const auto& test) { return std::string(test.param); });
 
 TEST(Silhouette, UnreadableMaskIsNotDrawn) {
