@@ -21,7 +21,7 @@ def words(box):
     tracked, number = box.get_tracking_id()
     return (f'{box.get_model() or "-"} {box.get_class_id()} {box.get_label() or "-"} '
             f'{box.get_score():.3f}  {width:.2f} x {height:.2f} at {x:.2f}, {y:.2f}'
-            + (f'  turned by {box.get_angle():.3f}' if box.get_angle() else '')
+            + (f'  rotated by {box.get_angle():.3f} rad' if box.get_angle() else '')
             + (f'  #{number}' if tracked else '')
             + ('  held' if box.is_held() else ''))
 

@@ -41,7 +41,7 @@ def captioned(picture, texts):
 
 def main(picture, *words):
     if len(words) % 2:
-        sys.exit(f'caption.py: expected words after {words[-1]}, found none')
+        sys.exit(f'caption.py: WORDS are missing after {words[-1]}')
     texts = [f'{last_count(path)} {text}' for path, text in zip(words[::2], words[1::2])]
     captioned(cairo.ImageSurface.create_from_png(picture), texts).write_to_png(picture)
 
@@ -55,5 +55,5 @@ if __name__ == '__main__':
     try:
         import cairo
     except ImportError:
-        sys.exit('caption.py: expected the Python module cairo, found none: install python3-cairo')
+        sys.exit('caption.py: the Python module cairo is missing: install python3-cairo')
     main(*sys.argv[1:])

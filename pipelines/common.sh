@@ -46,28 +46,28 @@ parse() { # SYNTAX WORDS...
   while (($# > 0)); do
     case $1 in
       --model | --labels | --size | --channels | --threshold | --classes | --name | --interval | --tiles)
-        (($# > 1)) || wrong "$syntax" "expected a value after $1, found none"
+        (($# > 1)) || wrong "$syntax" "$1 needs a value"
         printf -v "${1#--}" %s "$2"
         shift
         ;;
       --track) track=yes ;;
       -h | --help) usage "$syntax" && exit ;;
-      -?*) wrong "$syntax" "expected one of these options, found $1" ;;
+      -?*) wrong "$syntax" "$1 is none of these options" ;;
       *) arguments+=("$1") ;;
     esac
     shift
   done
   [[ $channels =~ ^(auto|rgb|bgr)$ ]] ||
-    wrong "$syntax" "expected rgb or bgr after --channels, found $channels"
+    wrong "$syntax" "--channels must be rgb or bgr, not $channels"
   [[ $size =~ ^([1-9][0-9]*)?$ ]] ||
-    wrong "$syntax" "expected a number of pixels after --size, found $size"
+    wrong "$syntax" "--size must be a number of pixels, not $size"
   [[ $interval =~ ^[1-9][0-9]*$ ]] ||
-    wrong "$syntax" "expected a number of frames after --interval, found $interval"
+    wrong "$syntax" "--interval must be a number of frames, not $interval"
   [[ $tiles =~ ^([1-9][0-9]*x[1-9][0-9]*)?$ ]] ||
-    wrong "$syntax" "expected columns x rows such as 3x2 after --tiles, found $tiles"
+    wrong "$syntax" "--tiles must be columns x rows such as 3x2, not $tiles"
   local file
   for file in "$model" ${labels:+"$labels"}; do
-    [[ -r $file ]] || wrong "$syntax" "expected a readable file, found none named $file"
+    [[ -r $file ]] || wrong "$syntax" "cannot read the file $file"
   done
 }
 

@@ -22,7 +22,7 @@ def minutes(lines, wanted, length, classes):
     for line in lines:
         frame = json.loads(line)
         if 'timestamp' not in frame:
-            sys.exit(f'count.py: expected frames with a timestamp, found one without: {line[:80]}')
+            sys.exit(f'count.py: a frame has no timestamp: {line[:80]}')
         at = frame['timestamp'] // length * length
         if counts and at != begin:
             yield begin, counts, tracked
@@ -43,7 +43,7 @@ def length_of(word):
     except (ValueError, OverflowError):
         length = 0
     if length <= 0:
-        sys.exit(f'count.py: expected a number of seconds above 0, found {word}')
+        sys.exit(f'count.py: SECONDS must be a number above 0, not {word}')
     return length
 
 
@@ -64,8 +64,9 @@ def main():
         print(f'{seconds(begin)},{len(counts)},{sum(counts) / len(counts):.2f},{max(counts)},'
               f'{len(tracked) or ""}', flush=True)
     if wanted not in classes:
-        print(f'count.py: expected boxes of the class {wanted}, found '
-              f'{"those of " + ", ".join(sorted(map(str, classes))) if classes else "no boxes"}',
+        others = ', '.join(sorted(map(str, classes)))
+        print(f'count.py: no box has the class {wanted}; '
+              f'{"the classes were " + others if classes else "there were no boxes"}',
               file=sys.stderr)
 
 

@@ -37,7 +37,7 @@ def side(line, point):
 
 
 def meet(line, way):
-    """True if the line is between the ends of a way whose ends are on different sides of it."""
+    """True if an object that moved along `way` passed between the ends of the line."""
     return (side(way, line[0]) > 0) != (side(way, line[1]) > 0)
 
 
@@ -105,7 +105,7 @@ class Frame:
     def __init__(self, line):
         data = json.loads(line)
         if 'timestamp' not in data:
-            fail(f'expected frames with a timestamp, found one without: {line[:80]}')
+            fail(f'a frame has no timestamp: {line[:80]}')
         self.time, self.boxes = data['timestamp'], data.get('objects', [])
         self.size = data['resolution']['width'], data['resolution']['height']
 
@@ -154,11 +154,11 @@ class Counter:
 
     def check(self):
         if self.boxes and not self.ids:
-            fail('expected boxes with ids, found none: put boxtrack before boxsink')
+            fail('no box has an id: put boxtrack before boxsink')
         missing = set(self.options.classes) - self.classes
         if missing and self.classes:
-            print(f'crossings.py: found no box of {", ".join(sorted(missing))}, but those of '
-                  f'{", ".join(sorted(self.classes))}', file=sys.stderr)
+            print(f'crossings.py: no box has the class {", ".join(sorted(missing))}; the classes '
+                  f'were {", ".join(sorted(self.classes))}', file=sys.stderr)
 
 
 class Options:
@@ -174,7 +174,8 @@ def points_of(option, word, least, most):
         numbers = []
     points = list(zip(numbers[::2], numbers[1::2]))
     if not name or ',' in name or len(numbers) % 2 or not least <= len(points) <= most:
-        fail(f'expected {option} NAME=X1,Y1,X2,Y2{"" if most == 2 else ",X3,Y3,..."}, found {word}')
+        form = f'NAME=X1,Y1,X2,Y2{"" if most == 2 else ",X3,Y3,..."}'
+        fail(f'{option} {word} is not of the form {option} {form}')
     return name, points
 
 
@@ -186,7 +187,7 @@ def parse(words):
             options.events = True
             continue
         if option not in ('--line', '--zone', '--class', '--point', '--lost') or not words:
-            fail(f'expected options with their values, found {option}; see --help')
+            fail(f'{option} is not an option, or has no value; see --help')
         word = words.pop(0)
         if option == '--line':
             parts.append(Line(*points_of(option, word, 2, 2)))
@@ -202,11 +203,11 @@ def parse(words):
             except (ValueError, OverflowError):
                 options.lost = -1
     if options.point not in ('center', 'bottom'):
-        fail(f'expected --point center or bottom, found {options.point}')
+        fail(f'--point must be center or bottom, not {options.point}')
     if options.lost < 0:
-        fail('expected --lost and a number of seconds')
+        fail('--lost must be a number of seconds')
     if not parts:
-        fail('expected a --line or a --zone; see --help')
+        fail('nothing to count: give a --line or a --zone; see --help')
     return options, parts
 
 

@@ -99,7 +99,7 @@ class Measures:
     def __init__(self):
         self.counts = {task: np.zeros(3, int) for task in TASKS}
         self.lists = {name: [] for name in ("mask IoU", "turned IoU", "angle error, degrees",
-                                            "point error, pixels", "seen told right")}
+                                            "point error, pixels", "visibility right")}
 
     def count(self, task, found, truth, overlap):
         """Return pairs of detections and drawn objects."""
@@ -136,7 +136,7 @@ class Measures:
             apart = np.hypot(*(found[seen, :2] - drawn[seen, :2]).T)
             self.lists["point error, pixels"] += list(apart)
             there = drawn[:, 2] != NO_POINT
-            self.lists["seen told right"] += list((found[:, 2] > 0.5) == (seen & there))
+            self.lists["visibility right"] += list((found[:, 2] > 0.5) == (seen & there))
 
     def show(self):
         """Print all results."""

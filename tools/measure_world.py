@@ -27,7 +27,7 @@ from world.measured import (FRAMES_A_SCENE, LARGE, MATCH, ious, kept, run, scene
                             session, settings)
 
 SIZES = (24, 48, 96)    # of the longer side, in tables
-WEAK = 0.05             # least score of the boxes of an average precision
+WEAK = 0.05             # minimum score of the boxes of an average precision
 CLEAR = 0.4             # visible part of the objects that have to be found
 
 
@@ -178,7 +178,7 @@ def main():
     parser.add_argument("--frames", type=int, default=150, help="frames of each scene")
     parser.add_argument("--standard", action="store_true",
                         help="only with the cameras of the project's clips")
-    parser.add_argument("--score", type=float, default=settings.score, help="least score of a box")
+    parser.add_argument("--score", type=float, default=settings.score, help="minimum score")
     parser.add_argument("--look", type=pathlib.Path, metavar="FOLDER",
                         help="write pictures of what is found")
     args = parser.parse_args(namespace=settings)

@@ -83,7 +83,7 @@ def wanted_files(top, names):
         inside = [p for p in sorted(path.rglob('*')) if p.suffix in ('.cpp', '.h')]
         paths = inside if path.is_dir() else [path]
         if not path.exists():
-            raise SystemExit(f'mutate: a file, a folder or a time is needed, found {name}')
+            raise SystemExit(f'mutate: {name} is neither a file, a folder nor a time')
         for p in paths:
             found.setdefault(str(p.relative_to(top)), set()).add(int(line) if line else None)
     return found

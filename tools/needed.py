@@ -15,5 +15,5 @@ def modules(text, *names):
         print(f"usage: {program} ...   (Python needs {', '.join(missing)} to show its options)\n")
         print(text.strip())
         sys.exit(0)
-    sys.exit(f"{program}: expected the Python modules {', '.join(names)}, found no "
-             f"{', no '.join(missing)}: install them for {sys.executable}")
+    sys.exit(f"{program}: Python modules are missing: {', '.join(missing)}: install them for "
+             f"{sys.executable}")

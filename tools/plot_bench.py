@@ -160,9 +160,9 @@ def parts_of(row):
     """Returns microseconds of PARTS. onnxinference includes the conversion of pixels in its model's
     time; on a GPU boxes are in the rest, because boxdecode waits for the model there."""
     stock, cuda = row['row'] == 'stock', row['provider'] == 'cuda'
-    told = [row['before_us'] if stock else row['input_us'],
+    parts = [row['before_us'] if stock else row['input_us'],
             row['infer_us'] if stock else row['model_us'], 0 if cuda else row['boxdecode_us']]
-    return [*told, max(row['p50_us'] - sum(told), 0)]
+    return [*parts, max(row['p50_us'] - sum(parts), 0)]
 
 
 def bars(rows, left, right):
@@ -170,14 +170,14 @@ def bars(rows, left, right):
     for number, row in enumerate(rows):
         x, y = left, TOP + number * BAR
         yield f'<text x="{left - 8}" y="{y + 20}" text-anchor="end">{WAYS[row["row"]]}</text>'
-        told = []
+        parts = []
         for (name, subject), time in zip(PARTS.items(), parts_of(row)):
             width = time / longest * (right - left)
             yield (f'<rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="30" {paint(subject)}/>')
-            told += [f'{name} {time:,.0f}'] if time >= 0.5 else []
+            parts += [f'{name} {time:,.0f}'] if time >= 0.5 else []
             x += width
         yield (f'<text x="{left}" y="{y + 44}" font-size="11" {paint("note")}>'
-               f'{", ".join(told)}</text>'
+               f'{", ".join(parts)}</text>'
                f'<text x="{x + 6:.1f}" y="{y + 20}">{row["p50_us"]:,.0f}</text>')
 
 
@@ -187,7 +187,7 @@ def draw_parts(path):
     there = {row['row']: row for row in bench['rows'] if row['streams'] == 1 and 'p50_us' in row}
     rows = [there[name] for name in WAYS if name in there]
     if not rows:
-        sys.exit(f'plot_bench: expected rows of one stream in {path}, found none')
+        sys.exit(f'plot_bench: {path} has no rows of one stream')
     left, model = LEFT + LETTER * max(map(len, WAYS.values())) - 50, bench['model'].split('/')[-1]
     height = TOP + BAR * len(rows) + 40
     out = [f'<text x="16" y="24" font-size="15">microseconds (p50) from a frame of {bench["size"]} '
@@ -218,7 +218,7 @@ def main():
     else:
         drawn = {section: read(sources, section)}
     if not all(drawn.values()):
-        sys.exit(f'plot_bench: expected rows to draw in {sources[0]}, found none')
+        sys.exit(f'plot_bench: {sources[0]} has no rows to draw')
     with open(target, 'w', encoding='utf-8') as file:
         file.write(draw_panels(drawn) if section is None else draw_section(drawn[section], section))
 

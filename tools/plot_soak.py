@@ -85,7 +85,7 @@ def main():
     with open(sys.argv[1], encoding='utf-8') as file:
         soak = json.load(file)
     if not soak['frames'] or not soak['cycles']:
-        sys.exit(f'plot_soak: expected samples in {sys.argv[1]}, found none')
+        sys.exit(f'plot_soak: {sys.argv[1]} has no samples')
     second = LEFT + PANEL + GAP
     parts = ['<text x="16" y="24" font-size="15">What one process holds, sampled</text>',
              *panel(LEFT, 'over the frames of one start', soak['frames']),

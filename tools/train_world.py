@@ -35,7 +35,7 @@ def main():
     parser.add_argument("--weights", type=pathlib.Path, metavar="FOLDER",
                         help="begin with the weights there; with --seconds 0, only export them")
     parser.add_argument("--batch", type=int, default=32, help="samples in a step")
-    parser.add_argument("--frames", type=int, default=18000, help="most frames of the street")
+    parser.add_argument("--frames", type=int, default=18000, help="maximum of street frames")
     parser.add_argument("--workers", type=int, default=15, help="processes that draw")
     parser.add_argument("--only", default="street,crossing,plates,vehicles",
                         help="what to train")

@@ -20,7 +20,7 @@ class ScratchBuffer {
 
  public:
   /// Ensures capacity for `count` elements; their contents are undefined afterwards. Returns
-  /// kNoResource, with an empty buffer, if memory is not available. @param hint how to need less.
+  /// kNoResource, with an empty buffer, if memory is not available. @param hint how to use less.
   Status grow(size_t count, const char* hint) {
     if (count <= count_) return {};
     blob_.reset();

@@ -13,7 +13,7 @@ class Stop {
   Stop() = default;
   explicit Stop(const std::atomic<bool>* flag) : flag_(flag) {}
 
-  bool asked() const { return flag_ != nullptr && flag_->load(std::memory_order_relaxed); }
+  bool requested() const { return flag_ != nullptr && flag_->load(std::memory_order_relaxed); }
 
  private:
   const std::atomic<bool>* flag_ = nullptr;

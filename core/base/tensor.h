@@ -66,7 +66,7 @@ struct TensorView {
   float scale = 1;  // real value = (stored - zero_point) * scale, for quantised tensors
   float zero_point = 0;
   // Device memory only, of the kind of device that has the memory: an event that marks the data as
-  // ready, or a stream whose present work produces it. Null if it is ready.
+  // ready, or a stream whose enqueued work produces it. Null if it is ready.
   void* ready_event = nullptr;
   void* ready_stream = nullptr;
 

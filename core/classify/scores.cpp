@@ -22,9 +22,9 @@ std::vector<ClassScore> finite_scores(const TensorView& scores, size_t image) {
 
 /// Applies exp(x - max) / sum, in the order of classes.
 void soften(std::span<ClassScore> scores) {
-  const float most = std::ranges::max_element(scores, {}, &ClassScore::level)->level;
+  const float max_classes = std::ranges::max_element(scores, {}, &ClassScore::level)->level;
   float sum = 0;
-  for (ClassScore& each : scores) sum += each.level = exp_f32(each.level - most);
+  for (ClassScore& each : scores) sum += each.level = exp_f32(each.level - max_classes);
   for (ClassScore& each : scores) each.level /= sum;
 }
 
@@ -42,11 +42,12 @@ std::vector<ClassScore> best_classes(const TensorView& scores, size_t image,
   if (out.empty()) return out;
   activate(out, rules.activation);
   std::erase_if(out, [&](const ClassScore& each) { return !(each.level >= rules.threshold); });
-  const auto most = out.begin() + static_cast<ptrdiff_t>(std::min<size_t>(rules.most, out.size()));
-  std::ranges::partial_sort(out, most, [](const ClassScore& a, const ClassScore& b) {
+  const auto max_classes =
+      out.begin() + static_cast<ptrdiff_t>(std::min<size_t>(rules.max_classes, out.size()));
+  std::ranges::partial_sort(out, max_classes, [](const ClassScore& a, const ClassScore& b) {
     return a.level != b.level ? a.level > b.level : a.class_id < b.class_id;
   });
-  out.erase(most, out.end());
+  out.erase(max_classes, out.end());
   return out;
 }
 

@@ -13,8 +13,8 @@ namespace keepbox {
 
 struct ClassRules {
   Activation activation = Activation::kSoftmax;  // of the scores; kNone: they are probabilities
-  uint32_t most = 1;                             // classes of an image
-  float threshold = 0;                           // least probability
+  uint32_t max_classes = 1;                      // maximum number of classes per image
+  float threshold = 0;                           // minimum probability
 };
 
 struct ClassScore {
@@ -22,8 +22,8 @@ struct ClassScore {
   float level = 0;  // probability
 };
 
-/// Reads the best classes of an image, best first, the lower number first among equal ones. Scores
-/// that are not finite never count.
+/// Returns the best classes of an image, best first; of equal scores the lower class id first.
+/// Scores that are not finite are ignored.
 /// @param scores images x classes, in system memory. @pre check_bounds(scores), image is in it.
 std::vector<ClassScore> best_classes(const TensorView& scores, size_t image,
                                      const ClassRules& rules);

@@ -13,7 +13,7 @@ namespace keepbox {
 /// The characters of a recogniser's classes; class 0 is the blank.
 class Characters {
  public:
-  /// @param names UTF-8, of classes 1, 2, ...; a further class is a space, as in PaddleOCR's
+  /// @param names UTF-8, of classes 1, 2, ...; one more class is a space, as in PaddleOCR's
   /// models (use_space_char). kMismatch if the number of classes fits neither.
   static Result<Characters> create(std::span<const std::string> names, size_t classes);
 

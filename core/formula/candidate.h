@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// From scored anchors to candidates: templates over the source of the values.
+// Turns scored anchors into candidates: templates over an AnchorReader.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace keepbox {
 
 /// True if a cell's score of a class is a maximum among its neighbours.
 template <AnchorReader Values>
-KB_HD_NOINLINE bool is_peak(const Values& from, uint32_t anchor, Verdict verdict) {
+KB_HD_NOINLINE bool is_peak(const Values& from, uint32_t anchor, ScoredClass scored) {
   const BoxRules& boxes = from.rules.boxes;
   const Level* levels = from.tables.boxes.levels;
   const Cell cell = cell_of(boxes, levels, anchor);
@@ -24,8 +24,8 @@ KB_HD_NOINLINE bool is_peak(const Values& from, uint32_t anchor, Verdict verdict
          column <= cell.column + 1 && column < level.width; ++column) {
       const uint32_t other =
           level.first_anchor + (row * level.width + column) * level.cell_anchors + cell.anchor;
-      const float raw = from.get(FieldId::kScores, other, verdict.class_id);
-      if (activate(from.rules.scores, raw) > verdict.score) return false;
+      const float raw = from.get(FieldId::kScores, other, scored.class_id);
+      if (activate(from.rules.scores, raw) > scored.score) return false;
     }
   return true;
 }
@@ -67,9 +67,9 @@ KB_HD RawBox raw_box(const Values& from, uint32_t anchor) {
   if (from.rules.boxes.bins > 1)
     return {{mean_bin(from, at, 0), mean_bin(from, at, 1), mean_bin(from, at, 2),
              mean_bin(from, at, 3)}};
-  const bool apart = from.has(FieldId::kSizes);
-  const FieldId sizes = apart ? FieldId::kSizes : FieldId::kBox;
-  const uint32_t first = apart ? 0 : 2;
+  const bool separate = from.has(FieldId::kSizes);
+  const FieldId sizes = separate ? FieldId::kSizes : FieldId::kBox;
+  const uint32_t first = separate ? 0 : 2;
   return {{from.get(FieldId::kBox, at, 0), from.get(FieldId::kBox, at, 1),
            from.get(sizes, at, first), from.get(sizes, at, first + 1)}};
 }
@@ -77,22 +77,23 @@ KB_HD RawBox raw_box(const Values& from, uint32_t anchor) {
 /// Applies the class threshold, decodes the box and applies the class filter. @param raw returns
 /// the raw values, called only if needed. @param out written for kCandidate.
 template <AnchorReader Values, class Raw>
-KB_HD Outcome take(const Values& from, uint32_t anchor, Verdict verdict, Raw raw, Candidate& out) {
+KB_HD Outcome try_candidate(const Values& from, uint32_t anchor, ScoredClass scored, Raw raw,
+                            Candidate& out) {
   const Rules& rules = from.rules;
-  const bool classed = verdict.class_id < rules.class_ids;
-  const float threshold = !rules.uniform && classed ? from.tables.class_threshold[verdict.class_id]
+  const bool classed = scored.class_id < rules.class_ids;
+  const float threshold = !rules.uniform && classed ? from.tables.class_threshold[scored.class_id]
                                                     : rules.lowest_threshold;
-  if (!passes(verdict.score, threshold, rules.contract)) return Outcome::kBelow;
-  if (rules.peaks && classed && !is_peak(from, anchor, verdict)) return Outcome::kBelow;
-  const RawBox numbers = raw();
-  const Box box = decode_box(rules.boxes, from.tables.boxes, anchor, numbers.v[0], numbers.v[1],
-                             numbers.v[2], numbers.v[3]);
+  if (!passes(scored.score, threshold, rules.contract)) return Outcome::kBelow;
+  if (rules.peaks && classed && !is_peak(from, anchor, scored)) return Outcome::kBelow;
+  const RawBox values = raw();
+  const Box box = decode_box(rules.boxes, from.tables.boxes, anchor, values.v[0], values.v[1],
+                             values.v[2], values.v[3]);
   const float angle =
       from.has(FieldId::kAngle) ? from.get(FieldId::kAngle, anchor_of(from, anchor)) : 0.0f;
-  if (!classed || !is_finite(verdict.score) || !finite(box) || !is_finite(angle))
+  if (!classed || !is_finite(scored.score) || !finite(box) || !is_finite(angle))
     return Outcome::kNotFinite;
-  if (!rules.uniform && from.tables.class_wanted[verdict.class_id] == 0) return Outcome::kUnwanted;
-  out.key = order_key(verdict.score, anchor_in_key(rules.contract, anchor), verdict.class_id);
+  if (!rules.uniform && from.tables.class_wanted[scored.class_id] == 0) return Outcome::kUnwanted;
+  out.key = order_key(scored.score, anchor_in_key(rules.contract, anchor), scored.class_id);
   out.box = box;
   out.angle = angle;
   return Outcome::kCandidate;

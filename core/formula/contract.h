@@ -48,8 +48,8 @@ struct NmsContract {
   bool later_first = false;       // of equal scores the last anchor comes first
   bool clip_points = false;       // clip keypoints to the frame
   bool drop_empty_masks = false;  // drop a box whose mask is empty
-  float class_offset = 0;         // pixels between boxes of adjacent classes; 0: compare class ids
-  float soft_part = 1;            // share of IoU^2 / sigma in the exponent of soft-gaussian
+  float class_offset = 0;         // pixels that boxes are shifted by per class id; 0: compare ids
+  float soft_factor = 1;          // factor of IoU^2 / sigma in the exponent of soft-gaussian
   uint32_t max_candidates = 0;    // default of pre_nms_top_k; 0: the method's limit
   OrientedOverlap oriented = OrientedOverlap::kPolygon;  // ignores plus_one, reorder_corners
                                                          // and empty_overlap

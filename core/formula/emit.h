@@ -18,8 +18,9 @@ KB_HD constexpr bool is_filtered(const Box& box) { return box.x1 < 0 && box.x2 <
 /// @param around the upright bounding box. @pre class_id < rules.class_ids
 KB_HD inline bool passes_filters(const Box& box, const Box& around, uint32_t class_id, Size frame,
                                  const Rules& rules, const Tables& tables) {
-  return (tables.size_limits == nullptr || is_within(box, tables.size_limits[class_id])) &&
-         (tables.regions == nullptr || is_placed(around, frame, rules.regions, tables.regions));
+  return (tables.size_limits == nullptr || passes_size(box, tables.size_limits[class_id])) &&
+         (tables.regions == nullptr ||
+          passes_regions(around, frame, rules.regions, tables.regions));
 }
 
 /// Returns a kept candidate as a box on the frame, clipped to it. The box is empty (is_empty()) if

@@ -25,7 +25,7 @@ enum class RegionRule : uint8_t {
   kTouch,   // box and region share some area
 };
 
-/// Describes a part of the frame.
+/// Describes an area of the frame.
 struct Region {
   Box box;                 // in frame pixels, or in fractions of the frame's sides
   uint32_t fractions = 0;  // 1: fractions of the frame's sides
@@ -41,7 +41,7 @@ struct RegionRules {
   RegionRule rule = RegionRule::kCenter;
 };
 
-KB_HD inline bool is_within(const Box& box, const SizeLimits& limits) {
+KB_HD inline bool passes_size(const Box& box, const SizeLimits& limits) {
   const float width = box.x2 - box.x1, height = box.y2 - box.y1;
   return width >= limits.min_width && height >= limits.min_height && width <= limits.max_width &&
          height <= limits.max_height;
@@ -54,7 +54,7 @@ KB_HD inline Box on_frame(const Region& region, Size frame) {
   return {region.box.x1 * x, region.box.y1 * y, region.box.x2 * x, region.box.y2 * y};
 }
 
-KB_HD inline bool is_of(const Box& box, const Box& region, RegionRule rule) {
+KB_HD inline bool belongs_to(const Box& box, const Box& region, RegionRule rule) {
   if (rule == RegionRule::kInside)
     return box.x1 >= region.x1 && box.y1 >= region.y1 && box.x2 <= region.x2 && box.y2 <= region.y2;
   if (rule == RegionRule::kTouch)
@@ -64,12 +64,12 @@ KB_HD inline bool is_of(const Box& box, const Box& region, RegionRule rule) {
 }
 
 /// True if the regions admit the box. @param regions rules.wanted + rules.excluded of them.
-KB_HD_NOINLINE inline bool is_placed(Box box, Size frame, RegionRules rules,
-                                     const Region* regions) {
+KB_HD_NOINLINE inline bool passes_regions(Box box, Size frame, RegionRules rules,
+                                          const Region* regions) {
   const uint32_t wanted = rules.wanted, all = wanted + rules.excluded;
   bool placed = wanted == 0;
   for (uint32_t i = 0; i < all; ++i) {
-    const bool in = is_of(box, on_frame(regions[i], frame), rules.rule);
+    const bool in = belongs_to(box, on_frame(regions[i], frame), rules.rule);
     placed = i < wanted ? placed || in : placed && !in;
   }
   return placed;

@@ -21,8 +21,7 @@ template <class G>
 concept BoxGeometry =
     requires(const Box& box, float angle, float area, uint32_t class_id,
              const NmsContract& contract, const Rules& rules, const typename G::Shape& s) {
-      // The form of a box for overlap computations, made once: canonical, shifted by the class
-      // offset.
+      // Prepares a box for overlap tests: canonical, and shifted by the class offset.
       { G::shape(box, angle, contract, class_id) } -> std::same_as<typename G::Shape>;
       { G::kOriented } -> std::convertible_to<bool>;  // true if shape() uses the angle
       { G::area(s, contract) } -> std::same_as<float>;
@@ -35,7 +34,7 @@ concept BoxGeometry =
       { G::decide(rules, s, area, s, area) } -> std::same_as<bool>;
       // The overlap: up to 1; NaN counts as none.
       { G::measure(rules, s, area, s, area) } -> std::same_as<float>;
-      // Squared, of the centres, divided by the squared diagonal around both.
+      // Squared distance of the centres, divided by the squared diagonal of the box around both.
       { G::distance(s, s) } -> std::same_as<float>;
     };
 
@@ -54,13 +53,13 @@ KB_HD inline bool exceeds(const Rules& rules, float overlap) {
 
 /// True if the quotient common / both exceeds the threshold; false for 0 / 0. A comparison of
 /// products would differ at the threshold.
-KB_HD inline bool divided_exceeds(const Rules& rules, float common, float both) {
-  return exceeds(rules, common / both);
+KB_HD inline bool divided_exceeds(const Rules& rules, float intersection, float union_area) {
+  return exceeds(rules, intersection / union_area);
 }
 
-/// Compares common / both with the threshold without a division. @param both not negative.
-KB_HD inline Guess guess_exceeds(const Rules& rules, float common, float both) {
-  const float bound = rules.iou_threshold * both, beyond = common - bound;
+/// Compares common / both with the threshold without a division. @param union_area not negative.
+KB_HD inline Guess guess_exceeds(const Rules& rules, float intersection, float union_area) {
+  const float bound = rules.iou_threshold * union_area, beyond = intersection - bound;
   return {beyond > 0, magnitude(beyond) > bound * kOverlapGuard && bound > kMinOverlap};
 }
 
@@ -72,7 +71,7 @@ KB_HD inline Box shifted(const Box& box, const NmsContract& contract, uint32_t c
 }
 
 /// True if shapes whose bounds do not touch never overlap.
-KB_HD inline bool apart_is_free(const Rules& rules) {
+KB_HD inline bool disjoint_never_overlap(const Rules& rules) {
   return !rules.contract.empty_overlap &&
          (rules.iou_threshold > 0.0f || !rules.contract.iou_inclusive);
 }
@@ -106,7 +105,7 @@ struct Upright {
   /// boxes.
   KB_HD static Guess guess(const Rules& rules, const Shape& a, float area_a, const Shape& b,
                            float area_b) {
-    const float shared = common(a, b, rules.contract);
+    const float shared = intersection(a, b, rules.contract);
     Guess out = guess_exceeds(rules, shared, (area_a + area_b) - shared);
     out.sure &= !rules.contract.empty_overlap;
     return out;
@@ -115,7 +114,7 @@ struct Upright {
   KB_HD static bool decide(const Rules& rules, const Shape& a, float area_a, const Shape& b,
                            float area_b) {
     if (rules.contract.empty_overlap && signed_area(a) + signed_area(b) <= 0.0f) return true;
-    const float shared = common(a, b, rules.contract);
+    const float shared = intersection(a, b, rules.contract);
     return divided_exceeds(rules, shared, (area_a + area_b) - shared);
   }
 
@@ -123,7 +122,7 @@ struct Upright {
   KB_HD static float measure(const Rules& rules, const Shape& a, float area_a, const Shape& b,
                              float area_b) {
     if (rules.contract.empty_overlap && signed_area(a) + signed_area(b) <= 0.0f) return 1.0f;
-    const float shared = common(a, b, rules.contract);
+    const float shared = intersection(a, b, rules.contract);
     return shared / ((area_a + area_b) - shared);
   }
 
@@ -135,7 +134,7 @@ struct Upright {
     return (dx * dx + dy * dy) / (width * width + height * height);
   }
 
-  KB_HD static float common(const Shape& a, const Shape& b, const NmsContract& contract) {
+  KB_HD static float intersection(const Shape& a, const Shape& b, const NmsContract& contract) {
     return extent(larger(a.x1, b.x1), smaller(a.x2, b.x2), contract) *
            extent(larger(a.y1, b.y1), smaller(a.y2, b.y2), contract);
   }
@@ -158,8 +157,8 @@ KB_HD bool hits(const Rules& rules, const typename Geometry::Shape& a, float are
 
 /// True if IoU minus centre distance exceeds the threshold; false for two equal points.
 template <BoxGeometry Geometry>
-KB_HD bool hits_nearby(const Rules& rules, const typename Geometry::Shape& a, float area_a,
-                       const typename Geometry::Shape& b, float area_b) {
+KB_HD bool hits_by_diou(const Rules& rules, const typename Geometry::Shape& a, float area_a,
+                        const typename Geometry::Shape& b, float area_b) {
   return exceeds(rules, Geometry::measure(rules, a, area_a, b, area_b) - Geometry::distance(a, b));
 }
 
@@ -170,7 +169,8 @@ KB_HD typename Geometry::Shape shape_of(const NmsContract& contract, const Candi
 
 /// Returns measure(rules, a, area_a, b, area_b) for the shapes of a single pair.
 template <BoxGeometry Geometry, class Measure>
-KB_HD auto pair(const Rules& rules, const Candidate& a, const Candidate& b, Measure measure) {
+KB_HD auto measure_pair(const Rules& rules, const Candidate& a, const Candidate& b,
+                        Measure measure) {
   const NmsContract& contract = rules.contract;
   const auto x = shape_of<Geometry>(contract, a), y = shape_of<Geometry>(contract, b);
   return measure(rules, x, Geometry::area(x, contract), y, Geometry::area(y, contract));
@@ -178,7 +178,7 @@ KB_HD auto pair(const Rules& rules, const Candidate& a, const Candidate& b, Meas
 
 template <BoxGeometry Geometry>
 KB_HD bool overlap(const Rules& rules, const Candidate& a, const Candidate& b) {
-  return pair<Geometry>(rules, a, b, hits<Geometry>);
+  return measure_pair<Geometry>(rules, a, b, hits<Geometry>);
 }
 
 /// Returns the overlap of two candidates, from 0 to 1.

@@ -15,7 +15,7 @@ namespace keepbox {
 /// both are the same sample and part is 0.
 struct Tap {
   int32_t first, next;
-  float part;  // 0..1
+  float weight;  // 0..1
 };
 
 /// Rules from colour components to input values.
@@ -28,16 +28,16 @@ struct PixelRules {
   size_t pixel_step = 1, channel_step = 0;  // in values
 };
 
-KB_HD inline float blend(float a, float b, float part) { return a + (b - a) * part; }
+KB_HD inline float blend(float a, float b, float weight) { return a + (b - a) * weight; }
 
 /// Interpolates a component between four samples.
 /// @param top, bottom first samples of the two rows. @param step bytes between samples.
 KB_HD inline float sample(const uint8_t* top, const uint8_t* bottom, uint32_t step,
-                          const Tap& column, float row_part) {
+                          const Tap& column, float row_weight) {
   const ptrdiff_t first = static_cast<ptrdiff_t>(column.first) * step;
   const ptrdiff_t next = static_cast<ptrdiff_t>(column.next) * step;
-  return blend(blend(top[first], top[next], column.part),
-               blend(bottom[first], bottom[next], column.part), row_part);
+  return blend(blend(top[first], top[next], column.weight),
+               blend(bottom[first], bottom[next], column.weight), row_weight);
 }
 
 /// Returns one colour from three components, in 0..255.
@@ -61,10 +61,10 @@ KB_HD inline void to_channels(const PixelRules& rules, float c0, float c1, float
 }
 
 /// Stores a value in the input's type; integers are rounded half up and clamped.
-KB_HD inline void store_number(float* to, float number) { *to = number; }
-KB_HD inline void store_number(uint16_t* to, float number) { *to = float_to_half(number); }
-KB_HD inline void store_number(uint8_t* to, float number) {
-  const float positive = number > 0.0f ? number : 0.0f;
+KB_HD inline void store_value(float* to, float value) { *to = value; }
+KB_HD inline void store_value(uint16_t* to, float value) { *to = float_to_half(value); }
+KB_HD inline void store_value(uint8_t* to, float value) {
+  const float positive = value > 0.0f ? value : 0.0f;
   *to = static_cast<uint8_t>((positive < 255.0f ? positive : 255.0f) + 0.5f);
 }
 

@@ -19,7 +19,7 @@ struct Keypoint {
 /// Rules to decode keypoints.
 struct PointRules {
   PointCoding coding = PointCoding::kBox;
-  uint8_t numbers = 3;  // per keypoint: 2, or 3 with its score
+  uint8_t values = 3;  // per keypoint: 2, or 3 with its score
   bool yx = false;
   bool clipped = false;  // to the frame
   uint16_t count = 0;    // per box; 0: no keypoints

@@ -18,7 +18,7 @@ FittedRect stretched(const Picture& model) {
 
 /// Display aspect ratio of a picture in model pixels; products of integers are exact.
 struct Aspect {
-  double across, down;
+  double width, height;
 };
 
 Aspect aspect_of(const Picture& frame, const Picture& model) {
@@ -28,10 +28,10 @@ Aspect aspect_of(const Picture& frame, const Picture& model) {
 
 FittedRect fitted(const Picture& frame, const Picture& model) {
   const double mw = model.size.width, mh = model.size.height;
-  const auto [across, down] = aspect_of(frame, model);
+  const auto [width, height] = aspect_of(frame, model);
   FittedRect place{.width = mw, .height = mh};
-  if (mw * down <= mh * across) place.height = mw * down / across;
-  else place.width = mh * across / down;
+  if (mw * height <= mh * width) place.height = mw * height / width;
+  else place.width = mh * width / height;
   return place;
 }
 
@@ -100,10 +100,10 @@ const char* to_string(ResizeMode mode) {
 
 FittedRect filled(const Picture& frame, const Picture& model) {
   const double mw = model.size.width, mh = model.size.height;
-  const auto [across, down] = aspect_of(frame, model);
+  const auto [width, height] = aspect_of(frame, model);
   FittedRect place{.width = mw, .height = mh};
-  if (mw * down >= mh * across) place.height = std::max(std::floor(mw * down / across), mh);
-  else place.width = std::max(std::floor(mh * across / down), mw);
+  if (mw * height >= mh * width) place.height = std::max(std::floor(mw * height / width), mh);
+  else place.width = std::max(std::floor(mh * width / height), mw);
   place.x = 0 - std::rint((place.width - mw) / 2);  // never -0
   place.y = 0 - std::rint((place.height - mh) / 2);
   return place;

@@ -11,12 +11,12 @@ namespace keepbox {
 
 /// Methods to fit a frame into the model input.
 enum class ResizeMode : uint8_t {
-  kStretch,           // each axis on its own, no padding
+  kStretch,           // each axis scaled independently, no padding
   kLetterboxCenter,   // aspect ratio kept, padded equally on both sides
   kLetterboxTopLeft,  // aspect ratio kept, padded at the right or bottom (YOLOX, nvinfer)
   kLetterboxScaler,   // as videoconvertscale with add-borders=true: centred, with size and
                       // position rounded down to whole pixels
-  kCrop,              // aspect ratio kept, scaled to fill the input, and the middle cut out
+  kCrop,              // aspect ratio kept, scaled to fill the input, then cropped about the centre
 };
 
 struct Size {
@@ -79,8 +79,8 @@ Letterbox scaled_to(const Letterbox& from, Size to);
 
 /// Clips the box to a picture of that size.
 KB_HD inline Box clip(Box b, Size size) {
-  const auto within = [](float value, float most) {
-    return value < 0.0f ? 0.0f : most < value ? most : value;
+  const auto within = [](float value, float limit) {
+    return value < 0.0f ? 0.0f : limit < value ? limit : value;
   };
   const auto w = static_cast<float>(size.width), h = static_cast<float>(size.height);
   return {within(b.x1, w), within(b.y1, h), within(b.x2, w), within(b.y2, h)};

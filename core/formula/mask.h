@@ -26,9 +26,9 @@ inline constexpr uint32_t kWordPixels = 32;
 /// Rectangle of a box's mask, in pixels of the prototypes or of the frame. Its bits are rows of
 /// 32-bit words: the pixel of column x is bit x % 32, so that a row may begin within a word. Bits
 /// outside the rectangle are 0.
-struct MaskPlace {
+struct MaskRect {
   uint32_t x = 0, y = 0, width = 0, height = 0;
-  uint32_t offset = 0;  // of its first sum or word from the first one of all masks
+  uint32_t offset = 0;  // index of its first sum or word in the buffer of all masks
 
   KB_HD uint32_t count() const { return width * height; }
   KB_HD uint32_t first_word() const { return x / kWordPixels; }
@@ -40,22 +40,22 @@ struct MaskPlace {
   KB_HD bool has_column(uint32_t column) const { return column >= x && column - x < width; }
 };
 
-/// Integers from `low` to `high`, within 0 .. `end`.
+/// Pixels along an axis; pixels_between() returns the integers in [low, high) that are in [0, end).
 struct PixelRange {
   uint32_t first, count;
 };
 KB_HD inline PixelRange pixels_between(float low, float high, uint32_t end) {
   const auto within = [&](float at) {
     const float inside = smaller(larger(at, 0.0f), static_cast<float>(end));
-    const auto whole = static_cast<uint32_t>(inside);
-    return whole + (static_cast<float>(whole) < inside ? 1 : 0);  // rounded up
+    const auto floor = static_cast<uint32_t>(inside);
+    return floor + (static_cast<float>(floor) < inside ? 1 : 0);  // rounded up
   };
   const uint32_t first = within(low), last = within(high);
   return {first, last > first ? last - first : 0};
 }
 
 /// Returns the pixels of a picture whose top left corners are inside a box, without an offset.
-KB_HD inline MaskPlace covered_pixels(const Box& box, Size picture) {
+KB_HD inline MaskRect covered_pixels(const Box& box, Size picture) {
   const PixelRange columns = pixels_between(box.x1, box.x2, picture.width);
   const PixelRange rows = pixels_between(box.y1, box.y2, picture.height);
   return {columns.first, rows.first, columns.count, rows.count};
@@ -68,9 +68,9 @@ struct MaskScale {
 
 /// Returns the rectangle of a box in the prototypes, without an offset. @param margin prototype
 /// pixels around it.
-KB_HD inline MaskPlace prototype_pixels(const Box& on_frame, const Letterbox& way,
-                                        const MaskScale& scale, Size maps, float margin) {
-  const Box box = way.to_model(on_frame);
+KB_HD inline MaskRect prototype_pixels(const Box& on_frame, const Letterbox& letterbox,
+                                       const MaskScale& scale, Size maps, float margin) {
+  const Box box = letterbox.to_model(on_frame);
   return covered_pixels({box.x1 * scale.x - margin, box.y1 * scale.y - margin,
                          box.x2 * scale.x + margin, box.y2 * scale.y + margin},
                         maps);
@@ -91,13 +91,13 @@ struct Mask {
   }
 };
 
-/// Output buffers for masks, at the offsets of MaskPlace; one of the two is set.
+/// Output buffers for masks, at the offsets of MaskRect; one of the two is set.
 struct MaskOutput {
   uint32_t* bits = nullptr;  // 1 where the sum is positive, otherwise 0
   float* sums = nullptr;
 };
 
-/// The way from frame pixels to prototype pixels along an axis.
+/// Map from frame pixels to prototype pixels along an axis.
 struct MaskAxis {
   float scale = 1, pad = 0;  // of the letterbox
   float per_model = 1;       // prototype pixels per model pixel
@@ -108,7 +108,7 @@ struct MaskAxis {
 /// and the distance from the first of them, in [0, 1).
 struct MaskTap {
   uint32_t low, high;
-  float part;
+  float weight;
 };
 
 /// Returns the interpolation for the centre of a frame pixel. Sums outside of the rectangle count
@@ -125,6 +125,6 @@ KB_HD inline MaskTap tap_of(const MaskAxis& axis, uint32_t pixel, uint32_t first
 }
 
 /// Interpolates between two sums.
-KB_HD inline float between(float low, float high, float part) { return low + (high - low) * part; }
+KB_HD inline float lerp(float low, float high, float weight) { return low + (high - low) * weight; }
 
 }  // namespace keepbox

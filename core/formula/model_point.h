@@ -11,11 +11,11 @@ namespace keepbox {
 template <AnchorReader Values>
 KB_HD Keypoint model_point(const Values& from, const PointRules& rules, uint32_t anchor,
                            uint32_t number) {
-  const uint32_t first = number * rules.numbers;
+  const uint32_t first = number * rules.values;
   const float a = from.get(FieldId::kPayload, anchor, first);
   const float b = from.get(FieldId::kPayload, anchor, first + 1);
   Keypoint out{rules.yx ? b : a, rules.yx ? a : b, 1};
-  if (rules.numbers > 2) out.score = from.get(FieldId::kPayload, anchor, first + 2);
+  if (rules.values > 2) out.score = from.get(FieldId::kPayload, anchor, first + 2);
   const BoxRules& boxes = from.rules.boxes;
   const BoxTables& tables = from.tables.boxes;
   switch (rules.coding) {

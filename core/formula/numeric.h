@@ -99,7 +99,7 @@ struct SinCos {
 
 /// Returns sine and cosine of an angle in radians, with errors up to 1e-7 below 10^4, and 3e-7
 /// below 2^14. Beyond, where floats are far apart, and for values that are not finite, returns
-/// those of 0.
+/// sine and cosine of 0.
 /// Cody-Waite reduction by pi/2 in three parts, then minimax polynomials of sin(r) / r and cos(r)
 /// on |r| <= pi/4 (fitted for this file by weighted least squares).
 KB_HD constexpr SinCos sin_cos_f32(float x) {
@@ -128,9 +128,9 @@ KB_HD constexpr SinCos sin_cos_f32(float x) {
 /// squares). @pre both are finite.
 KB_HD constexpr float atan2_f32(float y, float x) {
   const float across = x < 0 ? -x : x, up = y < 0 ? -y : y;
-  const float most = across < up ? up : across, least = across < up ? across : up;
-  if (!(most > 0)) return 0.0f;
-  float t = least / most;
+  const float longer = across < up ? up : across, shorter = across < up ? across : up;
+  if (!(longer > 0)) return 0.0f;
+  float t = shorter / longer;
   const bool steep = t > 0.414213562f;
   if (steep) t = (t - 1.0f) / (t + 1.0f);
   const float square = t * t;

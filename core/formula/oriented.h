@@ -9,15 +9,15 @@
 namespace keepbox {
 
 /// Clamps a value to -most..most.
-KB_HD inline float up_to(float value, float most) {
-  return value < -most ? -most : value > most ? most : value;
+KB_HD inline float clamp_abs(float value, float bound) {
+  return value < -bound ? -bound : value > bound ? bound : value;
 }
 
 /// Rectangle about its centre. Values are clamped to 1e9, to prevent overflow.
 struct OrientedShape {
   float x, y;            // the centre
   float half_w, half_h;  // not negative
-  SinCos turn;
+  SinCos rotation;
 };
 
 /// Half sizes of an upright bounding box.
@@ -38,9 +38,10 @@ struct Oriented {
 
   KB_HD static Shape moved(const Box& box, float angle, float by) {
     constexpr float kMax = 1e9f;
-    return {up_to((box.x1 + box.x2) * 0.5f + by, kMax), up_to((box.y1 + box.y2) * 0.5f + by, kMax),
-            up_to(larger(box.x2 - box.x1, 0.0f) * 0.5f, kMax),
-            up_to(larger(box.y2 - box.y1, 0.0f) * 0.5f, kMax), sin_cos_f32(angle)};
+    return {clamp_abs((box.x1 + box.x2) * 0.5f + by, kMax),
+            clamp_abs((box.y1 + box.y2) * 0.5f + by, kMax),
+            clamp_abs(larger(box.x2 - box.x1, 0.0f) * 0.5f, kMax),
+            clamp_abs(larger(box.y2 - box.y1, 0.0f) * 0.5f, kMax), sin_cos_f32(angle)};
   }
 
   KB_HD static float area(const Shape& s, const NmsContract&) {
@@ -49,15 +50,15 @@ struct Oriented {
 
   /// Returns the half sizes of the upright bounding box.
   KB_HD static Extent extent(const Shape& s) {
-    const float sine = magnitude(s.turn.sin), cosine = magnitude(s.turn.cos);
+    const float sine = magnitude(s.rotation.sin), cosine = magnitude(s.rotation.cos);
     return {s.half_w * cosine + s.half_h * sine, s.half_w * sine + s.half_h * cosine};
   }
 
   /// Returns a box with these half sizes about the centre, enlarged a little because of rounding.
   KB_HD static Box around(const Shape& s, const Extent& reach) {
-    constexpr float kHair = 4.76837158203125e-7f;  // 2^-21
-    const float x = reach.x + (magnitude(s.x) + reach.x) * kHair;
-    const float y = reach.y + (magnitude(s.y) + reach.y) * kHair;
+    constexpr float kRoundingMargin = 4.76837158203125e-7f;  // 2^-21
+    const float x = reach.x + (magnitude(s.x) + reach.x) * kRoundingMargin;
+    const float y = reach.y + (magnitude(s.y) + reach.y) * kRoundingMargin;
     return {s.x - x, s.y - y, s.x + x, s.y + y};
   }
 
@@ -74,8 +75,8 @@ struct OrientedPolygon : Oriented {
   /// threshold.
   KB_HD static Guess guess(const Rules& rules, const Shape& a, float area_a, const Shape& b,
                            float area_b) {
-    const float most = max_common(rules, a, area_a, b, area_b);
-    const Guess out = guess_exceeds(rules, most, (area_a + area_b) - most);
+    const float bound = max_intersection(rules, a, area_a, b, area_b);
+    const Guess out = guess_exceeds(rules, bound, (area_a + area_b) - bound);
     return {out.over, out.sure && !out.over};
   }
 
@@ -86,22 +87,23 @@ struct OrientedPolygon : Oriented {
 
   KB_HD static float measure(const Rules& rules, const Shape& a, float area_a, const Shape& b,
                              float area_b) {
-    const float most = max_common(rules, a, area_a, b, area_b);
-    const float shared = most > 0 ? smaller(common(a, b), most) : 0.0f;
+    const float bound = max_intersection(rules, a, area_a, b, area_b);
+    const float shared = bound > 0 ? smaller(intersection(a, b), bound) : 0.0f;
     return shared / ((area_a + area_b) - shared);
   }
 
   /// Returns the area of the intersection. The first shape (by compare()) is upright at the origin.
   /// The sum runs over the edges of the other shape: each contributes the strip below it, between
   /// the left and right side of the first shape, clamped to its upper and lower side.
-  KB_HD_NOINLINE static float common(const Shape& p, const Shape& q) {
+  KB_HD_NOINLINE static float intersection(const Shape& p, const Shape& q) {
     const int order = compare(p, q);
     if (order == 0) return (p.half_w * p.half_h) * 4.0f;
     const Shape &a = order < 0 ? p : q, &b = order < 0 ? q : p;
     const float dx = b.x - a.x, dy = b.y - a.y;
-    const float x = dx * a.turn.cos + dy * a.turn.sin, y = dy * a.turn.cos - dx * a.turn.sin;
-    const float c = a.turn.cos * b.turn.cos + a.turn.sin * b.turn.sin;
-    const float s = a.turn.cos * b.turn.sin - a.turn.sin * b.turn.cos;
+    const float x = dx * a.rotation.cos + dy * a.rotation.sin,
+                y = dy * a.rotation.cos - dx * a.rotation.sin;
+    const float c = a.rotation.cos * b.rotation.cos + a.rotation.sin * b.rotation.sin;
+    const float s = a.rotation.cos * b.rotation.sin - a.rotation.sin * b.rotation.cos;
     const float wx = b.half_w * c, wy = b.half_w * s;  // halves of its sides
     const float hx = -(b.half_h * s), hy = b.half_h * c;
     const float x0 = (x - wx) - hx, y0 = (y - wy) - hy, x1 = (x + wx) - hx, y1 = (y + wy) - hy;
@@ -112,8 +114,8 @@ struct OrientedPolygon : Oriented {
 
  private:
   /// Returns an upper bound of the intersection's area.
-  KB_HD static float max_common(const Rules& rules, const Shape& a, float area_a, const Shape& b,
-                                float area_b) {
+  KB_HD static float max_intersection(const Rules& rules, const Shape& a, float area_a,
+                                      const Shape& b, float area_b) {
     const Box x = bounds(a, rules), y = bounds(b, rules);
     const float width = smaller(x.x2, y.x2) - larger(x.x1, y.x1);
     const float height = smaller(x.y2, y.y2) - larger(x.y1, y.y1);
@@ -127,23 +129,23 @@ struct OrientedPolygon : Oriented {
     if (a.y != b.y) return by(a.y, b.y);
     if (a.half_w != b.half_w) return by(a.half_w, b.half_w);
     if (a.half_h != b.half_h) return by(a.half_h, b.half_h);
-    if (a.turn.sin != b.turn.sin) return by(a.turn.sin, b.turn.sin);
-    return a.turn.cos == b.turn.cos ? 0 : by(a.turn.cos, b.turn.cos);
+    if (a.rotation.sin != b.rotation.sin) return by(a.rotation.sin, b.rotation.sin);
+    return a.rotation.cos == b.rotation.cos ? 0 : by(a.rotation.cos, b.rotation.cos);
   }
 
   /// Returns the signed area between an edge and the middle of a rectangle at the origin, within
   /// it.
   KB_HD static float strip(const Shape& in, float x0, float y0, float x1, float y1) {
-    const float left = up_to(x0, in.half_w), right = up_to(x1, in.half_w);
+    const float left = clamp_abs(x0, in.half_w), right = clamp_abs(x1, in.half_w);
     if (left == right) return 0;
     const float from = left == x0 ? y0 : y0 + (left - x0) / (x1 - x0) * (y1 - y0);
     const float to = right == x1 ? y1 : y1 + (right - x1) / (x1 - x0) * (y1 - y0);
     return (right - left) * mean_within(from, to, in.half_h);
   }
 
-  /// Returns the mean of up_to() along a line between two heights.
-  KB_HD static float mean_within(float from, float to, float most) {
-    const float first = up_to(from, most), last = up_to(to, most);
+  /// Returns the mean of clamp_abs() along a line between two heights.
+  KB_HD static float mean_within(float from, float to, float bound) {
+    const float first = clamp_abs(from, bound), last = clamp_abs(to, bound);
     if (first == last) return first;
     const float inside = (last - first) * ((first + last) * 0.5f);
     return (((first - from) * first + inside) + (to - last) * last) / (to - from);
@@ -157,7 +159,7 @@ struct OrientedGaussian : Oriented {
   /// threshold.
   KB_HD static Box bounds(const Shape& s, const Rules& rules) {
     const Variances v = variances(s);
-    const float cosine = s.turn.cos * s.turn.cos, sine = s.turn.sin * s.turn.sin;
+    const float cosine = s.rotation.cos * s.rotation.cos, sine = s.rotation.sin * s.rotation.sin;
     return around(s, {square_root(v.p * cosine + v.q * sine) * rules.reach,
                       square_root(v.p * sine + v.q * cosine) * rules.reach});
   }
@@ -172,20 +174,21 @@ struct OrientedGaussian : Oriented {
   }
 
   KB_HD static float measure(const Rules& rules, const Shape& a, float, const Shape& b, float) {
-    return touch(bounds(a, rules), bounds(b, rules)) ? alike(a, b) : 0.0f;
+    return touch(bounds(a, rules), bounds(b, rules)) ? prob_iou(a, b) : 0.0f;
   }
 
   /// Returns ProbIoU, computed by the angle between the boxes to avoid cancellation for nearly
   /// equal values, such as the covariances of thin boxes.
-  KB_HD_NOINLINE static float alike(const Shape& a, const Shape& b) {
+  KB_HD_NOINLINE static float prob_iou(const Shape& a, const Shape& b) {
     constexpr float kSmall = 1e-7f, kMax = 100;
     const Variances v = variances(a), w = variances(b);
-    const float cosine = a.turn.cos * b.turn.cos + a.turn.sin * b.turn.sin;
-    const float sine = a.turn.cos * b.turn.sin - a.turn.sin * b.turn.cos;
+    const float cosine = a.rotation.cos * b.rotation.cos + a.rotation.sin * b.rotation.sin;
+    const float sine = a.rotation.cos * b.rotation.sin - a.rotation.sin * b.rotation.cos;
     const float both = ((v.p * v.q + w.p * w.q) + (v.p * w.p + v.q * w.q) * (sine * sine)) +
                        (v.p * w.q + v.q * w.p) * (cosine * cosine);
     const float dx = b.x - a.x, dy = b.y - a.y;
-    const float apart = (across(a, v, dx, dy) + across(b, w, dx, dy)) / (both + kSmall) * 0.25f;
+    const float apart =
+        (scaled_distance(a, v, dx, dy) + scaled_distance(b, w, dx, dy)) / (both + kSmall) * 0.25f;
     const float roots = ((a.half_w * a.half_h) * (b.half_w * b.half_h)) * (4.0f / 9.0f);
     const float unlike = log_f32(both / (roots + kSmall) + kSmall) * 0.5f;
     const float far = apart + unlike;
@@ -204,8 +207,9 @@ struct OrientedGaussian : Oriented {
   }
 
   /// Returns the squared distance along the sides, each multiplied by the other side's variance.
-  KB_HD static float across(const Shape& s, const Variances& v, float dx, float dy) {
-    const float x = dx * s.turn.cos + dy * s.turn.sin, y = dy * s.turn.cos - dx * s.turn.sin;
+  KB_HD static float scaled_distance(const Shape& s, const Variances& v, float dx, float dy) {
+    const float x = dx * s.rotation.cos + dy * s.rotation.sin,
+                y = dy * s.rotation.cos - dx * s.rotation.sin;
     return v.q * (x * x) + v.p * (y * y);
   }
 };
@@ -215,9 +219,9 @@ KB_HD inline float reach_of(float threshold, bool all) {
   // The Bhattacharyya distance of boxes that are d apart along an axis is at least (d / (s + t))^2
   // / 4, for deviations s and t; from 18 the overlap is 0.
   constexpr float kLast = 18;
-  const float rest = 1.0f - threshold, least = 1.0f - rest * rest;
-  const float most = least > 1e-8f ? -log_f32(least) : kLast;
-  return 2.002f * square_root(all || most > kLast ? kLast : larger(most, 1e-6f));
+  const float rest = 1.0f - threshold, overlap_bound = 1.0f - rest * rest;
+  const float bound = overlap_bound > 1e-8f ? -log_f32(overlap_bound) : kLast;
+  return 2.002f * square_root(all || bound > kLast ? kLast : larger(bound, 1e-6f));
 }
 
 /// Sides and angle of an oriented box.
@@ -228,9 +232,10 @@ struct Sides {
 /// Returns the rectangle for a box whose sides are no longer at right angles: the longer side keeps
 /// its direction and length, and the area stays.
 /// @param wide true if the width was the longer side.
-KB_HD inline Sides sides_of(float across_x, float across_y, float down_x, float down_y, bool wide) {
-  const float area = magnitude(across_x * down_y - across_y * down_x);
-  const float x = wide ? across_x : down_y, y = wide ? across_y : -down_x;
+KB_HD inline Sides sides_of(float width_x, float width_y, float height_x, float height_y,
+                            bool wide) {
+  const float area = magnitude(width_x * height_y - width_y * height_x);
+  const float x = wide ? width_x : height_y, y = wide ? width_y : -height_x;
   const float length = square_root(x * x + y * y), other = length > 0 ? area / length : 0.0f;
   const float angle = atan2_f32(y, x);
   return wide ? Sides{length, other, angle} : Sides{other, length, angle};
@@ -243,9 +248,10 @@ KB_HD_NOINLINE inline Box oriented_to_frame(const Letterbox& letterbox, const Bo
   const float sx = letterbox.scale_x, sy = letterbox.scale_y;
   if (sx == sy) return out;
   const float width = box.x2 - box.x1, height = box.y2 - box.y1;
-  const SinCos turn = sin_cos_f32(angle);
-  const Sides sides = sides_of(width * turn.cos * sx, width * turn.sin * sy,
-                               -(height * turn.sin * sx), height * turn.cos * sy, width >= height);
+  const SinCos rotation = sin_cos_f32(angle);
+  const Sides sides =
+      sides_of(width * rotation.cos * sx, width * rotation.sin * sy, -(height * rotation.sin * sx),
+               height * rotation.cos * sy, width >= height);
   angle = sides.angle;
   return from_center((out.x1 + out.x2) * 0.5f, (out.y1 + out.y2) * 0.5f, sides.width, sides.height);
 }

@@ -9,11 +9,11 @@
 
 namespace keepbox {
 
-/// The way in which a payload follows the picture to a frame, and from there to other pictures.
+/// Mapping of a payload when its box is mapped to a frame, or the frame is scaled or moved.
 enum class Moves : uint8_t {
-  kFixed,     // not at all: values of the object itself, such as an embedding
-  kAsPoints,  // x, y and score of each keypoint: x and y move
-  kAsMask,    // coefficients of a mask, whose area moves
+  kFixed,     // unchanged: values of the object itself, such as an embedding
+  kAsPoints,  // x, y and score of each keypoint: x and y are mapped
+  kAsMask,    // coefficients of a mask, whose rectangle is mapped
 };
 
 /// A kind of payload.

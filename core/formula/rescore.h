@@ -10,15 +10,17 @@
 
 namespace keepbox {
 
-/// Multiplies a positive score by a factor from 0 to 1. Other scores stay, because a smaller part
-/// of them would be a higher score.
-KB_HD constexpr float lowered(float score, float part) { return score > 0 ? score * part : score; }
+/// Multiplies a positive score by a factor from 0 to 1. Other scores stay, because the factor would
+/// raise a negative one.
+KB_HD constexpr float lowered(float score, float factor) {
+  return score > 0 ? score * factor : score;
+}
 
 /// Returns a candidate's score after soft suppression. @param overlap with a better box, 0 to 1.
 KB_HD inline float softened(const Rules& rules, float score, float overlap) {
   if (rules.method == NmsMethod::kSoftGaussian)
     return lowered(score,
-                   exp_f32(-(overlap * overlap * rules.contract.soft_part) / rules.soft_sigma));
+                   exp_f32(-(overlap * overlap * rules.contract.soft_factor) / rules.soft_sigma));
   return exceeds(rules, overlap) ? lowered(score, 1.0f - overlap) : score;
 }
 
@@ -34,11 +36,11 @@ struct Decay {
   /// Starts without decay.
   KB_HD explicit Decay(const Rules& rules) : value(linear(rules) ? 1.0f : 0.0f) {}
 
-  /// Adds a better box. @param overlap with it. @param most maximum overlap of that box with any
-  /// box before it, which compensates its effect.
-  KB_HD void add(const Rules& rules, float overlap, float most) {
-    const float by =
-        linear(rules) ? (1.0f - overlap) / (1.0f - most) : most * most - overlap * overlap;
+  /// Adds a better box. @param overlap with it. @param max_overlap maximum overlap of that box with
+  /// any box before it, which compensates its effect.
+  KB_HD void add(const Rules& rules, float overlap, float max_overlap) {
+    const float by = linear(rules) ? (1.0f - overlap) / (1.0f - max_overlap)
+                                   : max_overlap * max_overlap - overlap * overlap;
     if (by < value) value = by;  // false for NaN
   }
 

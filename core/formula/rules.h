@@ -19,7 +19,7 @@ enum class FieldId : uint8_t {
   kScore,       // one, of end-to-end rows
   kClassId,     // one, of end-to-end rows
   kCount,       // one for all anchors: the number of valid ones
-  // Fields of few families:
+  // Fields that few families have:
   kSizes,    // the last two values of a box, if stored separately
   kImage,    // one, of ready rows: index of the image in the batch
   kIndices,  // three, of ready rows: image, class, anchor
@@ -28,9 +28,9 @@ enum class FieldId : uint8_t {
   kPayload,     // keypoints or mask coefficients
   kPrototypes,  // one per mask coefficient, with pixels in place of anchors
 };
-inline constexpr size_t kParts = static_cast<size_t>(FieldId::kPrototypes) + 1;
-inline constexpr size_t kPartsDecoded = static_cast<size_t>(FieldId::kAngle) + 1;
-inline constexpr size_t kPartsOfMost = static_cast<size_t>(FieldId::kCount) + 1;
+inline constexpr size_t kFieldCount = static_cast<size_t>(FieldId::kPrototypes) + 1;
+inline constexpr size_t kDecodedFields = static_cast<size_t>(FieldId::kAngle) + 1;
+inline constexpr size_t kCommonFields = static_cast<size_t>(FieldId::kCount) + 1;
 
 /// Values, thresholds and conventions of a plan. Anchors and limits are per image.
 struct Rules {

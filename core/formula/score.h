@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// From raw values to scores and classes: templates over the source of the values.
+// Computes scores and classes from raw values: templates over an AnchorReader.
 #pragma once
 
 #include <concepts>
@@ -24,7 +24,7 @@ concept AnchorReader = requires(const T& from, FieldId field, uint32_t anchor, u
 };
 
 /// Best class of an anchor; kMaxClasses if there is none, which passes no threshold.
-struct Verdict {
+struct ScoredClass {
   float score = -std::numeric_limits<float>::infinity();
   uint32_t class_id = kMaxClasses;
 };
@@ -33,11 +33,11 @@ struct Verdict {
 /// equal scores; NaN is never best. The score is activated only if the rule multiplies before the
 /// choice.
 template <AnchorReader Values>
-KB_HD_NOINLINE Verdict best_class(const Values& from, uint32_t anchor, float objectness,
-                                  uint32_t first = 0, uint32_t step = 1) {
+KB_HD_NOINLINE ScoredClass best_class(const Values& from, uint32_t anchor, float objectness,
+                                      uint32_t first = 0, uint32_t step = 1) {
   const Rules& rules = from.rules;
   const bool product = rules.scores.rule == ScoreRule::kProduct;
-  Verdict best;
+  ScoredClass best;
   for (uint32_t c = rules.first_class + first; c < rules.end_class; c += step) {
     const float raw = from.get(FieldId::kScores, anchor, c);
     const float value = product ? objectness * activate(rules.scores, raw) : raw;
@@ -82,8 +82,8 @@ KB_HD inline float combined(const ScoreRules& rules, float objectness, float sco
 /// Finalises the best class: activation, then objectness.
 /// @param largest logit of all classes; only for softmax.
 template <AnchorReader Values>
-KB_HD Verdict finished(const Values& from, uint32_t anchor, Verdict best, float objectness,
-                       float largest) {
+KB_HD ScoredClass final_score(const Values& from, uint32_t anchor, ScoredClass best,
+                              float objectness, float largest) {
   const ScoreRules& rules = from.rules.scores;
   if (best.class_id == kMaxClasses || rules.rule == ScoreRule::kProduct) return best;
   best.score =
@@ -111,8 +111,8 @@ KB_HD bool is_object(const Values& from, float objectness) {
 /// Returns index `which` of a row, or `none` if it is not an integer in [0, none).
 template <AnchorReader Values>
 KB_HD uint32_t index_of(const Values& from, uint32_t row, uint32_t which, uint32_t none) {
-  const float number = from.get(FieldId::kIndices, row, which);
-  return number >= 0.0f && number < static_cast<float>(none) ? static_cast<uint32_t>(number) : none;
+  const float value = from.get(FieldId::kIndices, row, which);
+  return value >= 0.0f && value < static_cast<float>(none) ? static_cast<uint32_t>(value) : none;
 }
 
 /// Returns the anchor that a row refers to: the row itself unless rows have indices.
@@ -124,7 +124,7 @@ KB_HD uint32_t anchor_of(const Values& from, uint32_t row) {
 /// Returns score and class of a row of indices; none for rows of another image, and for rows with
 /// an invalid anchor or class or the background.
 template <AnchorReader Values>
-KB_HD_NOINLINE Verdict indexed_verdict(const Values& from, uint32_t row) {
+KB_HD_NOINLINE ScoredClass indexed_score(const Values& from, uint32_t row) {
   const Rules& rules = from.rules;
   const uint32_t image = index_of(from, row, 0, kMaxAnchors);
   const uint32_t class_id = index_of(from, row, 1, rules.end_class);
@@ -136,43 +136,43 @@ KB_HD_NOINLINE Verdict indexed_verdict(const Values& from, uint32_t row) {
 
 /// Returns score and class of an anchor that has one score.
 template <AnchorReader Values>
-KB_HD Verdict ready_verdict(const Values& from, uint32_t anchor) {
-  if (from.has(FieldId::kIndices)) return indexed_verdict(from, anchor);
+KB_HD ScoredClass ready_score(const Values& from, uint32_t anchor) {
+  if (from.has(FieldId::kIndices)) return indexed_score(from, anchor);
   if (from.has(FieldId::kImage) &&
       from.get(FieldId::kImage, anchor) != static_cast<float>(from.image))
     return {};
-  Verdict verdict{from.get(FieldId::kScore, anchor), 0};
-  if (from.has(FieldId::kClassId)) verdict.class_id = class_of(from.get(FieldId::kClassId, anchor));
-  return verdict;
+  ScoredClass scored{from.get(FieldId::kScore, anchor), 0};
+  if (from.has(FieldId::kClassId)) scored.class_id = class_of(from.get(FieldId::kClassId, anchor));
+  return scored;
 }
 
 template <AnchorReader Values>
-KB_HD bool is_ready(const Values& from) {
+KB_HD bool has_ready_scores(const Values& from) {
   return !from.has(FieldId::kScores) || from.has(FieldId::kIndices);
 }
 
 /// Returns the best class of an anchor.
 template <AnchorReader Values>
-KB_HD Verdict judge(const Values& from, uint32_t anchor) {
-  if (is_ready(from)) return ready_verdict(from, anchor);
+KB_HD ScoredClass best_of_anchor(const Values& from, uint32_t anchor) {
+  if (has_ready_scores(from)) return ready_score(from, anchor);
   const float objectness = objectness_of(from, anchor);
   if (!is_object(from, objectness)) return {};
   if (from.rules.scores.rule == ScoreRule::kObjectness) return {objectness, from.rules.first_class};
-  const Verdict best = best_class(from, anchor, objectness);
+  const ScoredClass best = best_class(from, anchor, objectness);
   const bool softmax = from.rules.scores.activation == Activation::kSoftmax;
-  return finished(from, anchor, best, objectness,
-                  softmax ? largest_logit(from, anchor, best.score) : 0);
+  return final_score(from, anchor, best, objectness,
+                     softmax ? largest_logit(from, anchor, best.score) : 0);
 }
 
 /// Values shared by all classes of an anchor.
-struct Shared {
+struct AnchorTerms {
   float objectness = 1;
   float largest = 0, sum = 1;  // softmax: largest logit, and sum of e^(logit - largest)
 };
 
 template <AnchorReader Values>
-KB_HD_NOINLINE Shared shared_of(const Values& from, uint32_t anchor, float objectness) {
-  Shared out{objectness};
+KB_HD_NOINLINE AnchorTerms anchor_terms(const Values& from, uint32_t anchor, float objectness) {
+  AnchorTerms out{objectness};
   if (from.rules.scores.activation != Activation::kSoftmax) return out;
   out.largest = largest_logit(from, anchor, -std::numeric_limits<float>::infinity());
   out.sum = 0;
@@ -183,13 +183,14 @@ KB_HD_NOINLINE Shared shared_of(const Values& from, uint32_t anchor, float objec
 
 /// Returns the score of one class of an anchor.
 template <AnchorReader Values>
-KB_HD Verdict label(const Values& from, uint32_t anchor, const Shared& shared, uint32_t class_id) {
+KB_HD ScoredClass class_score(const Values& from, uint32_t anchor, const AnchorTerms& terms,
+                              uint32_t class_id) {
   const ScoreRules& rules = from.rules.scores;
   const float raw = from.get(FieldId::kScores, anchor, class_id);
   const float score = rules.activation == Activation::kSoftmax
-                          ? exp_f32(raw - shared.largest) / shared.sum
+                          ? exp_f32(raw - terms.largest) / terms.sum
                           : activate(rules, raw);
-  return {combined(rules, shared.objectness, score), class_id};
+  return {combined(rules, terms.objectness, score), class_id};
 }
 
 /// Returns the minimum score of the best class for other classes to pass; activations need not be
@@ -205,15 +206,15 @@ KB_HD inline bool best_decides(const Rules& rules) {
   return rules.scores.rule != ScoreRule::kArgmaxFirst || rules.lowest_threshold > 0;
 }
 
-/// Calls visit(Verdict) for an anchor's best class, or for every class if each may make a box.
+/// Calls visit(ScoredClass) for an anchor's best class, or for every class if each may make a box.
 template <AnchorReader Values, class Visit>
-KB_HD void judge_each(const Values& from, uint32_t anchor, Visit visit) {
-  if (!from.rules.multi_label || is_ready(from)) return visit(judge(from, anchor));
+KB_HD void visit_classes(const Values& from, uint32_t anchor, Visit visit) {
+  if (!from.rules.multi_label || has_ready_scores(from)) return visit(best_of_anchor(from, anchor));
   const float objectness = objectness_of(from, anchor);
   if (!is_object(from, objectness)) return;
-  const Shared shared = shared_of(from, anchor, objectness);
+  const AnchorTerms terms = anchor_terms(from, anchor, objectness);
   for (uint32_t c = from.rules.first_class; c < from.rules.end_class; ++c)
-    visit(label(from, anchor, shared, c));
+    visit(class_score(from, anchor, terms, c));
 }
 
 /// Returns the number of valid anchors: all, the count given by the model, or the rows before the

@@ -21,7 +21,7 @@ constexpr NmsContract kContracts[] = {
      .summary = "TensorFlow NonMaxSuppression: as exact, but corners in any order, soft-gaussian "
                 "by e^(-IoU^2 / (2 sigma))",
      .reorder_corners = true,
-     .soft_part = 0.5f},
+     .soft_factor = 0.5f},
     {.name = "inclusive",
      .summary = "TensorRT EfficientNMS without its limit: a score or IoU equal to the threshold "
                 "counts as above",

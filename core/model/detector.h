@@ -39,7 +39,7 @@ enum class Payload : uint8_t { kNone, kAngle, kKeypoints, kMaskCoefficients, kEm
 /// Keypoints of a family.
 struct PointRule {
   PointCoding coding = PointCoding::kBox;
-  uint8_t numbers = 0;     // per keypoint: 2, or 3 with its score; 0: detected
+  uint8_t values = 0;      // per keypoint: 2, or 3 with its score; 0: detected
   bool yx = false;         // values are in the order y x
   std::string_view set{};  // name of a PointSet; empty: COCO's body if the number fits
 };
@@ -68,8 +68,8 @@ struct AnchorRule {
   float base = 0;                       // otherwise: the side at scale 1 and ratio 1, in strides
   std::span<const float> scales{};
   std::span<const AnchorSize> ratios{};  // factors of width and height
-  bool scales_inner = false;  // all scales of a ratio, then the next ratio; or the reverse
-  bool whole = false;         // as torchvision: truncated sides, integer half sides and cell pitch
+  bool scales_inner = false;   // all scales of a ratio first; otherwise all ratios of a scale
+  bool integer_sides = false;  // as torchvision: truncated sides, integer half sides and cell pitch
   bool of_grid = false;  // cells divide the input evenly, whatever the stride: TensorFlow's SSD
 
   bool given() const { return !sizes.empty() || base > 0; }
@@ -109,7 +109,7 @@ struct DetectorSpec {
   bool priors = false;  // needs a table of prior boxes unless there is an anchor rule
 
   Payload payload = Payload::kNone;
-  uint16_t payload_count = 0;  // values per anchor; of the COCO models if models differ
+  uint16_t payload_count = 0;  // values per anchor; those of the COCO model if models differ
   PointRule points;            // kKeypoints only
 
   NmsMethod nms = NmsMethod::kGreedy;            // kNone: the model needs no NMS
@@ -120,7 +120,7 @@ struct DetectorSpec {
   std::string_view decoded_twin{};  // family of the same tensors with decoded boxes; values decide
   uint16_t usual_classes = 0;       // recognised by shape only with this many classes; 0: any
   InputRule input;
-  std::span<const Export> exports{};  // as known projects write them
+  std::span<const Export> exports{};  // model files as known projects write them
 
   std::span<const TensorRule> rules() const { return {tensors.data(), tensor_count}; }
   size_t level_count() const;

@@ -49,13 +49,13 @@ struct ExportOutput {
 /// coordinates are in pixels unless those of the family are in 0..1.
 struct Export {
   Exporter exporter = Exporter::kUnknown;  // of the metadata
-  std::string_view task{};                 // likewise
+  std::string_view task{};                 // of the metadata
   // The metadata has this class as the network's head, or one of these words, in lower case, in the
   // description. Empty: neither matters, unless another export of the task has them.
   std::string_view head{};
   std::array<std::string_view, 2> words{};
   OutputForm form = OutputForm::kPlanes;
-  bool names_family = true;    // false: related models have such outputs too
+  bool names_family = true;    // false: models of related families have such outputs too
   std::string_view maps_id{};  // id of the output with feature maps
 
   std::string_view size_input{};  // instead of metadata: an input that only this export has
@@ -64,7 +64,7 @@ struct Export {
       outputs{};  // the more specific first; the first output_count are used
   uint8_t output_count = 0;
   std::string_view missing{};  // remark if the outputs are others
-  InputRule input{};           // if it is not the family's
+  InputRule input{};           // overrides the family's input if set
 };
 
 }  // namespace keepbox

@@ -14,7 +14,7 @@ namespace keepbox {
 /// Scratch memory that a method needs on the host: NmsScratch::lanes and words.
 enum class HostScratch : uint8_t {
   kNone,
-  kGrid,   // lanes; a position per box, a word per class and cells
+  kGrid,   // lanes; words: a position per box, a grid per class, a start per cell
   kBits,   // a bit per box
   kWords,  // a word per box
 };
@@ -33,9 +33,9 @@ struct NmsTraits {
   bool by_threshold = true;        // overlaps up to the IoU threshold have no effect
   bool rescores = false;           // lowers scores
   bool moves_boxes = false;        // kept boxes become means
-  bool merges_payload = false;     // and so does what they carry: fills NmsScratch::owners
+  bool merges_payload = false;     // payloads become means too: fills NmsScratch::owners
   Pairs pairs = Pairs::kKept;      // compared in the worst case
-  // These take less than a second on one thread; 0: no limit.
+  // Limits by which the worst frame takes less than a second on one thread; 0: no limit.
   uint32_t max_pairs = 0;
   uint32_t max_oriented_pairs = 0;  // 0: an eighth of max_pairs
   HostScratch scratch = HostScratch::kNone;

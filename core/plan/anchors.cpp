@@ -17,15 +17,15 @@ std::vector<Grid> grids_over(Size model, const DetectorSpec& spec) {
   for (uint32_t level = 0; level < spec.level_count(); ++level) {
     const Size cells = level_cells(model, spec.strides[level]);
     const uint32_t anchors = spec.anchors_of(level), count = cells.width * cells.height;
-    const uint32_t pieces = spec.interleaved ? 1 : anchors;
-    for (uint32_t anchor = 0; anchor < pieces; ++anchor) {
+    const uint32_t grids_per_level = spec.interleaved ? 1 : anchors;
+    for (uint32_t anchor = 0; anchor < grids_per_level; ++anchor) {
       out.push_back({.first = first,
                      .level = level,
                      .anchor = anchor,
-                     .cell_anchors = anchors / pieces,
-                     .count = count * (anchors / pieces),
+                     .cell_anchors = anchors / grids_per_level,
+                     .count = count * (anchors / grids_per_level),
                      .cells = cells});
-      first += count * (anchors / pieces);
+      first += count * (anchors / grids_per_level);
     }
   }
   return out;
@@ -43,7 +43,7 @@ std::unexpected<Error> fail_grid(const DetectorSpec& spec, uint32_t wanted, Size
                                : ""));
 }
 
-/// Returns the grids of the tensors, with their cells computed if the tensors only have rows.
+/// Returns the grids of the tensors; for tensors without feature maps the cells are computed.
 Result<std::vector<Grid>> settle_grids(const Layout& layout, Size model, bool known) {
   if (layout.grids.empty()) {
     const uint32_t wanted = grid_anchors(model, *layout.spec);
@@ -85,9 +85,9 @@ std::vector<AnchorSize> sizes_of(const DetectorSpec& spec, uint32_t level) {
   }
   const float side = rule.base * static_cast<float>(spec.strides[level]);
   const auto add = [&](float scale, AnchorSize ratio) {
-    const float scaled = rule.whole ? std::trunc(side * scale) : side * scale;
+    const float scaled = rule.integer_sides ? std::trunc(side * scale) : side * scale;
     AnchorSize size{scaled * ratio.width, scaled * ratio.height};
-    if (rule.whole) size = {rounded_side(size.width), rounded_side(size.height)};
+    if (rule.integer_sides) size = {rounded_side(size.width), rounded_side(size.height)};
     out.push_back(size);
   };
   if (rule.scales_inner)
@@ -116,7 +116,8 @@ Step step_of(const DetectorSpec& spec, const Grid& grid, Size model) {
   const Step even{static_cast<float>(model.width) / static_cast<float>(grid.cells.width),
                   static_cast<float>(model.height) / static_cast<float>(grid.cells.height)};
   if (spec.anchors.of_grid) return even;
-  return spec.anchors.whole ? Step{std::floor(even.x), std::floor(even.y)} : Step{stride, stride};
+  return spec.anchors.integer_sides ? Step{std::floor(even.x), std::floor(even.y)}
+                                    : Step{stride, stride};
 }
 
 /// Computes prior boxes in fractions of the input.
@@ -165,7 +166,7 @@ Status make_levels(Plan& plan, const std::vector<Grid>& grids, Size model) {
   return {};
 }
 
-Status take_priors(Plan& plan, const Settings& settings) {
+Status set_priors(Plan& plan, const Settings& settings) {
   if (settings.priors.size() != plan.layout.anchors)
     return fail(ErrorKind::kMismatch, std::to_string(plan.layout.anchors) + " prior boxes",
                 std::to_string(settings.priors.size()),
@@ -181,7 +182,7 @@ Status settle_anchors(Plan& plan, const Settings& settings, Size model, bool kno
   const bool deltas = spec.coding == BoxCoding::kPriorDelta;
   const bool table = deltas && (!settings.priors.empty() || !spec.anchors.given());
   const bool cells = has_cells(spec.coding) || spec.peaks;
-  if (table) KB_TRY(take_priors(plan, settings));
+  if (table) KB_TRY(set_priors(plan, settings));
   if (!cells && (table || !deltas)) return {};
   KB_ASSIGN(const auto grids, settle_grids(plan.layout, model, known));
   if (deltas && !table) KB_TRY(make_priors(plan, grids, model));

@@ -17,7 +17,7 @@ constexpr uint64_t kMaxCandidates = uint64_t{1} << 24;
 
 }  // namespace
 
-uint32_t real_classes(const Layout& layout) {
+uint32_t foreground_classes(const Layout& layout) {
   return layout.classes - std::min(layout.spec->background_count(), layout.classes);
 }
 
@@ -30,9 +30,9 @@ uint32_t class_ids(const Layout& layout) {
 
 /// Lowers the thresholds to that of trackers, and notes the original ones.
 void settle_track_threshold(Plan& plan, const Settings& settings) {
-  plan.shown_threshold.clear();
+  plan.output_threshold.clear();
   if (!settings.track_threshold) return;
-  plan.shown_threshold = plan.class_threshold;
+  plan.output_threshold = plan.class_threshold;
   for (float& each : plan.class_threshold) each = std::min(each, *settings.track_threshold);
 }
 
@@ -69,7 +69,7 @@ void settle_classes(Plan& plan, const Settings& settings) {
 
 uint64_t candidates_of(const Plan& plan, std::span<const uint8_t> wanted) {
   if (!plan.rules.multi_label) return plan.layout.anchors;
-  const auto real = wanted.subspan(plan.rules.first_class, real_classes(plan.layout));
+  const auto real = wanted.subspan(plan.rules.first_class, foreground_classes(plan.layout));
   const auto count = std::ranges::count(real, 1);
   return uint64_t{plan.layout.anchors} * static_cast<uint64_t>(std::max<ptrdiff_t>(count, 1));
 }
@@ -83,7 +83,7 @@ Status settle_labels(Plan& plan, const Settings& settings) {
   const DetectorSpec& spec = *plan.spec;
   const bool has_scores =
       plan.layout[FieldId::kScores].present() && spec.reader != Reader::kIndices;
-  plan.rules.multi_label = has_scores && real_classes(plan.layout) > 1 &&
+  plan.rules.multi_label = has_scores && foreground_classes(plan.layout) > 1 &&
                            settings.multi_label.value_or(spec.multi_label);
   const uint64_t candidates = candidates_of(plan, plan.class_wanted);
   if (candidates > kMaxCandidates) {

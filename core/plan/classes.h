@@ -13,15 +13,15 @@
 namespace keepbox {
 
 /// Returns the number of classes without the background.
-uint32_t real_classes(const Layout& layout);
+uint32_t foreground_classes(const Layout& layout);
 
-/// Returns by class id whether the settings want the class.
+/// Returns for each class id 1 if the class passes the class filters, otherwise 0.
 std::vector<uint8_t> class_filter(const Layout& layout, const Settings& settings);
 
 /// Settles thresholds and filters of all classes.
 void settle_classes(Plan& plan, const Settings& settings);
 
-/// Returns the maximum number of candidates if the plan wants these classes.
+/// Returns the maximum number of candidates with a class filter. @param wanted from class_filter().
 uint64_t candidates_of(const Plan& plan, std::span<const uint8_t> wanted);
 
 /// Returns that number as text: "8400 anchors of 80 classes".

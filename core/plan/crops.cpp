@@ -19,11 +19,11 @@ struct Fitted {
   double x, y, width, height;
 };
 
-/// Returns whole sides of a picture of that size in the input, with its aspect ratio kept.
+/// Returns integer sides of a picture of that size in the input, with its aspect ratio kept.
 Size kept_aspect(double width, double height, Size input) {
   const double ratio = std::min(input.width / width, input.height / height);
-  const auto side = [&](double from, uint32_t most) {
-    return static_cast<uint32_t>(std::clamp(std::rint(from * ratio), 1.0, double(most)));
+  const auto side = [&](double from, uint32_t limit) {
+    return static_cast<uint32_t>(std::clamp(std::rint(from * ratio), 1.0, double(limit)));
   };
   return {side(width, input.width), side(height, input.height)};
 }
@@ -100,7 +100,7 @@ Result<CropPlan> plan_crops(const FrameForm& frame, uint32_t par_n, uint32_t par
   return CropPlan{frame, input, plan.rules, par_n, par_d};
 }
 
-OrientedBox grown(const OrientedBox& box, float factor) {
+OrientedBox enlarged(const OrientedBox& box, float factor) {
   const Box& b = box.box;
   const float x = (b.x2 - b.x1) * (factor - 1) / 2, y = (b.y2 - b.y1) * (factor - 1) / 2;
   return {{b.x1 - x, b.y1 - y, b.x2 + x, b.y2 + y}, box.angle};
@@ -113,12 +113,12 @@ std::optional<Crop> crop_of(const CropPlan& plan, const OrientedBox& box, Resize
   const double width = double{area.x2} - area.x1, height = double{area.y2} - area.y1;
   if (!(width >= 1 && height >= 1)) return std::nullopt;
   const Fitted fit = fitted(width, height, double(plan.par_n) / plan.par_d, plan.input.size, mode);
-  // The box's own axes; at the start of the place the picture's position is fit.x, fit.y.
+  // In the box's own axes: the upper left corner of fit.place shows the position fit.x, fit.y.
   const double u = fit.width / fit.place.width, v = fit.height / fit.place.height;
   const double left = fit.x - fit.place.x * u - width / 2;
   const double top = fit.y - fit.place.y * v - height / 2;
-  const SinCos turn = sin_cos_f32(box.angle);
-  const double across = turn.cos, down = turn.sin;
+  const SinCos rotation = sin_cos_f32(box.angle);
+  const double across = rotation.cos, down = rotation.sin;
   const double x = (double{area.x1} + area.x2) / 2, y = (double{area.y1} + area.y2) / 2;
   return checked({{.xu = float(u * across),
                    .xv = float(-v * down),
@@ -154,13 +154,13 @@ Result<AlignTemplate> parse_template(std::string_view text) {
       continue;
     }
     AlignTemplate::Point point{0, 0, first != "-"};
-    const bool good = point.counts ? read_number(first, point.x) && read_number(second, point.y) &&
-                                         is_finite(point.x) && is_finite(point.y)
-                                   : second.empty();
+    const bool good = point.used ? read_number(first, point.x) && read_number(second, point.y) &&
+                                       is_finite(point.x) && is_finite(point.y)
+                                 : second.empty();
     if (!good || !ended) return bad_line(number, line, "two coordinates, or \"-\"");
     out.points.push_back(point);
   }
-  if (std::ranges::count_if(out.points, &AlignTemplate::Point::counts) < 2)
+  if (std::ranges::count_if(out.points, &AlignTemplate::Point::used) < 2)
     return reject(ErrorKind::kInvalid, "The template has no size, or fewer than two keypoints",
                   "write one keypoint per line, such as \"38.3 51.7\"");
   return out;
@@ -216,15 +216,15 @@ std::optional<Crop> aligned_crop(const CropPlan& plan, std::span<const Keypoint>
   };
   const auto back = similarity([&](const auto& use) {
     for (size_t i = 0; i < to.points.size(); ++i)
-      if (to.points[i].counts) use(Complex{points[i].x, points[i].y}, target(to.points[i]));
+      if (to.points[i].used) use(Complex{points[i].x, points[i].y}, target(to.points[i]));
   });
   if (!back) return std::nullopt;
-  const auto& [turn, start] = *back;
-  return checked({{.xu = float(turn.real()),
-                   .xv = float(-turn.imag()),
+  const auto& [rotation, start] = *back;
+  return checked({{.xu = float(rotation.real()),
+                   .xv = float(-rotation.imag()),
                    .x0 = float(start.real()),
-                   .yu = float(turn.imag()),
-                   .yv = float(turn.real()),
+                   .yu = float(rotation.imag()),
+                   .yv = float(rotation.real()),
                    .y0 = float(start.imag())},
                   {0, 0, input.width, input.height}});
 }

@@ -35,7 +35,7 @@ Result<CropPlan> plan_crops(const FrameForm& frame, uint32_t par_n, uint32_t par
                             const InputForm& input);
 
 /// Returns the box enlarged about its centre. @param factor of its sides, above 0.
-OrientedBox grown(const OrientedBox& box, float factor);
+OrientedBox enlarged(const OrientedBox& box, float factor);
 
 /// Returns the crop that shows a box, rotated upright, fitted into the input as `mode` fits whole
 /// frames. An upright box is clipped to the frame first; nothing if less than a pixel of it
@@ -45,8 +45,8 @@ std::optional<Crop> crop_of(const CropPlan& plan, const OrientedBox& box, Resize
 /// Positions that keypoints have in an aligned picture.
 struct AlignTemplate {
   struct Point {
-    float x, y;   // the centre of the first pixel is 0, 0
-    bool counts;  // false: the keypoint may be anywhere
+    float x, y;  // the centre of the first pixel is 0, 0
+    bool used;   // false: ignored in the alignment
   };
   Size size;
   std::vector<Point> points;  // by keypoint
@@ -65,7 +65,7 @@ Result<AlignTemplate> parse_template(std::string_view text);
 /// possible, by least squares of distances in the template (Umeyama, "Least-squares estimation of
 /// transformation parameters between two point patterns", 1991). The template is scaled to the
 /// input, centred if the aspect ratios differ. Nothing if there are fewer keypoints than template
-/// points, or if they are all in one place. @param points in frame pixels.
+/// points, or if all of them coincide. @param points in frame pixels.
 std::optional<Crop> aligned_crop(const CropPlan& plan, std::span<const Keypoint> points,
                                  const AlignTemplate& to);
 

@@ -17,7 +17,7 @@ struct BoxSize {
   friend bool operator==(BoxSize, BoxSize) = default;
 };
 
-/// Size for all classes, and others for single classes by id.
+/// Size for all classes, with exceptions by class id.
 struct BoxSizes {
   BoxSize all;
   std::vector<std::pair<uint32_t, BoxSize>> of_class;

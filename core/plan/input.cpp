@@ -58,10 +58,10 @@ using Rect = InputPlan::Rect;
 Rect fit(Size frame, double aspect, Size input, bool rounded) {
   const double width = frame.width * aspect, height = frame.height;
   const double ratio = std::min(input.height / height, input.width / width);
-  const auto side = [&](double from, uint32_t most) {
+  const auto side = [&](double from, uint32_t largest) {
     const double exact = from * ratio;
     const double whole = rounded ? std::rint(exact) : std::floor(exact);
-    return static_cast<uint32_t>(std::clamp(whole, 1.0, double(most)));
+    return static_cast<uint32_t>(std::clamp(whole, 1.0, double(largest)));
   };
   return {0, 0, side(width, input.width), side(height, input.height)};
 }
@@ -99,7 +99,7 @@ Rect rect_of(const Picture& frame, const InputForm& input, ResizeMode mode) {
 }
 
 /// Returns the rectangle of the whole picture, of which `place` is shown.
-FittedRect whole_picture(const Picture& frame, Size input, ResizeMode mode, const Rect& place) {
+FittedRect picture_rect(const Picture& frame, Size input, ResizeMode mode, const Rect& place) {
   if (mode == ResizeMode::kCrop) return filled(frame, {.size = input});
   return {double(place.x), double(place.y), double(place.width), double(place.height)};
 }
@@ -123,7 +123,7 @@ std::vector<Tap> taps(const Axis& axis, uint32_t sub, float shift, uint32_t samp
     const bool between = first >= 0 && first < last;
     out[i] = {.first = std::max(first, 0),
               .next = between ? first + 1 : std::max(first, 0),
-              .part = between ? static_cast<float>(at - floor) : 0.0f};
+              .weight = between ? static_cast<float>(at - floor) : 0.0f};
   }
   return out;
 }
@@ -145,12 +145,12 @@ PixelRules rules_of(const FrameForm& frame, const InputForm& input) {
 
 }  // namespace
 
-InputForm rectangle_of(const Picture& frame, const InputForm& most, uint32_t stride) {
-  const Rect place = fit(frame.size, aspect_of(frame), most.size, true);
+InputForm rectangle_of(const Picture& frame, const InputForm& largest, uint32_t stride) {
+  const Rect place = fit(frame.size, aspect_of(frame), largest.size, true);
   const auto side = [&](uint32_t whole, uint32_t part) { return part + (whole - part) % stride; };
-  InputForm out = most;
-  out.fitted = most.size;
-  out.size = {side(most.size.width, place.width), side(most.size.height, place.height)};
+  InputForm out = largest;
+  out.fitted = largest.size;
+  out.size = {side(largest.size.width, place.width), side(largest.size.height, place.height)};
   return out;
 }
 
@@ -161,7 +161,7 @@ Result<InputPlan> plan_input(const FrameForm& frame, uint32_t par_n, uint32_t pa
   InputPlan plan{.frame = frame, .input = input};
   const Picture picture{.size = frame.size, .par_n = par_n, .par_d = par_d};
   const Rect place = plan.place = rect_of(picture, input, mode);
-  const FittedRect whole = whole_picture(picture, input.size, mode, place);
+  const FittedRect whole = picture_rect(picture, input.size, mode, place);
   plan.letterbox = {.frame = frame.size,
                     .model = input.size,
                     .scale_x = float(frame.size.width) / float(whole.width),
@@ -172,8 +172,9 @@ Result<InputPlan> plan_input(const FrameForm& frame, uint32_t par_n, uint32_t pa
   const Axis down{frame.size.height, whole.height, place.y - whole.y, place.height};
   for (size_t i = 0; i < 3; ++i) {
     const FrameComponent& each = frame.components[i];
-    plan.columns[i] = taps(across, each.sub_x, each.shift_x, each.across(frame.size.width));
-    plan.rows[i] = taps(down, each.sub_y, each.shift_y, each.down(frame.size.height));
+    plan.columns[i] =
+        taps(across, each.sub_x, each.shift_x, each.samples_per_row(frame.size.width));
+    plan.rows[i] = taps(down, each.sub_y, each.shift_y, each.samples_per_column(frame.size.height));
   }
   plan.rules = rules_of(frame, input);
   return plan;

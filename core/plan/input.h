@@ -25,8 +25,8 @@ struct FrameComponent {
   float shift_x = 0.5f, shift_y = 0.5f;
 
   /// Returns the number of samples of a row or column of that many pixels.
-  uint32_t across(uint32_t width) const { return (width + sub_x - 1) / sub_x; }
-  uint32_t down(uint32_t height) const { return (height + sub_y - 1) / sub_y; }
+  uint32_t samples_per_row(uint32_t width) const { return (width + sub_x - 1) / sub_x; }
+  uint32_t samples_per_column(uint32_t height) const { return (height + sub_y - 1) / sub_y; }
 
   friend bool operator==(const FrameComponent&, const FrameComponent&) = default;
 };
@@ -83,7 +83,7 @@ struct InputPlan {
 /// allows: that of a letterbox in `most.size`, modulo `stride` pixels, as Ultralytics'
 /// LetterBox(auto=True).
 /// @pre sizes, aspect ratio and stride are non-zero.
-InputForm rectangle_of(const Picture& frame, const InputForm& most, uint32_t stride);
+InputForm rectangle_of(const Picture& frame, const InputForm& largest, uint32_t stride);
 
 /// Plans the conversion of frames to inputs: bilinear, two samples per axis, pixel centres at .5,
 /// as in OpenCV and PyTorch. The picture is placed at whole pixels as by Ultralytics (centred) or

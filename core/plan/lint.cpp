@@ -118,7 +118,7 @@ void check_regions(Errors& out, const Plan& plan, const Settings& settings) {
   const Size frame = plan.letterbox.frame;
   const Box all{0, 0, static_cast<float>(frame.width), static_cast<float>(frame.height)};
   const auto outside = [&](const Region& each) {
-    return !is_of(on_frame(each, frame), all, RegionRule::kTouch);
+    return !belongs_to(on_frame(each, frame), all, RegionRule::kTouch);
   };
   const auto check = [&](const std::vector<Region>& regions, const std::string& property) {
     const auto odd = std::ranges::find_if(regions, outside);

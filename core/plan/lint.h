@@ -11,11 +11,11 @@
 
 namespace keepbox {
 
-/// Returns one warning per implausible setting: thresholds that let nothing or everything through,
+/// Returns one warning per implausible setting: thresholds that no score or every score passes,
 /// classes that the model does not have, NMS settings without NMS.
 std::vector<Error> lint_settings(const Plan& plan, const Settings& settings);
 
-/// Returns a warning if tensors called masks or keypoints are not part of what the family decodes.
+/// Returns a warning if the family ignores tensors that are named masks or keypoints.
 std::optional<Error> undecoded_payload(const Layout& layout, const Settings& settings,
                                        std::span<const TensorView> tensors);
 

@@ -13,8 +13,10 @@
 namespace keepbox {
 namespace {
 
-/// Returns `limit`, or `most` if that is less or the limit is 0.
-uint32_t up_to(uint32_t limit, uint32_t most) { return limit == 0 ? most : std::min(limit, most); }
+/// Returns `limit`, or `maximum` if that is lower or the limit is 0.
+uint32_t limit_or_max(uint32_t limit, uint32_t maximum) {
+  return limit == 0 ? maximum : std::min(limit, maximum);
+}
 
 /// Returns the maximum number of boxes kept by the overall and class limits.
 uint64_t max_kept(const Rules& rules) {
@@ -33,7 +35,7 @@ uint32_t ceiling_of(const Rules& rules) {
   return kept == 0 ? 0 : static_cast<uint32_t>(pairs / kept + kept / 2);
 }
 
-/// Chooses the method: a family without NMS is not suppressed because of a contract's default.
+/// Chooses the method: a contract's default does not apply to families without NMS.
 NmsMethod method_of(const Plan& plan, const Settings& settings) {
   if (settings.method != NmsMethod::kAuto) return settings.method;
   return plan.spec->nms != NmsMethod::kGreedy ? plan.spec->nms : plan.rules.contract.method;
@@ -42,9 +44,9 @@ NmsMethod method_of(const Plan& plan, const Settings& settings) {
 /// Settles pre_nms_top_k, by settings, contract and method.
 void settle_candidates(Plan& plan, const Settings& settings) {
   Rules& rules = plan.rules;
-  const uint32_t most = up_to(rules.contract.max_candidates, rules.candidates);
-  const uint32_t ceiling = up_to(ceiling_of(rules), most);
-  plan.has_ceiling = settings.pre_nms_top_k == 0 && ceiling < most;
+  const uint32_t maximum = limit_or_max(rules.contract.max_candidates, rules.candidates);
+  const uint32_t ceiling = limit_or_max(ceiling_of(rules), maximum);
+  plan.has_ceiling = settings.pre_nms_top_k == 0 && ceiling < maximum;
   rules.pre_nms_top_k =
       settings.pre_nms_top_k == 0 ? ceiling : std::min(settings.pre_nms_top_k, rules.candidates);
 }
@@ -60,15 +62,15 @@ NmsContract settle_contract(const NmsContract& contract, const Settings& setting
 }
 
 void settle_limits(Plan& plan, const Settings& settings) {
-  const uint32_t most = plan.rules.candidates;
+  const uint32_t maximum = plan.rules.candidates;
   const NmsContract& contract = plan.rules.contract;
   Rules& rules = plan.rules;
-  rules.max_detections = std::min(settings.max_detections, most);
+  rules.max_detections = std::min(settings.max_detections, maximum);
   rules.class_limit =
-      up_to(settings.class_top_k, contract.per_class_limit ? rules.max_detections : most);
+      limit_or_max(settings.class_top_k, contract.per_class_limit ? rules.max_detections : maximum);
   rules.pre_nms_class_top_k =
-      settings.pre_nms_class_top_k < most ? settings.pre_nms_class_top_k : 0;
-  rules.kept_capacity = contract.per_class_limit ? most : rules.max_detections;
+      settings.pre_nms_class_top_k < maximum ? settings.pre_nms_class_top_k : 0;
+  rules.kept_capacity = contract.per_class_limit ? maximum : rules.max_detections;
   rules.method = method_of(plan, settings);
   settle_candidates(plan, settings);
   settle_reach(rules);
@@ -79,12 +81,12 @@ void settle_reach(Rules& rules) {
 }
 
 std::optional<Error> ceiling_reached(const Plan& plan, uint32_t candidates, uint32_t compared) {
-  const uint32_t most = plan.rules.pre_nms_top_k;
-  if (!plan.has_ceiling || candidates <= most || compared < most) return std::nullopt;
+  const uint32_t maximum = plan.rules.pre_nms_top_k;
+  if (!plan.has_ceiling || candidates <= maximum || compared < maximum) return std::nullopt;
   return problem(ErrorKind::kUnsupported,
                  std::format("Only the best {} of {} candidates are used, because this nms-method "
                              "compares pairs",
-                             most, candidates),
+                             maximum, candidates),
                  "raise score-threshold=, or set pre-nms-top-k= to use more");
 }
 

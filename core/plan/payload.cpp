@@ -13,8 +13,8 @@ namespace {
 
 /// Returns the values per keypoint: as the family declares, otherwise three if each third value may
 /// be a score.
-uint8_t numbers_of_point(const Layout& layout, std::span<const TensorView> tensors) {
-  if (layout.spec->points.numbers != 0) return layout.spec->points.numbers;
+uint8_t values_per_point(const Layout& layout, std::span<const TensorView> tensors) {
+  if (layout.spec->points.values != 0) return layout.spec->points.values;
   if (layout.payload_count % 3 != 0) return 2;
   if (layout.payload_count % 2 != 0) return 3;
   const auto seen = ranges(layout, FieldId::kPayload, layout.payload_count, tensors);
@@ -34,13 +34,13 @@ PointSet point_set_of(const PointRule& rule, uint16_t count) {
 
 void settle_points(Plan& plan, std::span<const TensorView> tensors) {
   const PointRule& rule = plan.spec->points;
-  const uint8_t numbers = numbers_of_point(plan.layout, tensors);
-  const auto count = static_cast<uint16_t>(plan.layout.payload_count / numbers);
+  const uint8_t values = values_per_point(plan.layout, tensors);
+  const auto count = static_cast<uint16_t>(plan.layout.payload_count / values);
   plan.payload = {.kind = kKeypointPayload,
                   .count = kPointValues * count,
                   .mean = traits_of(plan.rules.method).merges_payload,
                   .points = {.coding = rule.coding,
-                             .numbers = numbers,
+                             .values = values,
                              .yx = rule.yx,
                              .clipped = plan.rules.contract.clip_points,
                              .count = count},

@@ -66,12 +66,12 @@ Status check_tensors(const Layout& layout, std::span<const TensorView> tensors) 
 /// Checks the family against the values. For a family that was set a mismatch is only a warning,
 /// and so are single centres far outside of the picture for a family that the producer names.
 Status confirm(Plan& plan, std::span<const TensorView> tensors, const Request& request) {
-  const Status agrees = check_numbers(plan.layout, tensors);
+  const Status agrees = check_values(plan.layout, tensors);
   if (agrees) return {};
   Error error = agrees.error();
   const bool named = plan.basis == Basis::kNamed &&
                      (plan.spec->name == request.declared || spec_by_ids(tensors) != nullptr);
-  if (plan.basis == Basis::kSet || (named && check_numbers(plan.layout, tensors, false))) {
+  if (plan.basis == Basis::kSet || (named && check_values(plan.layout, tensors, false))) {
     plan.warnings.push_back(std::move(error));
     return {};
   }
@@ -128,7 +128,7 @@ void settle_rules(Plan& plan) {
   plan.rules.classes = plan.layout.classes;
   plan.rules.indexed = plan.layout.indexed;
   plan.rules.scores = {spec.score, spec.activation, spec.logit_limit};
-  if (spec.score == ScoreRule::kObjectness && real_classes(plan.layout) > 1)
+  if (spec.score == ScoreRule::kObjectness && foreground_classes(plan.layout) > 1)
     plan.rules.scores.rule = ScoreRule::kProduct;
   plan.rules.peaks = spec.peaks;
   BoxRules& boxes = plan.rules.boxes;
@@ -140,7 +140,7 @@ void settle_rules(Plan& plan) {
   std::ranges::copy(spec.box_scale, boxes.scale);
 }
 
-/// Settles the anchors, with the families that fit instead if their number is another.
+/// Settles the anchors. The error for a wrong number of anchors names the families that fit.
 Status fit_anchors(Plan& plan, const Settings& settings, std::span<const TensorView> tensors,
                    const Request& request, Size model) {
   const bool known = settings.letterbox.has_value();
@@ -151,11 +151,11 @@ Status fit_anchors(Plan& plan, const Settings& settings, std::span<const TensorV
   return std::unexpected(std::move(error));
 }
 
-/// Keeps only the tensors that have a field, and renumbers them.
+/// Keeps only the tensors that a field reads, and renumbers them.
 void settle_reads(Plan& plan, std::span<const TensorView> tensors) {
   std::vector<Field*> fields;
   for (Segment& segment : plan.layout.segments)
-    for (size_t part = 0; part < kParts; ++part) fields.push_back(&segment.fields[part]);
+    for (size_t id = 0; id < kFieldCount; ++id) fields.push_back(&segment.fields[id]);
   const std::vector<Field> before = [&] {
     std::vector<Field> out;
     for (const Field* field : fields) out.push_back(*field);
@@ -202,7 +202,7 @@ Request request_of(const Settings& settings) {
           .label_count = settings.label_count,
           .class_count = settings.class_count,
           .has_priors = !settings.priors.empty(),
-          .open_rows = settings.open_rows,
+          .dynamic_rows = settings.dynamic_rows,
           .frame = picture_of(settings)};
 }
 
@@ -230,7 +230,7 @@ Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> ten
             .layout = recognition.layout,
             .basis = recognition.basis,
             .remark = std::move(recognition.remark)};
-  if (recognition.doubt) plan.warnings.push_back(*std::move(recognition.doubt));
+  if (recognition.warning) plan.warnings.push_back(*std::move(recognition.warning));
   if (auto unread = undecoded_payload(plan.layout, settings, tensors))
     plan.warnings.push_back(*std::move(unread));
   KB_TRY(choose_contract(plan, settings));
@@ -238,7 +238,7 @@ Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> ten
 
   KB_ASSIGN(const auto model, settle_model(settings, plan.layout));
   const size_t before = plan.warnings.size();
-  settle_units(plan, settings, recognition.box_coding_open, tensors, model);
+  settle_units(plan, settings, recognition.box_coding_unknown, tensors, model);
   plan.provisional |= recognition.blank;
   for (Error& warning : std::span(plan.warnings).subspan(before))
     suggest_others(warning, plan, tensors, request, {});

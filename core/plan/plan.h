@@ -47,7 +47,7 @@ struct Settings {
   NmsMethod method = NmsMethod::kAuto;
   float soft_sigma = 0.5f;                                   // positive; for gaussian methods
   std::vector<std::pair<uint32_t, float>> class_thresholds;  // class id, score threshold
-  std::optional<float> track_threshold;   // boxes down to it are kept too, for a tracker
+  std::optional<float> track_threshold;   // lower one, for boxes that only a tracker uses
   std::vector<uint32_t> include_classes;  // empty: all
   std::vector<uint32_t> exclude_classes;
   FilterSettings filters;
@@ -61,10 +61,10 @@ struct Settings {
   std::vector<Tile> tiles;             // from the producer, of that picture: the images of a batch
                                        // are its tiles. Empty: each image is a frame
   TileRules tile_rules;
-  bool parts = false;  // images are parts of a frame, possibly turned, that the caller maps to it
+  bool parts = false;  // images are crops of a frame, possibly rotated; the caller maps boxes back
   uint32_t label_count = 0;
-  uint32_t class_count = 0;  // of the model; 0: from shapes, prototypes, labels
-  bool open_rows = false;    // declared by the producer: the number of rows is dynamic
+  uint32_t class_count = 0;   // of the model; 0: from shapes, prototypes, labels
+  bool dynamic_rows = false;  // declared by the producer: the number of rows is dynamic
   std::vector<Prior> priors;
   bool points = true;        // decode keypoints if the family has them
   bool masks = true;         // compute masks if the family has them
@@ -85,7 +85,7 @@ struct PayloadPlan {
   PayloadKind kind;
   uint32_t count = 0;  // values per box; 0: no payload
   bool mean = false;   // values are means, weighted by score, over all boxes merged into one
-  // Rules of kinds that have some:
+  // For keypoints and masks only:
   PointRules points;
   PointSet point_set;  // meaning of the keypoints; without a name if unknown
   MaskRules masks;
@@ -102,7 +102,7 @@ struct Plan {
   Rules rules;
   PayloadPlan payload;
   std::vector<float> class_threshold;    // by class id
-  std::vector<float> shown_threshold;    // by class id; boxes that do not pass it are for trackers
+  std::vector<float> output_threshold;   // by class id; boxes that do not pass it are for trackers
                                          // only; empty: all boxes pass
   std::vector<uint8_t> class_wanted;     // by class id
   std::vector<Prior> priors;             // prior codings only
@@ -120,7 +120,7 @@ struct Plan {
   std::vector<TensorForm> forms;  // of the tensors that it reads, indexed by fields
   std::vector<uint32_t> reads;    // indices of these tensors among those of make_plan()
   Units units = Units::kPixels;   // of decoded coordinates
-  bool provisional = false;       // the values did not show family or units: make a plan again
+  bool provisional = false;       // values did not determine family or units: make a new plan
                                   // for the next frame
   bool has_ceiling = false;       // rules.pre_nms_top_k is the method's own limit
   Basis basis = Basis::kNamed;    // if kSet, values only warn about the family
@@ -158,7 +158,7 @@ Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> ten
 /// same, and so is the number of tiles. @param tiles those of the producer; empty for none.
 void refit(Plan& plan, const Letterbox& letterbox, std::span<const Tile> tiles, Size frame);
 
-/// Changes thresholds, classes, sizes and regions of a plan, the settings that need no new plan.
+/// Changes the settings that need no new plan: thresholds, classes, sizes and regions.
 Status retune(Plan& plan, const Settings& settings);
 
 }  // namespace keepbox

@@ -8,12 +8,12 @@
 
 namespace keepbox {
 
-/// Adds to a hint to set detector= the other families that fit. Without any, adds a file that
-/// describes the model's family if the hint is empty.
+/// Adds the other families that fit to a hint to set detector=. If none fits and the hint is empty,
+/// suggests a file that describes the model's family.
 void suggest_others(Error& error, const Plan& plan, std::span<const TensorView> tensors,
                     const Request& request, Size input);
 
-/// Adds to the remark which conventions of the producer's framework are in force.
+/// Adds the conventions of the producer's framework that apply to the remark.
 void note_declared(Plan& plan, const Settings& settings);
 
 }  // namespace keepbox

@@ -35,7 +35,7 @@ TileRow spread(uint32_t length, uint32_t count, double overlap, uint32_t chroma)
   return out;
 }
 
-/// Returns tiles of a size. Returns more than kMaxTiles only if there are too many.
+/// Returns tiles of a size, at most kMaxTiles + 1 of them.
 TileRow of_size(uint32_t length, uint32_t side, double overlap, uint32_t chroma) {
   TileRow out{.side = whole_samples_left(std::min(side, length), length, chroma)};
   const auto shared = static_cast<uint32_t>(side * overlap);

@@ -11,27 +11,27 @@ namespace keepbox {
 namespace {
 
 /// Observations on all boxes of the first image.
-struct Evidence {
+struct CoordinateRange {
   float largest = 0;      // of |coordinate|
   bool readable = false;  // in system memory
 };
 
-Evidence look(const Layout& layout, std::span<const TensorView> tensors) {
+CoordinateRange coordinate_range(const Layout& layout, std::span<const TensorView> tensors) {
   const auto box = box_ranges(layout, tensors);
-  Evidence out{.readable = !box.empty()};
+  CoordinateRange out{.readable = !box.empty()};
   for (const Range& range : box) out.largest = std::max({out.largest, -range.min, range.max});
   return out;
 }
 
 }  // namespace
 
-void settle_units(Plan& plan, const Settings& settings, bool box_coding_open,
+void settle_units(Plan& plan, const Settings& settings, bool box_coding_unknown,
                   std::span<const TensorView> tensors, Size model) {
   if (has_cells(plan.spec->coding)) {
-    plan.provisional = box_coding_open;
+    plan.provisional = box_coding_unknown;
     return;
   }
-  const Evidence seen = look(plan.layout, tensors);
+  const CoordinateRange seen = coordinate_range(plan.layout, tensors);
   Units units = settings.units != Units::kAuto ? settings.units : plan.spec->units;
   if (units == Units::kAuto) {
     plan.provisional = !seen.readable || seen.largest == 0;

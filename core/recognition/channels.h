@@ -20,13 +20,13 @@ size_t min_channels(const DetectorSpec& spec);
 
 /// Returns the values per anchor other than class scores and the payload after them, for a family
 /// with a single tensor.
-size_t beside_classes(const DetectorSpec& spec);
+size_t channels_besides_classes(const DetectorSpec& spec);
 
 /// True if the payload after the class scores may have that many values.
-bool may_be_payload(size_t numbers, Payload payload);
+bool may_be_payload(size_t values, Payload payload);
 
-/// Returns how many of the `numbers` values besides beside_classes() are payload, after the scores.
-std::optional<size_t> payload_of(const DetectorSpec& spec, size_t numbers,
+/// Returns the payload values among the `values` values of class scores and payload.
+std::optional<size_t> payload_of(const DetectorSpec& spec, size_t values,
                                  std::span<const TensorView> tensors, const Request& request);
 
 }  // namespace keepbox

@@ -36,14 +36,14 @@ std::string input_hint(std::span<const Layout> layouts) {
          ")";
 }
 
-std::string payload_text(const DetectorSpec& spec, size_t numbers) {
+std::string payload_text(const DetectorSpec& spec, size_t values) {
   const auto of = [&](std::string_view what, size_t each = 1) {
-    return numbers == 0 ? std::string(what) + "s" : counted(numbers / each, what);
+    return values == 0 ? std::string(what) + "s" : counted(values / each, what);
   };
   switch (spec.payload) {
     case Payload::kKeypoints: {
-      const size_t each = spec.points.numbers;
-      return of("keypoint", each != 0 ? each : numbers % 3 == 0 ? 3 : 2);
+      const size_t each = spec.points.values;
+      return of("keypoint", each != 0 ? each : values % 3 == 0 ? 3 : 2);
     }
     case Payload::kMaskCoefficients: return of("mask coefficient");
     case Payload::kAngle: return "an angle";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Texts about families and their numbers.
+// Texts that describe families, with their classes and payloads.
 #pragma once
 
 #include <span>
@@ -19,7 +19,7 @@ std::string family_text(const Layout& layout);
 std::string input_hint(std::span<const Layout> layouts);
 
 /// Returns "17 keypoints", or "keypoints" if the number is 0.
-std::string payload_text(const DetectorSpec& spec, size_t numbers);
+std::string payload_text(const DetectorSpec& spec, size_t values);
 
 /// Returns "1 class", "2 classes".
 std::string counted(size_t number, std::string_view what);

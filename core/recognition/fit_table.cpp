@@ -15,7 +15,7 @@ namespace keepbox {
 namespace {
 
 /// True if end-to-end rows may have that many columns, with a payload.
-bool may_be_more(size_t channels, const DetectorSpec& spec) {
+bool may_have_payload(size_t channels, const DetectorSpec& spec) {
   const size_t before = min_channels(spec) - spec.payload_count;
   return spec.payload != Payload::kNone && spec.payload != Payload::kAngle && channels > before &&
          may_be_payload(channels - before, spec.payload);
@@ -24,7 +24,7 @@ bool may_be_more(size_t channels, const DetectorSpec& spec) {
 /// True if anchors may have that many channels.
 bool may_be_channels(size_t channels, const DetectorSpec& spec) {
   const size_t needed = min_channels(spec);
-  if (spec.reader == Reader::kReady) return channels == needed || may_be_more(channels, spec);
+  if (spec.reader == Reader::kReady) return channels == needed || may_have_payload(channels, spec);
   return channels >= needed && channels - needed < kMaxClasses;
 }
 
@@ -95,8 +95,9 @@ Result<Layout> fit_table(const DetectorSpec& spec, std::span<const TensorView> t
   const bool ready = spec.reader == Reader::kReady;
   const bool rows = ready || first_is_anchors(a, b, spec, request.frame);
   const size_t anchors = rows ? a : b, channels = rows ? b : a;
-  const size_t least = min_channels(spec);
-  const bool enough = ready ? channels == least || may_be_more(channels, spec) : channels >= least;
+  const size_t needed = min_channels(spec);
+  const bool enough =
+      ready ? channels == needed || may_have_payload(channels, spec) : channels >= needed;
   if (!enough || !within(spec, channels)) return mismatch(spec, tensors, request);
 
   Layout layout{.spec = &spec, .images = narrow(dims->images), .anchors = narrow(anchors)};
@@ -106,10 +107,10 @@ Result<Layout> fit_table(const DetectorSpec& spec, std::span<const TensorView> t
                    .image_stride = anchors * channels};
   layout.segments[0].count = layout.anchors;
   if (!ready) {
-    const size_t numbers = channels - beside_classes(spec);
-    const auto payload = payload_of(spec, numbers, tensors, request);
+    const size_t values = channels - channels_besides_classes(spec);
+    const auto payload = payload_of(spec, values, tensors, request);
     if (!payload) return no_payload(spec, tensor, request);
-    layout.classes = narrow(numbers - *payload);
+    layout.classes = narrow(values - *payload);
     layout.payload_count = narrow(*payload);
   }
   set_columns(layout, base, channels);

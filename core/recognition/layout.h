@@ -39,14 +39,14 @@ struct Field {
 /// Anchors with the same strides: all of a tensor or of a level, or one anchor per cell of a level.
 struct Segment {
   uint32_t first = 0, count = 0;  // anchors
-  std::array<Field, kParts> fields;
+  std::array<Field, kFieldCount> fields;
 
-  Field& operator[](FieldId part) { return fields[static_cast<size_t>(part)]; }
-  const Field& operator[](FieldId part) const { return fields[static_cast<size_t>(part)]; }
+  Field& operator[](FieldId id) { return fields[static_cast<size_t>(id)]; }
+  const Field& operator[](FieldId id) const { return fields[static_cast<size_t>(id)]; }
   /// Returns the element index for an anchor of this segment, counted from the first of all
   /// anchors.
-  size_t at(FieldId part, uint32_t image, uint32_t anchor, uint32_t channel = 0) const {
-    return (*this)[part].at(image, anchor - first, channel);
+  size_t at(FieldId id, uint32_t image, uint32_t anchor, uint32_t channel = 0) const {
+    return (*this)[id].at(image, anchor - first, channel);
   }
 };
 
@@ -72,8 +72,8 @@ struct Layout {
   std::vector<Grid> grids;  // of tensors with one level each, in the order of anchors
 
   /// Returns a field of the first segment.
-  Field& operator[](FieldId part) { return segments.front()[part]; }
-  const Field& operator[](FieldId part) const { return segments.front()[part]; }
+  Field& operator[](FieldId id) { return segments.front()[id]; }
+  const Field& operator[](FieldId id) const { return segments.front()[id]; }
 };
 
 /// Describes what is known before the tensors are inspected.
@@ -81,14 +81,14 @@ struct Request {
   std::string_view detector = "auto";    // or a family's name
   const DetectorSpec* family = nullptr;  // overrides detector
   std::string_view declared{};           // family declared by the producer; used for "auto" without
-                                         // tensor_ids, ignored if it is not in the table
+                                         // tensor_ids; ignored if it is not in the table
   std::span<const std::string> tensor_ids{};  // use only these, in the order of roles
   uint32_t label_count = 0;                   // classes in the label file; 0: none
   uint32_t class_count = 0;                   // of the model, overrides the others; 0: detected
   bool has_priors = false;                    // a table of prior boxes is set
-  bool open_rows = false;  // the producer has any number of rows, which is evidence only if it is
-                           // that of all cells
-  Size frame;              // size of the picture that the tensors belong to
+  bool dynamic_rows = false;  // the number of rows is dynamic, and evidence only if it is
+                              // that of all cells
+  Size frame;                 // size of the picture that the tensors belong to
 };
 
 }  // namespace keepbox

@@ -17,13 +17,13 @@ bool accepts(const DetectorSpec& spec, const TensorRule& rule, const Request& re
   return exact == 0 ? channels >= 1 && channels <= kMaxClasses : channels == exact;
 }
 
-class Fitting {
+class LevelFitter {
  public:
-  Fitting(const DetectorSpec& spec, std::span<const TensorView> tensors, const Request& request,
-          Order order)
+  LevelFitter(const DetectorSpec& spec, std::span<const TensorView> tensors, const Request& request,
+              Order order)
       : spec_(spec), tensors_(tensors), request_(request), order_(order) {}
 
-  std::optional<std::vector<MapLevel>> in_levels(size_t levels) {
+  std::optional<std::vector<MapLevel>> fit(size_t levels) {
     used_.assign(tensors_.size(), false);
     std::vector<MapLevel> out;
     for (const size_t anchors : counts(levels)) {
@@ -121,7 +121,7 @@ std::optional<std::vector<MapLevel>> find_levels(const DetectorSpec& spec,
                                                  std::span<const TensorView> tensors,
                                                  const Request& request, size_t count,
                                                  Order order) {
-  return Fitting(spec, tensors, request, order).in_levels(count);
+  return LevelFitter(spec, tensors, request, order).fit(count);
 }
 
 }  // namespace keepbox

@@ -15,10 +15,10 @@ MapView planes(std::span<const size_t> d, size_t slots) {
           .anchors = cells * slots,
           .channels = channels,
           .cells = {narrow(d[3]), narrow(d[2])},
-          .apart = slots,
+          .maps_per_cell = slots,
           .anchor_stride = 1,
           .channel_stride = cells,
-          .apart_stride = channels * cells,
+          .map_stride = channels * cells,
           .image_stride = cells * d[1]};
 }
 
@@ -41,10 +41,10 @@ MapView stacked(std::span<const size_t> d) {
           .anchors = cells * d[1],
           .channels = d[4],
           .cells = {narrow(d[3]), narrow(d[2])},
-          .apart = d[1],
+          .maps_per_cell = d[1],
           .anchor_stride = d[4],
           .channel_stride = 1,
-          .apart_stride = cells * d[4],
+          .map_stride = cells * d[4],
           .image_stride = cells * d[1] * d[4]};
 }
 
@@ -69,7 +69,7 @@ MapViews views_of(const TensorView& tensor, int index, size_t slots, Order order
   };
   const bool broad = d.size() == 4 && d[2] > 1 && d[3] > 1;
   if (broad) add_maps();
-  // The map of one image is not a table with as many images as it has rows.
+  // A map of one image is not read as a batch of tables, one per row of the map.
   const auto flat = broad && d[1] > 1 ? std::nullopt : batched(tensor.shape, 2);
   if (flat) {
     out.push_back(table(flat->images, flat->dims[0], flat->dims[1], true));

@@ -12,9 +12,9 @@ namespace keepbox {
 struct MapView {
   int tensor = -1;
   size_t images = 1, anchors = 0, channels = 0;
-  Size cells;        // of a feature map
-  size_t apart = 1;  // maps per cell: anchors of a cell with a map each
-  size_t anchor_stride = 0, channel_stride = 0, apart_stride = 0, image_stride = 0;
+  Size cells;                // of a feature map
+  size_t maps_per_cell = 1;  // maps per cell: anchors of a cell with a map each
+  size_t anchor_stride = 0, channel_stride = 0, map_stride = 0, image_stride = 0;
 };
 
 /// Position of a map's channels: before its rows, or after its columns.

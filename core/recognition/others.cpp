@@ -4,14 +4,14 @@
 
 #include <vector>
 
-#include "core/recognition/by_shape.h"
 #include "core/recognition/grid.h"
+#include "core/recognition/match_by_shape.h"
 #include "core/recognition/ranking.h"
 
 namespace keepbox {
 namespace {
 
-/// True unless the family has anchors in cells, of another number than the input's.
+/// True unless the input implies another number of anchors for the family.
 bool has_anchors_of(const Layout& layout, Size input) {
   const DetectorSpec& spec = *layout.spec;
   const bool cells = has_cells(spec.coding) || spec.anchors.given() || spec.peaks;
@@ -22,13 +22,14 @@ bool has_anchors_of(const Layout& layout, Size input) {
 
 std::string other_families(const Layout& than, std::span<const TensorView> tensors,
                            const Request& request, Size input) {
-  Request open = request;  // without a family that was set or declared
-  open.family = nullptr;
-  open.detector = "auto";
-  open.declared = {};
+  Request undeclared = request;  // without a family that was set or declared
+  undeclared.family = nullptr;
+  undeclared.detector = "auto";
+  undeclared.declared = {};
   const TensorView& boxes = tensors[static_cast<size_t>(than[FieldId::kBox].tensor)];
-  const std::vector<Layout> layouts =
-      than.spec->tensor_count > 1 ? fitting_families(tensors, open) : fitting_layouts(boxes, open);
+  const std::vector<Layout> layouts = than.spec->tensor_count > 1
+                                          ? fitting_families(tensors, undeclared)
+                                          : fitting_layouts(boxes, undeclared);
   std::string names;
   for (const Layout& each : layouts)
     if (each.spec->name != than.spec->name && has_anchors_of(each, input))

@@ -9,8 +9,8 @@
 
 #include "core/recognition/fit.h"
 #include "core/recognition/grid.h"
-#include "core/recognition/signs.h"
 #include "core/recognition/value_checks.h"
+#include "core/recognition/value_patterns.h"
 
 namespace keepbox {
 namespace {
@@ -37,17 +37,17 @@ bool allows(TableForm forms, bool rows) {
 /// Returns the channels of the published models, or 0.
 size_t published_channels(const DetectorSpec& spec) {
   const bool dense = spec.reader == Reader::kDense && spec.shape.classes != 0;
-  return dense ? beside_classes(spec) + spec.shape.classes + spec.payload_count : 0;
+  return dense ? channels_besides_classes(spec) + spec.shape.classes + spec.payload_count : 0;
 }
 
 /// Returns how well that many anchors agree with the cells of an input, as in FamilyCandidate. A
-/// square is weaker for one anchor per cell, because more numbers have one. A dynamic number that
-/// may be that of objects found is no evidence.
+/// square is weaker for one anchor per cell, because more numbers match one. A dynamic number that
+/// may be the number of objects found is not evidence.
 uint8_t cells_of(const DetectorSpec& spec, size_t anchors, const Request& request) {
   if (anchors < kMinGrid || spec.level_count() == 0) return 0;
-  if (request.open_rows && anchors <= kMaxFound) return 0;
+  if (request.dynamic_rows && anchors <= kMaxFound) return 0;
   if (grid_anchors(request.frame, spec) == anchors) return 2;
-  if (request.open_rows || square_input(narrow(anchors), spec).width == 0) return 0;
+  if (request.dynamic_rows || square_input(narrow(anchors), spec).width == 0) return 0;
   return spec.anchors_of(0) > 1 ? 2 : 1;
 }
 
@@ -59,14 +59,14 @@ class Ranking {
       : tensor_(tensors[index]),
         a_(dims.dims[0]),
         b_(dims.dims[1]),
-        maps_(prototypes(tensors)),
+        maps_(prototype_count(tensors)),
         request_(request) {
     const auto listed_grid = [&](const DetectorSpec& spec) {
       return spec.shape.listed && cells_of(spec, std::max(a_, b_), request) != 0;
     };
     grid_ = std::ranges::any_of(detectors(), listed_grid);
     const bool rows = a_ >= b_ || (b_ == kMinReadyColumns && a_ < kMinGrid);
-    if (rows) sign_ = signs_of(tensor_, a_, b_);
+    if (rows) pattern_ = pattern_of(tensor_, a_, b_);
   }
 
   std::optional<FamilyCandidate> of(const DetectorSpec& spec) const {
@@ -78,7 +78,7 @@ class Ranking {
     if (is_floating(tensor_.type)) {
       if (by_rank(hint, exact, out)) return out;
       if (is_plane(tensor_.shape)) return std::nullopt;
-      if (by_prototypes(hint, channels, out) || by_sign(hint, out)) return out;
+      if (by_prototypes(hint, channels, out) || by_pattern(hint, out)) return out;
     }
     if (!hint.listed || is_plane(tensor_.shape) || (ready && !exact)) return std::nullopt;
     if (!is_floating(tensor_.type)) return out;
@@ -88,47 +88,48 @@ class Ranking {
   }
 
  private:
-  static bool take(ShapeEvidence evidence, std::string why, FamilyCandidate& out) {
+  static bool decide(ShapeEvidence evidence, std::string why, FamilyCandidate& out) {
     out = {.spec = out.spec, .evidence = evidence, .decisive = true, .why = std::move(why)};
     return true;
   }
 
   bool by_rank(const ShapeHint& hint, bool exact, FamilyCandidate& out) const {
     if (hint.rank == 0 || tensor_.shape.rank() != hint.rank || !exact) return false;
-    return take(ShapeEvidence::kRank, "rows of seven values in four dimensions", out);
+    return decide(ShapeEvidence::kRank, "rows of seven values in four dimensions", out);
   }
 
   /// Requires a grid too, because other models have prototypes as well.
   bool by_prototypes(const ShapeHint& hint, size_t channels, FamilyCandidate& out) const {
     if (!hint.prototypes || maps_ == 0 || out.cells == 0 || channels < kMinChannels + maps_)
       return false;
-    return take(ShapeEvidence::kPrototypes, "with prototypes", out);
+    return decide(ShapeEvidence::kPrototypes, "with prototypes", out);
   }
 
-  bool by_sign(const ShapeHint& hint, FamilyCandidate& out) const {
+  bool by_pattern(const ShapeHint& hint, FamilyCandidate& out) const {
     const bool allowed = hint.cells == Cells::kAny || (hint.cells == Cells::kGrid) == grid_;
-    if (sign_ == ValueSign::kNone || hint.sign != sign_ || !allowed) return false;
-    return take(ShapeEvidence::kSign, std::string(sign_text(sign_)), out);
+    if (pattern_ == ValuePattern::kNone || hint.pattern != pattern_ || !allowed) return false;
+    return decide(ShapeEvidence::kPattern, std::string(pattern_text(pattern_)), out);
   }
 
-  /// Judges the number of end-to-end rows.
+  /// Rates the number of end-to-end rows.
   void by_rows(const ShapeHint& hint, FamilyCandidate& out) const {
     if (a_ > hint.max_rows || grid_) return;
-    take(ShapeEvidence::kShape, "six columns and few rows", out);
+    decide(ShapeEvidence::kShape, "six columns and few rows", out);
     out.cells = 1;
   }
 
-  /// Judges the numbers of anchors and classes.
+  /// Rates the numbers of anchors and classes.
   void by_table(const DetectorSpec& spec, bool rows, size_t channels, FamilyCandidate& out) const {
     const ShapeHint& hint = spec.shape;
     const bool by_classes = allows(hint.by_classes, rows), by_grid = allows(hint.by_grid, rows);
     if (!(by_classes || by_grid) || (hint.cells == Cells::kGrid && out.cells == 0)) return;
     out.evidence = ShapeEvidence::kShape;
-    const size_t classes = channels - beside_classes(spec), known = known_classes(request_);
+    const size_t classes = channels - channels_besides_classes(spec),
+                 known = known_classes(request_);
     // Planes with another number than the known one may have a payload.
     if (by_classes && classes == known) out.classes = 2;
     else if (by_classes && classes == hint.classes && (rows || known == 0)) out.classes = 1;
-    const bool grid = by_grid && out.cells != 0 && (rows || !is_of_others(spec, channels));
+    const bool grid = by_grid && out.cells != 0 && (rows || !published_elsewhere(spec, channels));
     out.decisive = grid || out.classes != 0;
     if (grid && rows) out.why = counted(spec.anchors_of(0), "anchor") + " per cell";
     else if (out.classes != 0) out.why = why_classes(classes, request_);
@@ -136,7 +137,7 @@ class Ranking {
   }
 
   /// True if the published models of another family have that many channels.
-  static bool is_of_others(const DetectorSpec& spec, size_t channels) {
+  static bool published_elsewhere(const DetectorSpec& spec, size_t channels) {
     return std::ranges::any_of(detectors(), [&](const DetectorSpec& other) {
       return &other != &spec && published_channels(other) == channels;
     });
@@ -147,7 +148,7 @@ class Ranking {
   size_t maps_;  // prototypes in another tensor
   const Request& request_;
   bool grid_ = false;  // the anchors are those of a grid of some family
-  ValueSign sign_ = ValueSign::kNone;
+  ValuePattern pattern_ = ValuePattern::kNone;
 };
 
 /// Fits a family to a tensor as if it were the only one, unless its values contradict the family.
@@ -155,7 +156,7 @@ std::optional<Layout> fit_values(const DetectorSpec& spec, const TensorView& ten
                                  const Request& request) {
   const std::span<const TensorView> one(&tensor, 1);
   auto layout = fit_at(spec, one, 0, request);
-  if (!layout || (check_bounds(tensor) && !check_numbers(*layout, one))) return std::nullopt;
+  if (!layout || (check_bounds(tensor) && !check_values(*layout, one))) return std::nullopt;
   return *std::move(layout);
 }
 
@@ -177,7 +178,7 @@ std::optional<Layout> fit_payload(const DetectorSpec& spec, const TensorView& te
 bool scores_fit(const DetectorSpec& spec, const TensorView& tensor, const Request& request) {
   return std::ranges::any_of(detectors(), [&](const DetectorSpec& other) {
     return other.shape.listed && other.reader == spec.reader && other.payload == Payload::kNone &&
-           beside_classes(other) == beside_classes(spec) &&
+           channels_besides_classes(other) == channels_besides_classes(spec) &&
            fit_values(other, tensor, {.frame = request.frame});
   });
 }
@@ -195,7 +196,7 @@ std::optional<Layout> fit_candidate(const FamilyCandidate& candidate, const Tens
   }
   auto layout = fit_payload(spec, tensor, request);
   if (!layout) return std::nullopt;
-  const size_t channels = beside_classes(spec) + layout->classes + layout->payload_count;
+  const size_t channels = channels_besides_classes(spec) + layout->classes + layout->payload_count;
   const bool likely = channels == published_channels(spec) || !scores_fit(spec, tensor, request);
   return likely ? layout : std::nullopt;
 }

@@ -14,34 +14,34 @@
 namespace keepbox {
 
 /// Kind of evidence for a family, the weakest first.
-enum class ShapeEvidence : uint8_t { kFits, kShape, kSign, kPrototypes, kRank };
+enum class ShapeEvidence : uint8_t { kFits, kShape, kPattern, kPrototypes, kRank };
 
 /// A family that a tensor may belong to.
 struct FamilyCandidate {
   const DetectorSpec* spec = nullptr;
   ShapeEvidence evidence = ShapeEvidence::kFits;
-  uint8_t cells = 0;      // its number of anchors: 0 of no grid, 1 of a square, 2 better
-  uint8_t classes = 0;    // its number of classes: 0 any, 1 as published, 2 as set or labelled
+  uint8_t cells = 0;      // match of its number of anchors with a grid: 0 none, 1 weak, 2 strong
+  uint8_t classes = 0;    // match of its number of classes: 0 none, 1 published, 2 set or labels
   bool decisive = false;  // recognised if no other candidate has this rank
   std::string why;        // for the log
 
   auto rank() const { return std::tuple(evidence, cells, classes); }
-  /// Returns kNumbers for evidence that other families cannot give.
+  /// Returns kValues for evidence that other families cannot give.
   Basis basis() const {
-    const bool sure = evidence == ShapeEvidence::kSign || evidence == ShapeEvidence::kRank;
-    return sure ? Basis::kNumbers : Basis::kShape;
+    const bool sure = evidence == ShapeEvidence::kPattern || evidence == ShapeEvidence::kRank;
+    return sure ? Basis::kValues : Basis::kShape;
   }
 };
 
-/// Ranks the families of one of the tensors, the most likely first, those of a rank in the order of
-/// the table. Reads values only for signs.
+/// Ranks the families of one of the tensors, the most likely first; equal ranks stay in the order
+/// of the table. Reads values only to detect value patterns.
 std::vector<FamilyCandidate> rank_families(std::span<const TensorView> tensors, size_t index,
                                            const Request& request);
 
 /// Returns the first candidate if its evidence suffices, or nullptr.
 const FamilyCandidate* decided(std::span<const FamilyCandidate> ranked);
 
-/// Returns how the candidates that the tensor's values do not contradict fit it, the most likely
+/// Returns the fits of the candidates that the tensor's values do not contradict, the most likely
 /// first.
 std::vector<Layout> fitting_layouts(const TensorView& tensor, const Request& request);
 

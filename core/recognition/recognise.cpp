@@ -10,10 +10,10 @@
 #include <optional>
 #include <vector>
 
-#include "core/recognition/by_shape.h"
+#include "core/recognition/match_by_shape.h"
 #include "core/recognition/ranking.h"
-#include "core/recognition/signs.h"
 #include "core/recognition/value_checks.h"
+#include "core/recognition/value_patterns.h"
 
 namespace keepbox {
 namespace {
@@ -52,15 +52,15 @@ Recognition by_values(Recognition out, std::span<const TensorView> tensors) {
   const DetectorSpec* twin = find_detector(out.layout.spec->decoded_twin);
   if (twin == nullptr) return out;
   const auto decoded = looks_decoded(out.layout, tensors);
-  out.box_coding_open = !decoded;
+  out.box_coding_unknown = !decoded;
   if (!decoded.value_or(false)) return out;
   out.layout.spec = twin;
   out.remark += "; boxes are already decoded";
   return out;
 }
 
-/// True if all boxes are 0 or there are none, as in a picture without objects, which other families
-/// may have, too.
+/// True if all box values are 0 or there are no rows, as in a picture without objects; the tensors
+/// of other families look the same then.
 bool is_blank(const Layout& layout, std::span<const TensorView> tensors) {
   if (!in_bounds(layout, tensors)) return false;
   const auto seen = box_ranges(layout, tensors);
@@ -69,10 +69,10 @@ bool is_blank(const Layout& layout, std::span<const TensorView> tensors) {
   });
 }
 
-/// Recognises outputs after suppression, whatever their names, by a sign of the family.
+/// Recognises outputs after suppression, whatever their names, by the family's value pattern.
 std::optional<Recognition> by_outputs(std::span<const TensorView> tensors, const Request& request,
                                       const DetectorSpec& spec) {
-  const std::vector<size_t> order = find_outputs(spec.shape.sign, tensors);
+  const std::vector<size_t> order = find_outputs(spec.shape.pattern, tensors);
   if (order.empty()) return std::nullopt;
   std::vector<TensorView> ordered;
   for (const size_t i : order) ordered.push_back(tensors[i]);
@@ -83,12 +83,13 @@ std::optional<Recognition> by_outputs(std::span<const TensorView> tensors, const
   if (!layout) return std::nullopt;
   renumber(*layout, order);
   std::string remark = describe(*layout, tensors) + " (by ";
-  remark += std::string(sign_text(spec.shape.sign)) + ")";
-  const bool reads_values = spec.shape.sign == ValueSign::kCountedOutputs;  // others are by type
+  remark += std::string(pattern_text(spec.shape.pattern)) + ")";
+  const bool reads_values =
+      spec.shape.pattern == ValuePattern::kCountedOutputs;  // others are by type
   const bool blank = reads_values && is_blank(*layout, tensors);
   return Recognition{.layout = *std::move(layout),
                      .remark = std::move(remark),
-                     .basis = blank ? Basis::kShape : Basis::kNumbers,
+                     .basis = blank ? Basis::kShape : Basis::kValues,
                      .blank = blank};
 }
 
@@ -99,8 +100,8 @@ bool may_be_another(const FamilyCandidate& best, const Recognition& found) {
          best.classes < 2;
 }
 
-/// Recognises the first tensor that one family is decided for, without the others, which may fit
-/// the family by chance.
+/// Recognises the first tensor for which one family is decisive. Other tensors, which may fit it by
+/// chance, are ignored.
 Result<Recognition> by_one_tensor(std::span<const TensorView> tensors, const Request& request) {
   for (size_t i = 0; i < tensors.size(); ++i) {
     const std::vector<FamilyCandidate> ranked = rank_families(tensors, i, request);
@@ -119,23 +120,23 @@ Result<Recognition> by_one_tensor(std::span<const TensorView> tensors, const Req
 
 /// Returns the basis for a family whose name or numbers were found, unless the number of classes
 /// was needed as well, which models of other families may have.
-Basis basis_of(const Proposal& found, Basis usual) {
+Basis basis_of(const ShapeMatch& found, Basis usual) {
   return found.layout.spec->usual_classes != 0 ? Basis::kShape : usual;
 }
 
 Result<Recognition> by_shape(std::span<const TensorView> tensors, const Request& request) {
   for (const DetectorSpec& spec : detectors())
     if (auto known = by_outputs(tensors, request, spec)) return *std::move(known);
-  KB_ASSIGN(auto several, propose(tensors, request));
+  KB_ASSIGN(auto several, match_by_shape(tensors, request));
   if (!several) return by_one_tensor(tensors, request);
   std::string remark = describe(several->layout, tensors) + " (by shapes, ";
   remark += several->why + "; detector= overrides)";
   const bool blank = is_blank(several->layout, tensors);
-  const Basis basis = blank ? Basis::kShape : basis_of(*several, Basis::kNumbers);
+  const Basis basis = blank ? Basis::kShape : basis_of(*several, Basis::kValues);
   return Recognition{.layout = std::move(several->layout),
                      .remark = std::move(remark),
                      .basis = basis,
-                     .doubt = std::move(several->doubt),
+                     .warning = std::move(several->warning),
                      .blank = blank};
 }
 
@@ -155,7 +156,7 @@ Result<std::vector<size_t>> named(std::span<const TensorView> tensors, const Req
 /// Recognises tensors by their generic names, if the shapes fit.
 Result<std::optional<Recognition>> by_plain_names(std::span<const TensorView> tensors,
                                                   const Request& request) {
-  KB_ASSIGN(auto found, propose_by_names(tensors, request));
+  KB_ASSIGN(auto found, match_by_names(tensors, request));
   if (!found) return std::nullopt;
   std::string remark = describe(found->layout, tensors) + " (by tensor names)";
   const Basis basis = basis_of(*found, Basis::kNamed);
@@ -257,7 +258,7 @@ bool has_plain_names(const DetectorSpec& spec, std::span<const TensorView> tenso
   });
 }
 
-size_t prototypes(std::span<const TensorView> tensors) {
+size_t prototype_count(std::span<const TensorView> tensors) {
   for (const TensorView& tensor : tensors)
     if (is_maps(tensor.shape) && is_floating(tensor.type))
       return std::min(tensor.shape[1], tensor.shape[3]);  // fewer than a map has columns

@@ -13,19 +13,19 @@ namespace keepbox {
 
 /// Reason why a family was chosen, the most certain first.
 enum class Basis : uint8_t {
-  kSet,      // set by the caller
-  kNamed,    // declared by the producer, or matched by tensor ids or names
-  kNumbers,  // values that no other family has, or several tensors that fit no other family
-  kShape,    // shape of one tensor, which other families may share
+  kSet,     // set by the caller
+  kNamed,   // declared by the producer, or matched by tensor ids or names
+  kValues,  // values that no other family has, or several tensors that fit no other family
+  kShape,   // shape of one tensor, which other families may share
 };
 
 struct Recognition {
   Layout layout;
-  std::string remark;            // what was recognised and why, as one log line
-  bool box_coding_open = false;  // the host cannot read whether boxes are those of a decoded twin
+  std::string remark;               // what was recognised and why, as one log line
+  bool box_coding_unknown = false;  // the host cannot read whether boxes are decoded already
   Basis basis = Basis::kNamed;
-  std::optional<Error> doubt;  // about what was recognised, for a warning
-  bool blank = false;          // boxes were all 0: later values may show another family
+  std::optional<Error> warning;  // warning about the recognised family
+  bool blank = false;            // boxes were all 0: later values may identify another family
 };
 
 /// Returns "channel-order=bgr input-mean=0 input-std=1 resize-mode=letterbox-topleft"; empty if the
@@ -50,6 +50,6 @@ bool is_maps(const Shape& shape);
 bool is_plane(const Shape& shape);
 
 /// Returns M of the prototypes among the tensors, or 0.
-size_t prototypes(std::span<const TensorView> tensors);
+size_t prototype_count(std::span<const TensorView> tensors);
 
 }  // namespace keepbox

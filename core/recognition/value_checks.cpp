@@ -11,9 +11,9 @@
 namespace keepbox {
 namespace {
 
-/// Minimum coordinate that offsets from cells and log sizes, which stay below 5, cannot reach. If
-/// one object fills the picture, no log size is negative.
-constexpr float kMaxUndecoded = 16.0f;
+/// Maximum magnitude of offsets from cells and log sizes, most of which stay below 5. If one object
+/// fills the picture, no log size is negative.
+constexpr float kMaxRawValue = 16.0f;
 
 /// Tolerance for centres beyond the picture's edge, as a share of the largest centre.
 constexpr float kBeyondEdge = 1.0f / 4;
@@ -47,24 +47,24 @@ class EmptyRows {
   const TensorView* view_ = nullptr;
 };
 
-bool all_probable(const Layout& layout, FieldId part, uint32_t channels,
-                  std::span<const TensorView> tensors) {
-  return !layout[part].present() ||
-         std::ranges::all_of(ranges(layout, part, channels, tensors), probable);
+bool all_look_like_probabilities(const Layout& layout, FieldId id, uint32_t channels,
+                                 std::span<const TensorView> tensors) {
+  return !layout[id].present() ||
+         std::ranges::all_of(ranges(layout, id, channels, tensors), looks_like_probabilities);
 }
 
 /// Checks the scores of keypoints that must have three values each.
-bool visible(const Layout& layout, std::span<const TensorView> tensors) {
-  const size_t numbers = layout.payload_count;
+bool keypoint_scores_plausible(const Layout& layout, std::span<const TensorView> tensors) {
+  const size_t values = layout.payload_count;
   const bool points = layout.spec->payload == Payload::kKeypoints;
-  if (!points || numbers % 3 != 0 || numbers % 2 == 0) return true;
+  if (!points || values % 3 != 0 || values % 2 == 0) return true;
   const auto seen = ranges(layout, FieldId::kPayload, layout.payload_count, tensors);
   for (size_t i = 2; i < seen.size(); i += 3)
-    if (!probable(seen[i])) return false;
+    if (!looks_like_probabilities(seen[i])) return false;
   return true;
 }
 
-std::unexpected<Error> denied(const Layout& layout, const char* expected, std::string found) {
+std::unexpected<Error> contradicted(const Layout& layout, const char* expected, std::string found) {
   const bool one = layout.spec->tensor_count == 1;
   return fail(ErrorKind::kMismatch, expected + std::string(" for ") + family_text(layout),
               std::move(found),
@@ -73,9 +73,9 @@ std::unexpected<Error> denied(const Layout& layout, const char* expected, std::s
                   (one ? "" : ", or tensor-ids= to its tensors"));
 }
 
-std::unexpected<Error> denied(const Layout& layout, const char* expected,
-                              std::span<const TensorView> tensors) {
-  return denied(layout, expected, to_string(tensors) + " with other values");
+std::unexpected<Error> contradicted(const Layout& layout, const char* expected,
+                                    std::span<const TensorView> tensors) {
+  return contradicted(layout, expected, to_string(tensors) + " with other values");
 }
 
 constexpr const char* kProbabilities = "scores in 0..1";
@@ -84,86 +84,88 @@ Status check_scores(const Layout& layout, std::span<const TensorView> tensors) {
   const DetectorSpec& spec = *layout.spec;
   const bool clamped = spec.score == ScoreRule::kGeometricMean;
   if (!spec.probabilities || spec.activation != Activation::kNone || clamped) return {};
-  if (all_probable(layout, FieldId::kObjectness, 1, tensors) &&
-      all_probable(layout, FieldId::kScores, layout.classes, tensors) &&
-      all_probable(layout, FieldId::kScore, 1, tensors) && visible(layout, tensors))
+  if (all_look_like_probabilities(layout, FieldId::kObjectness, 1, tensors) &&
+      all_look_like_probabilities(layout, FieldId::kScores, layout.classes, tensors) &&
+      all_look_like_probabilities(layout, FieldId::kScore, 1, tensors) &&
+      keypoint_scores_plausible(layout, tensors))
     return {};
-  return denied(layout, kProbabilities, tensors);
+  return contradicted(layout, kProbabilities, tensors);
 }
 
-/// True if no right or bottom side is beyond the left or top one, or fractions are too large.
+/// True if the ranges of corners are implausible: in the wrong order, too large for fractions, or
+/// too far below zero.
 bool inverted(std::span<const Range> box, Units units) {
-  const float most = std::max(box[2].max, box[3].max);
+  const float largest = std::max(box[2].max, box[3].max);
   return box[2].max <= box[0].max || box[3].max <= box[1].max ||
-         (units == Units::kNormalized && most > kMaxNormalized) ||
-         std::min(box[0].min, box[1].min) < -most;
+         (units == Units::kNormalized && largest > kMaxNormalized) ||
+         std::min(box[0].min, box[1].min) < -largest;
 }
 
 Status check_boxes(const Layout& layout, std::span<const TensorView> tensors, bool beyond) {
   if (layout[FieldId::kIndices].present()) return {};
   const auto box = box_ranges(layout, tensors);
   if (box.empty()) return {};
-  if (layout.spec->coding == BoxCoding::kCenterSize && undecoded(box, beyond))
-    return denied(layout, "decoded boxes", tensors);
+  if (layout.spec->coding == BoxCoding::kCenterSize && looks_undecoded(box, beyond))
+    return contradicted(layout, "decoded boxes", tensors);
   const BoxCoding coding = layout.spec->coding;
   const float longest = std::max(box[2].max, box[3].max);
   if ((coding == BoxCoding::kGridExp || coding == BoxCoding::kPriorDelta) &&
       longest > kMaxLogarithm / std::min(1.0f, 5 * layout.spec->box_scale[2]))
-    return denied(layout, "box offsets and log sizes", tensors);
+    return contradicted(layout, "box offsets and log sizes", tensors);
   if (coding == BoxCoding::kCorners && layout.spec->reader == Reader::kSplit &&
       inverted(box, layout.spec->units))
-    return denied(layout, "box corners", tensors);
+    return contradicted(layout, "box corners", tensors);
   if (layout.spec->units == Units::kNormalized && coding == BoxCoding::kCenterSize &&
       layout.spec->reader == Reader::kSplit && longest > kMaxNormalized)
-    return denied(layout, "boxes in 0..1", tensors);
+    return contradicted(layout, "boxes in 0..1", tensors);
   return {};
 }
 
 Status check_classes(const Layout& layout, std::span<const TensorView> tensors) {
   if (!layout[FieldId::kClassId].present()) return {};
   const auto ids = ranges(layout, FieldId::kClassId, 1, tensors);
-  if (ids.empty() || ids[0].whole) return {};
-  return denied(layout, "integer class ids", tensors);
+  if (ids.empty() || ids[0].integer) return {};
+  return contradicted(layout, "integer class ids", tensors);
 }
 
 /// Extends the ranges by a segment's values. @return false if they are not in host memory.
-bool look(const Layout& layout, const Segment& segment, FieldId part,
-          std::span<const TensorView> tensors, std::span<Range> out) {
-  const Field& field = segment[part];
+bool extend_ranges(const Layout& layout, const Segment& segment, FieldId id,
+                   std::span<const TensorView> tensors, std::span<Range> out) {
+  const Field& field = segment[id];
   const TensorView& view = tensors[static_cast<size_t>(field.tensor)];
   if (view.space != MemorySpace::kSystem || view.data == nullptr) return false;
   const EmptyRows empty(layout, tensors);
-  const bool pointed_to = segment[FieldId::kIndices].present() && part != FieldId::kIndices;
+  const bool pointed_to = segment[FieldId::kIndices].present() && id != FieldId::kIndices;
   const uint32_t rows =
       pointed_to ? layout.indexed : std::min(rows_of(layout, tensors), segment.count);
-  const auto see = [&](uint32_t anchor, uint32_t channel) {
+  const auto include = [&](uint32_t anchor, uint32_t channel) {
     if (empty.has(anchor)) return;
     const float value = load(view, field.at(0, anchor, channel));
     if (!is_finite(value)) return;
     Range& range = out[channel];
     range.min = std::min(range.min, value);
     range.max = std::max(range.max, value);
-    range.whole = range.whole && value == std::trunc(value);
+    range.integer = range.integer && value == std::trunc(value);
   };
   const auto channels = static_cast<uint32_t>(out.size());
   // Iterates in memory order because the values may be megabytes.
   if (field.channel_stride == 1) {
     for (uint32_t anchor = 0; anchor < rows; ++anchor)
-      for (uint32_t channel = 0; channel < channels; ++channel) see(anchor, channel);
+      for (uint32_t channel = 0; channel < channels; ++channel) include(anchor, channel);
   } else {
     for (uint32_t channel = 0; channel < channels; ++channel)
-      for (uint32_t anchor = 0; anchor < rows; ++anchor) see(anchor, channel);
+      for (uint32_t anchor = 0; anchor < rows; ++anchor) include(anchor, channel);
   }
   return true;
 }
 
 }  // namespace
 
-std::vector<Range> ranges(const Layout& layout, FieldId part, uint32_t channels,
+std::vector<Range> ranges(const Layout& layout, FieldId id, uint32_t channels,
                           std::span<const TensorView> tensors) {
   std::vector<Range> out(channels);
   for (const Segment& segment : layout.segments)
-    if (!look(layout, segment, part, tensors, out)) return {};
+    if (!extend_ranges(layout, segment, id, tensors, out)) return {};
   return out;
 }
 
@@ -186,20 +188,22 @@ std::optional<bool> looks_decoded(const Layout& layout, std::span<const TensorVi
   if (box.empty()) return std::nullopt;
   if (box[2].min < 0 || box[3].min < 0) return false;
   return std::ranges::any_of(
-      box, [](const Range& range) { return std::max(-range.min, range.max) > kMaxUndecoded; });
+      box, [](const Range& range) { return std::max(-range.min, range.max) > kMaxRawValue; });
 }
 
-bool probable(const Range& range) { return range.min >= -kRounding && range.max <= 1 + kRounding; }
+bool looks_like_probabilities(const Range& range) {
+  return range.min >= -kRounding && range.max <= 1 + kRounding;
+}
 
-bool undecoded(std::span<const Range> box, bool beyond) {
+bool looks_undecoded(std::span<const Range> box, bool beyond) {
   const auto below = [&](size_t first, float share) {
-    const float most = std::max({box[first].max, box[first + 1].max, 0.0f});
-    return std::min(box[first].min, box[first + 1].min) < -share * most;
+    const float largest = std::max({box[first].max, box[first + 1].max, 0.0f});
+    return std::min(box[first].min, box[first + 1].min) < -share * largest;
   };
   return (beyond && below(0, kBeyondEdge)) || below(2, kSizeRounding);
 }
 
-Status check_numbers(const Layout& layout, std::span<const TensorView> tensors, bool beyond) {
+Status check_values(const Layout& layout, std::span<const TensorView> tensors, bool beyond) {
   KB_TRY(check_scores(layout, tensors));
   KB_TRY(check_boxes(layout, tensors, beyond));
   return check_classes(layout, tensors);
@@ -207,7 +211,7 @@ Status check_numbers(const Layout& layout, std::span<const TensorView> tensors, 
 
 Status check_best_score(const Layout& layout, float score) {
   if (!layout.spec->probabilities || score <= 1 + kRounding) return {};
-  return denied(layout, kProbabilities, std::string("a box with a higher score"));
+  return contradicted(layout, kProbabilities, std::string("a box with a higher score"));
 }
 
 bool likely_payload(const Layout& layout, std::span<const TensorView> tensors) {

@@ -30,12 +30,12 @@ inline constexpr size_t kMinChannels = 5;  // a box and a class
 struct Range {
   float min = std::numeric_limits<float>::infinity();
   float max = -std::numeric_limits<float>::infinity();
-  bool whole = true;  // all are integers
+  bool integer = true;  // all are integers
 };
 
-/// Returns the ranges of a part's first `channels` channels; empty if the tensors are not in host
-/// memory. @pre the part is present with as many channels, and its tensors are in bounds.
-std::vector<Range> ranges(const Layout& layout, FieldId part, uint32_t channels,
+/// Returns the ranges of a field's first `channels` channels; empty if the tensors are not in host
+/// memory. @pre the field is present with as many channels, and its tensors are in bounds.
+std::vector<Range> ranges(const Layout& layout, FieldId id, uint32_t channels,
                           std::span<const TensorView> tensors);
 
 /// Returns the ranges of a box's four values; empty for distributions over bins, for sizes in a
@@ -49,17 +49,17 @@ bool in_bounds(const Layout& layout, std::span<const TensorView> tensors);
 std::optional<bool> looks_decoded(const Layout& layout, std::span<const TensorView> tensors);
 
 /// True if the values may be probabilities, allowing for half precision and quantisation.
-bool probable(const Range& range);
+bool looks_like_probabilities(const Range& range);
 
 /// True if centres or sizes are too far below zero for decoded boxes: raw offsets and logarithms.
 /// @param box cx cy w h. @param beyond true to check the centres as well.
-bool undecoded(std::span<const Range> box, bool beyond = true);
+bool looks_undecoded(std::span<const Range> box, bool beyond = true);
 
 /// Returns kMismatch if the values contradict the family: scores that are not probabilities, boxes
 /// that are not decoded, class ids that are not integers. Tensors in device memory are not checked.
 /// @pre the tensors are in bounds.
 /// @param beyond true if centres far outside of the picture contradict decoded boxes.
-Status check_numbers(const Layout& layout, std::span<const TensorView> tensors, bool beyond = true);
+Status check_values(const Layout& layout, std::span<const TensorView> tensors, bool beyond = true);
 
 /// Returns kMismatch if the best score of a frame's boxes contradicts the family.
 Status check_best_score(const Layout& layout, float score);

@@ -10,27 +10,27 @@ namespace keepbox::reference {
 
 /// Resolves the IoU mask of n boxes, best first, one word of its columns at a time: the whole mask
 /// would take n * n bits, and the columns after the last kept box are not needed.
-/// @param stays one cleared bit per box; set for kept boxes, whose rows alone count.
+/// @param kept_bits one cleared bit per box; set for kept boxes; only their rows are read.
 /// @param row row(i) returns a function of j that is true if box i suppresses box j.
 /// @param keeps keeps(i) is true if the unsuppressed box i is kept. @param full full() is true if
 /// no more boxes are kept.
 template <class Row, class Keeps, class Full>
-void resolve_mask(size_t n, std::span<uint64_t> stays, Row row, Keeps keeps, Full full) {
+void resolve_mask(size_t n, std::span<uint64_t> kept_bits, Row row, Keeps keeps, Full full) {
   for (size_t first = 0; first < n && !full(); first += kWordBits) {
     const size_t end = std::min(first + kWordBits, n);
-    uint64_t struck = 0;
-    const auto strike = [&](size_t i, size_t from) {
+    uint64_t suppressed = 0;
+    const auto suppress_from = [&](size_t i, size_t from) {
       const auto hits = row(i);
       for (size_t j = from; j < end; ++j)
-        if ((struck >> (j - first) & 1) == 0) struck |= uint64_t{hits(j)} << (j - first);
+        if ((suppressed >> (j - first) & 1) == 0) suppressed |= uint64_t{hits(j)} << (j - first);
     };
     for (size_t word = 0; word < first / kWordBits; ++word)
-      for (uint64_t rest = stays[word]; rest != 0; rest &= rest - 1)
-        strike(word * kWordBits + static_cast<size_t>(std::countr_zero(rest)), first);
+      for (uint64_t rest = kept_bits[word]; rest != 0; rest &= rest - 1)
+        suppress_from(word * kWordBits + static_cast<size_t>(std::countr_zero(rest)), first);
     for (size_t i = first; i < end; ++i) {
-      if ((struck >> (i - first) & 1) != 0 || !keeps(i)) continue;
-      set_bit(stays, i);
-      strike(i, i + 1);
+      if ((suppressed >> (i - first) & 1) != 0 || !keeps(i)) continue;
+      set_bit(kept_bits, i);
+      suppress_from(i, i + 1);
     }
   }
 }
@@ -45,7 +45,7 @@ uint32_t bitmask(const Plan& plan, std::span<const Candidate> candidates, std::s
   ClassLimit limit(plan);
   uint32_t count = 0;
   const auto row = [&](size_t i) {
-    return [&, own = Formed<Geometry>(plan, candidates[i])](size_t j) {
+    return [&, own = PreparedBox<Geometry>(plan, candidates[i])](size_t j) {
       return own.suppresses(candidates[j]);
     };
   };
@@ -55,16 +55,16 @@ uint32_t bitmask(const Plan& plan, std::span<const Candidate> candidates, std::s
     return true;
   };
   resolve_mask(candidates.size(), words, row, keeps,
-               [&] { return count == plan.rules.kept_capacity || scratch.stop.asked(); });
+               [&] { return count == plan.rules.kept_capacity || scratch.stop.requested(); });
   return count;
 }
 
 /// Class and position in key order, in one word that sorts by both.
-struct Member {
+struct ClassPosition {
   uint64_t word;
 
-  Member(uint32_t class_id, size_t place) : word(uint64_t{class_id} << 32 | place) {}
-  explicit Member(uint64_t from) : word(from) {}
+  ClassPosition(uint32_t class_id, size_t place) : word(uint64_t{class_id} << 32 | place) {}
+  explicit ClassPosition(uint64_t from) : word(from) {}
   uint32_t place() const { return static_cast<uint32_t>(word); }
   uint32_t class_id() const { return static_cast<uint32_t>(word >> 32); }
 };
@@ -72,14 +72,15 @@ struct Member {
 /// Sets the bits of the positions kept in a segment.
 template <BoxGeometry Geometry>
 void resolve_segment(const Plan& plan, std::span<const Candidate> candidates,
-                     std::span<const uint64_t> segment, std::span<uint64_t> stays,
+                     std::span<const uint64_t> segment, std::span<uint64_t> kept_bits,
                      ClassLimit& limit, std::span<uint64_t> survivors, const Stop& stop) {
-  std::ranges::fill(stays, 0);
+  std::ranges::fill(kept_bits, 0);
   const auto at = [&](size_t i) -> const Candidate& {
-    return candidates[Member(segment[i]).place()];
+    return candidates[ClassPosition(segment[i]).place()];
   };
   const auto row = [&](size_t i) {
-    return [&, own = Formed<Geometry>(plan, at(i))](size_t j) { return own.suppresses(at(j)); };
+    return
+        [&, own = PreparedBox<Geometry>(plan, at(i))](size_t j) { return own.suppresses(at(j)); };
   };
   // The class limit is applied here because a dropped box must not suppress boxes of other classes
   // in a shared segment. Boxes beyond kept_capacity are not needed.
@@ -87,12 +88,12 @@ void resolve_segment(const Plan& plan, std::span<const Candidate> candidates,
   const auto keeps = [&](size_t i) {
     if (count == plan.rules.kept_capacity || !limit.admits(at(i))) return false;
     ++count;
-    const uint32_t place = Member(segment[i]).place();
+    const uint32_t place = ClassPosition(segment[i]).place();
     set_bit(survivors, place);
     return true;
   };
-  resolve_mask(segment.size(), stays, row, keeps,
-               [&] { return count == plan.rules.kept_capacity || stop.asked(); });
+  resolve_mask(segment.size(), kept_bits, row, keeps,
+               [&] { return count == plan.rules.kept_capacity || stop.requested(); });
 }
 
 /// Sorts by class, resolves the segment of each class, and restores the order. @pre
@@ -102,20 +103,20 @@ uint32_t segmented(const Plan& plan, std::span<const Candidate> candidates,
                    std::span<uint32_t> kept, const NmsScratch& scratch) {
   const std::span<uint64_t> words = scratch.words;
   const size_t n = candidates.size(), bits = bit_words(n);
-  const auto members = words.first(n), stays = words.subspan(n, bits),
+  const auto members = words.first(n), kept_bits = words.subspan(n, bits),
              survivors = words.subspan(n + bits, bits);
   const bool agnostic = plan.rules.contract.class_agnostic;
   for (size_t i = 0; i < n; ++i)
-    members[i] = Member(agnostic ? 0 : key_class(candidates[i].key), i).word;
+    members[i] = ClassPosition(agnostic ? 0 : key_class(candidates[i].key), i).word;
   std::ranges::sort(members);
   std::ranges::fill(survivors, 0);
   ClassLimit limit(plan);
-  const auto class_of = [](uint64_t word) { return Member(word).class_id(); };
+  const auto class_of = [](uint64_t word) { return ClassPosition(word).class_id(); };
   for (size_t first = 0; first < n;) {
     const auto rest = members.subspan(first);
     const auto next = std::ranges::upper_bound(rest, class_of(rest[0]), {}, class_of);
     const auto size = static_cast<size_t>(next - rest.begin());
-    resolve_segment<Geometry>(plan, candidates, rest.first(size), stays.first(bit_words(size)),
+    resolve_segment<Geometry>(plan, candidates, rest.first(size), kept_bits.first(bit_words(size)),
                               limit, survivors, scratch.stop);
     first += size;
   }

@@ -6,11 +6,11 @@ namespace keepbox::reference {
 namespace {
 
 float value_at(const FrameComponent& each, Size frame, const FramePlanes& planes, CropPoint at) {
-  const Tap column = crop_tap(at.x, each.sub_x, each.shift_x, each.across(frame.width));
-  const Tap row = crop_tap(at.y, each.sub_y, each.shift_y, each.down(frame.height));
+  const Tap column = crop_tap(at.x, each.sub_x, each.shift_x, each.samples_per_row(frame.width));
+  const Tap row = crop_tap(at.y, each.sub_y, each.shift_y, each.samples_per_column(frame.height));
   const uint8_t* const data = planes.data[each.plane] + each.offset;
   const ptrdiff_t stride = planes.stride[each.plane];
-  return sample(data + row.first * stride, data + row.next * stride, each.step, column, row.part);
+  return sample(data + row.first * stride, data + row.next * stride, each.step, column, row.weight);
 }
 
 template <class T>
@@ -22,22 +22,22 @@ void make_as(const CropPlan& plan, const FramePlanes& planes, const Crop& crop, 
   const auto& parts = plan.frame.components;
   for (uint32_t y = 0; y < plan.input.size.height; ++y)
     for (uint32_t x = 0; x < plan.input.size.width; ++x) {
-      float numbers[3] = {rules.padding[0], rules.padding[1], rules.padding[2]};
+      float values[3] = {rules.padding[0], rules.padding[1], rules.padding[2]};
       const CropPoint at = crop_point(crop.map, x, y);
       // Differences wrap around left of and above the rectangle.
       if (x - left < width && y - top < height && has_pixel(across, down, at))
         to_channels(rules, value_at(parts[0], frame, planes, at),
                     value_at(parts[1], frame, planes, at), value_at(parts[2], frame, planes, at),
-                    numbers);
+                    values);
       const size_t pixel = size_t{y} * plan.input.size.width + x;
       for (uint32_t c = 0; c < rules.channels; ++c)
-        store_number(input + pixel * rules.pixel_step + c * rules.channel_step, numbers[c]);
+        store_value(input + pixel * rules.pixel_step + c * rules.channel_step, values[c]);
     }
 }
 
-class MakerOfCrops final : public CropMaker {
+class CropInputMaker final : public CropMaker {
  public:
-  explicit MakerOfCrops(const CropPlan& plan) : plan_(plan) {}
+  explicit CropInputMaker(const CropPlan& plan) : plan_(plan) {}
 
   Status make(const FramePlanes& frame, const Crop& crop, void* input, void*) override {
     switch (plan_.rules.type) {
@@ -55,7 +55,7 @@ class MakerOfCrops final : public CropMaker {
 }  // namespace
 
 Result<std::unique_ptr<CropMaker>> crop_maker(const CropPlan& plan) {
-  return std::make_unique<MakerOfCrops>(plan);
+  return std::make_unique<CropInputMaker>(plan);
 }
 
 }  // namespace keepbox::reference

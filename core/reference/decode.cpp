@@ -16,7 +16,7 @@ uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t 
     const uint32_t end = std::min({anchors.end, segment.first + segment.count, anchors_of(from)});
     if (end <= first) continue;
     Collector candidates(from, out.subspan(count), funnel);
-    for (uint32_t anchor = first; anchor < end; ++anchor) candidates.take(anchor);
+    for (uint32_t anchor = first; anchor < end; ++anchor) candidates.add(anchor);
     funnel.anchors += end - first;
     count += candidates.count();
   }

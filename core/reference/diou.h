@@ -11,7 +11,7 @@ uint32_t diou(const Plan& plan, std::span<const Candidate> candidates, std::span
               const Stop& stop) {
   return greedy_by<Geometry>(
       plan, candidates, kept, stop, [](const auto& own, const Candidate& better) {
-        return own.is_comparable(better) && own.under(better, hits_nearby<Geometry>);
+        return own.is_comparable(better) && own.by_better(better, hits_by_diou<Geometry>);
       });
 }
 

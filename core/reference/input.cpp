@@ -6,8 +6,7 @@ namespace keepbox::reference {
 namespace {
 
 /// Computes the values of the pixel in column x and row y of the picture's rectangle.
-void inside(const InputPlan& plan, const FramePlanes& frame, uint32_t x, uint32_t y,
-            float* numbers) {
+void inside(const InputPlan& plan, const FramePlanes& frame, uint32_t x, uint32_t y, float* out) {
   float values[3];
   for (size_t i = 0; i < 3; ++i) {
     const FrameComponent& each = plan.frame.components[i];
@@ -15,9 +14,9 @@ void inside(const InputPlan& plan, const FramePlanes& frame, uint32_t x, uint32_
     const uint8_t* const data = frame.data[each.plane] + each.offset;
     const ptrdiff_t stride = frame.stride[each.plane];
     values[i] = sample(data + row.first * stride, data + row.next * stride, each.step,
-                       plan.columns[i][x], row.part);
+                       plan.columns[i][x], row.weight);
   }
-  to_channels(plan.rules, values[0], values[1], values[2], numbers);
+  to_channels(plan.rules, values[0], values[1], values[2], out);
 }
 
 template <class T>
@@ -26,12 +25,12 @@ void make_as(const InputPlan& plan, const FramePlanes& frame, T* input) {
   const PixelRules& rules = plan.rules;
   for (uint32_t y = 0; y < plan.input.size.height; ++y)
     for (uint32_t x = 0; x < plan.input.size.width; ++x) {
-      float numbers[3] = {rules.padding[0], rules.padding[1], rules.padding[2]};
+      float out[3] = {rules.padding[0], rules.padding[1], rules.padding[2]};
       if (x - left < width && y - top < height)  // wraps around left of and above the rectangle
-        inside(plan, frame, x - left, y - top, numbers);
+        inside(plan, frame, x - left, y - top, out);
       const size_t pixel = size_t{y} * plan.input.size.width + x;
       for (uint32_t c = 0; c < rules.channels; ++c)
-        store_number(input + pixel * rules.pixel_step + c * rules.channel_step, numbers[c]);
+        store_value(input + pixel * rules.pixel_step + c * rules.channel_step, out[c]);
     }
 }
 

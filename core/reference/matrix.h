@@ -11,9 +11,10 @@ namespace keepbox::reference {
 /// Calls visit(i, overlap) for the candidates before j of the same class.
 template <BoxGeometry Geometry, class Visit>
 void each_better(const Plan& plan, std::span<const Candidate> candidates, size_t j, Visit visit) {
-  const Formed<Geometry> own(plan, candidates[j]);
+  const PreparedBox<Geometry> own(plan, candidates[j]);
   for (size_t i = 0; i < j; ++i)
-    if (own.is_comparable(candidates[i])) visit(i, own.under(candidates[i], overlap_of<Geometry>));
+    if (own.is_comparable(candidates[i]))
+      visit(i, own.by_better(candidates[i], overlap_of<Geometry>));
 }
 
 /// @pre scratch.words.size() >= nms_words(plan)
@@ -21,21 +22,21 @@ template <BoxGeometry Geometry>
 uint32_t matrix(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
                 const NmsScratch& scratch) {
   const Rules& rules = plan.rules;
-  const auto most = scratch.words.first(candidates.size());  // maximum overlaps, as bits
+  const auto max_overlaps = scratch.words.first(candidates.size());  // maximum overlaps, as bits
   for (size_t j = 0; j < candidates.size(); ++j) {
-    if (scratch.stop.asked()) return 0;
+    if (scratch.stop.requested()) return 0;
     float own = 0;
     Decay decay(rules);
     each_better<Geometry>(plan, candidates, j, [&](size_t i, float overlap) {
       own = std::max(own, overlap);
-      decay.add(rules, overlap, float_from_bits(static_cast<uint32_t>(most[i])));
+      decay.add(rules, overlap, float_from_bits(static_cast<uint32_t>(max_overlaps[i])));
     });
-    most[j] = float_bits(own);
+    max_overlaps[j] = float_bits(own);
     uint64_t& key = candidates[j].key;
     key = with_score(key, decay.of(rules, key_score(key)));
   }
   const auto key_of = [&](uint64_t place) { return candidates[place].key; };
-  const auto order = most;  // from here on indices sorted by new score
+  const auto order = max_overlaps;  // from here on indices sorted by new score
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::ranges::sort(order, {}, key_of);
   ClassLimit limit(plan);

@@ -15,8 +15,8 @@ uint32_t merge(const Plan& plan, std::span<Candidate> candidates, std::span<uint
                const Stop& stop) {
   const uint32_t count = greedy<Geometry>(plan, candidates, kept, stop);
   for (const uint32_t k : kept.first(count)) {
-    if (stop.asked()) break;
-    const Formed<Geometry> own(plan, candidates[k]);
+    if (stop.requested()) break;
+    const PreparedBox<Geometry> own(plan, candidates[k]);
     WeightedMean mean;
     for (uint32_t j = 0; j < candidates.size(); ++j)
       if (j == k ||

@@ -17,9 +17,9 @@ namespace keepbox::reference {
 
 /// Candidate for comparison with many others: its shape is computed once.
 template <BoxGeometry Geometry>
-class Formed {
+class PreparedBox {
  public:
-  Formed(const Plan& plan, const Candidate& of)
+  PreparedBox(const Plan& plan, const Candidate& of)
       : rules_(plan.rules),
         key_(of.key),
         shape_(shape_of<Geometry>(rules_.contract, of)),
@@ -31,24 +31,24 @@ class Formed {
 
   /// Returns measure(rules, better, its area, this, its area).
   template <class Measure>
-  auto under(const Candidate& better, Measure measure) const {
+  auto by_better(const Candidate& better, Measure measure) const {
     const auto shape = shape_of<Geometry>(rules_.contract, better);
     return measure(rules_, shape, Geometry::area(shape, rules_.contract), shape_, area_);
   }
 
   /// Returns measure(rules, this, its area, other, its area), with this as the better one.
   template <class Measure>
-  auto over(const Candidate& other, Measure measure) const {
+  auto to_other(const Candidate& other, Measure measure) const {
     const auto shape = shape_of<Geometry>(rules_.contract, other);
     return measure(rules_, shape_, area_, shape, Geometry::area(shape, rules_.contract));
   }
 
   /// True if this box suppresses another one, provided that it is better and kept.
   bool suppresses(const Candidate& other) const {
-    return is_comparable(other) && over(other, hits<Geometry>);
+    return is_comparable(other) && to_other(other, hits<Geometry>);
   }
   bool is_suppressed_by(const Candidate& better) const {
-    return is_comparable(better) && under(better, hits<Geometry>);
+    return is_comparable(better) && by_better(better, hits<Geometry>);
   }
 
  private:
@@ -92,7 +92,7 @@ uint32_t keep(const Plan& plan, std::span<const Candidate> candidates, std::span
   ClassLimit limit(plan);
   uint32_t count = 0;
   for (uint32_t i = 0; i < candidates.size() && count < plan.rules.kept_capacity; ++i) {
-    if (stop.asked()) break;
+    if (stop.requested()) break;
     if (limit.is_full(candidates[i]) || !passes(i, kept.first(count))) continue;
     limit.count(candidates[i]);
     kept[count++] = i;
@@ -107,14 +107,15 @@ uint32_t keep(const Plan& plan, std::span<const Candidate> candidates, std::span
   return keep(plan, candidates, kept, stop, passes, [](uint32_t) {});
 }
 
-/// Suppresses greedily, as in the literature. @param struck called with (candidate, better kept
-/// box).
-template <BoxGeometry Geometry, class Struck>
+/// Suppresses greedily, as in the literature. @param is_suppressed called with (candidate, better
+/// kept box).
+template <BoxGeometry Geometry, class IsSuppressed>
 uint32_t greedy_by(const Plan& plan, std::span<const Candidate> candidates,
-                   std::span<uint32_t> kept, const Stop& stop, Struck struck) {
+                   std::span<uint32_t> kept, const Stop& stop, IsSuppressed is_suppressed) {
   return keep(plan, candidates, kept, stop, [&](uint32_t i, std::span<const uint32_t> before) {
-    const Formed<Geometry> own(plan, candidates[i]);
-    return std::ranges::none_of(before, [&](uint32_t k) { return struck(own, candidates[k]); });
+    const PreparedBox<Geometry> own(plan, candidates[i]);
+    return std::ranges::none_of(before,
+                                [&](uint32_t k) { return is_suppressed(own, candidates[k]); });
   });
 }
 
@@ -131,7 +132,7 @@ template <BoxGeometry Geometry>
 uint32_t fast(const Plan& plan, std::span<const Candidate> candidates, std::span<uint32_t> kept,
               const Stop& stop) {
   return keep(plan, candidates, kept, stop, [&](uint32_t i, auto) {
-    const Formed<Geometry> own(plan, candidates[i]);
+    const PreparedBox<Geometry> own(plan, candidates[i]);
     return std::ranges::none_of(
         candidates.first(i), [&](const Candidate& better) { return own.is_suppressed_by(better); });
   });

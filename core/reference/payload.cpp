@@ -18,7 +18,7 @@ const Segment& segment_of(const Layout& layout, uint32_t anchor) {
 
 /// Writes the bits of a mask. @param pixels_of(y) returns a function of x that is true for the
 /// object's pixels in that row.
-void set_bits(const MaskPlace& place, uint32_t* bits, const auto& pixels_of) {
+void set_bits(const MaskRect& place, uint32_t* bits, const auto& pixels_of) {
   uint32_t* row = bits + place.offset;
   for (uint32_t y = place.y; y < place.y + place.height; ++y, row += place.words()) {
     std::fill_n(row, place.words(), 0u);
@@ -29,7 +29,7 @@ void set_bits(const MaskPlace& place, uint32_t* bits, const auto& pixels_of) {
 }
 
 void make_mask(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
-               std::span<const float> factors, const MaskPlace& place, const MaskOutput& out) {
+               std::span<const float> factors, const MaskRect& place, const MaskOutput& out) {
   const Segment& segment = plan.layout.segments.front();
   const TensorView& maps = tensors[static_cast<size_t>(segment[FieldId::kPrototypes].tensor)];
   const auto sum_at = [&](uint32_t x, uint32_t y) {
@@ -64,15 +64,15 @@ void payload(const Plan& plan, std::span<const TensorView> tensors, uint32_t ima
 }
 
 void masks(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
-           std::span<const float> factors, std::span<const MaskPlace> places,
+           std::span<const float> factors, std::span<const MaskRect> places,
            const MaskOutput& out) {
   const size_t each = plan.payload.masks.coefficients;
   for (size_t i = 0; i < places.size(); ++i)
     make_mask(plan, tensors, image, factors.subspan(i * each, each), places[i], out);
 }
 
-void enlarge(const MaskAxis& columns, const MaskAxis& rows, const MaskPlace& from,
-             const float* sums, const MaskPlace& place, uint32_t* bits) {
+void enlarge(const MaskAxis& columns, const MaskAxis& rows, const MaskRect& from, const float* sums,
+             const MaskRect& place, uint32_t* bits) {
   sums += from.offset;
   set_bits(place, bits, [&](uint32_t y) {
     const MaskTap row = tap_of(rows, y, from.y, from.height);
@@ -80,14 +80,14 @@ void enlarge(const MaskAxis& columns, const MaskAxis& rows, const MaskPlace& fro
     const float* lower = sums + size_t{row.high} * from.width;
     return [=, &columns, &from](uint32_t x) {
       const MaskTap column = tap_of(columns, x, from.x, from.width);
-      const float left = between(upper[column.low], lower[column.low], row.part);
-      const float right = between(upper[column.high], lower[column.high], row.part);
-      return between(left, right, column.part) > 0;
+      const float left = lerp(upper[column.low], lower[column.low], row.weight);
+      const float right = lerp(upper[column.high], lower[column.high], row.weight);
+      return lerp(left, right, column.weight) > 0;
     };
   });
 }
 
-void enlarge(const Plan& plan, uint32_t image, const MaskPlaces& places, const float* sums,
+void enlarge(const Plan& plan, uint32_t image, const MaskRects& places, const float* sums,
              uint32_t* bits) {
   const MaskAxis columns = mask_columns(plan, image), rows = mask_rows(plan, image);
   for (size_t i = 0; i < places.bits.size(); ++i)

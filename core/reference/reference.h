@@ -20,13 +20,12 @@ void payload(const Plan& plan, std::span<const TensorView> tensors, uint32_t ima
              std::span<float> out);
 
 void masks(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
-           std::span<const float> factors, std::span<const MaskPlace> places,
-           const MaskOutput& out);
-void enlarge(const Plan& plan, uint32_t image, const MaskPlaces& places, const float* sums,
+           std::span<const float> factors, std::span<const MaskRect> places, const MaskOutput& out);
+void enlarge(const Plan& plan, uint32_t image, const MaskRects& places, const float* sums,
              uint32_t* bits);
 /// Enlarges one mask.
-void enlarge(const MaskAxis& columns, const MaskAxis& rows, const MaskPlace& from,
-             const float* sums, const MaskPlace& place, uint32_t* bits);
+void enlarge(const MaskAxis& columns, const MaskAxis& rows, const MaskRect& from, const float* sums,
+             const MaskRect& place, uint32_t* bits);
 
 /// Moves the candidates in key order that pass the limits to the front, and returns their number.
 uint32_t cut(const Rules& rules, std::span<Candidate> ordered);

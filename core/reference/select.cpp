@@ -8,11 +8,11 @@
 namespace keepbox::reference {
 
 uint32_t cut(const Rules& rules, std::span<Candidate> ordered) {
-  const auto most = static_cast<uint32_t>(std::min<size_t>(rules.pre_nms_top_k, ordered.size()));
-  if (rules.pre_nms_class_top_k == 0) return most;
+  const auto limit = static_cast<uint32_t>(std::min<size_t>(rules.pre_nms_top_k, ordered.size()));
+  if (rules.pre_nms_class_top_k == 0) return limit;
   std::array<uint32_t, kMaxClasses> of_class{};
   uint32_t count = 0;
-  for (size_t i = 0; i < ordered.size() && count < most; ++i)
+  for (size_t i = 0; i < ordered.size() && count < limit; ++i)
     if (of_class[key_class(ordered[i].key)]++ < rules.pre_nms_class_top_k)
       ordered[count++] = ordered[i];
   return count;

@@ -19,10 +19,10 @@ struct Values {
   Values(const Plan& plan, const Segment& of, std::span<const TensorView> from, uint32_t index)
       : rules(plan.rules), segment(of), tables(plan.tables()), tensors(from), image(index) {}
 
-  bool has(FieldId part) const { return segment[part].present(); }
-  float get(FieldId part, uint32_t anchor, uint32_t channel = 0) const {
-    return load(tensors[static_cast<size_t>(segment[part].tensor)],
-                segment.at(part, image, anchor, channel));
+  bool has(FieldId id) const { return segment[id].present(); }
+  float get(FieldId id, uint32_t anchor, uint32_t channel = 0) const {
+    return load(tensors[static_cast<size_t>(segment[id].tensor)],
+                segment.at(id, image, anchor, channel));
   }
 };
 

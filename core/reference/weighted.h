@@ -19,7 +19,7 @@ uint32_t weighted(const Plan& plan, std::span<Candidate> candidates, std::span<u
       plan, candidates, kept, scratch.stop, [&](uint32_t i, auto) { return !bit(words, i); },
       [&](uint32_t i) {
         Candidate& best = candidates[i];
-        const Formed<Geometry> own(plan, best);
+        const PreparedBox<Geometry> own(plan, best);
         WeightedMean mean;
         for (size_t j = i; j < candidates.size(); ++j) {
           const Candidate& each = candidates[j];

@@ -21,7 +21,7 @@
 
 namespace keepbox {
 
-struct MaskPlaces;
+struct MaskRects;
 
 /// Counts where the candidates of one image were dropped; answers "why is there no box?".
 struct Funnel {
@@ -59,8 +59,8 @@ struct PayloadOutput {
   /// Values on the frame, plan.payload.count per box; may be empty for masks.
   std::span<const float> values;
   // Masks only:
-  std::span<const MaskPlace> places;  // one per box
-  const uint32_t* bits = nullptr;     // of all masks
+  std::span<const MaskRect> places;  // one per box
+  const uint32_t* bits = nullptr;    // of all masks
 };
 
 /// Runs whole frames of one plan in memory of its own.
@@ -86,8 +86,8 @@ class Runner {
 /// Kernels on host memory, run by a HostRunner. They never allocate, lock, log or throw.
 struct HostKernels {
   /// Writes the candidates among a range of anchors of one image, in any order, and returns their
-  /// number. Adds to the first four counters of the funnel. @pre out has room for every anchor's
-  /// candidates, and the plan holds for the tensors.
+  /// number. Adds to the first four counters of the funnel. @pre out has space for the candidates
+  /// of every anchor in the range, and the plan holds for the tensors.
   uint32_t (*decode)(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
                      AnchorRange anchors, std::span<Candidate> out, Funnel& funnel);
 
@@ -112,13 +112,13 @@ struct HostKernels {
   /// @param factors the coefficients, MaskRules::coefficients per box.
   /// @param places where the boxes' masks are written in `out`.
   void (*masks)(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
-                std::span<const float> factors, std::span<const MaskPlace> places,
+                std::span<const float> factors, std::span<const MaskRect> places,
                 const MaskOutput& out);
 
   /// Enlarges sums to frame resolution by bilinear interpolation, like Ultralytics' retina_masks,
   /// and sets the bits whose pixels are positive. @param sums of masks() at places.sums.
   /// @param bits written at places.bits.
-  void (*enlarge)(const Plan& plan, uint32_t image, const MaskPlaces& places, const float* sums,
+  void (*enlarge)(const Plan& plan, uint32_t image, const MaskRects& places, const float* sums,
                   uint32_t* bits);
 };
 

@@ -19,10 +19,10 @@ class Collector {
       : from_(from), out_(out), funnel_(funnel) {}
 
   /// Adds the anchor as a candidate if its verdict passes; updates the funnel.
-  void take(uint32_t anchor, Verdict verdict) {
+  void add(uint32_t anchor, ScoredClass scored) {
     const auto raw = [&] { return box_of(anchor); };
     Candidate candidate;
-    const Outcome outcome = keepbox::take(from_, anchor, verdict, raw, candidate);
+    const Outcome outcome = keepbox::try_candidate(from_, anchor, scored, raw, candidate);
     if (outcome == Outcome::kBelow) return;
     ++funnel_.above_threshold;
     if (outcome == Outcome::kNotFinite) ++funnel_.not_finite;
@@ -32,8 +32,8 @@ class Collector {
   }
 
   /// Judges an anchor and adds it as a candidate if it passes.
-  void take(uint32_t anchor) {
-    judge_each(from_, anchor, [&](Verdict verdict) { take(anchor, verdict); });
+  void add(uint32_t anchor) {
+    visit_classes(from_, anchor, [&](ScoredClass scored) { add(anchor, scored); });
   }
 
   uint32_t count() const { return count_; }

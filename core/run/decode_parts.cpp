@@ -10,12 +10,12 @@ namespace {
 /// Bytes of tensors that are worth a thread.
 constexpr size_t kPartBytes = size_t{1} << 19;
 
-/// Returns the number of parts, at most `most`, that have enough work each.
-uint32_t parts_for(const DecodeCall& call, uint32_t most) {
+/// Returns the number of parts, at most `limit`, that have enough work each.
+uint32_t parts_for(const DecodeCall& call, uint32_t limit) {
   size_t bytes = 0;
   for (const TensorView& tensor : call.tensors) bytes += tensor.bytes / call.plan.layout.images;
   return static_cast<uint32_t>(
-      std::clamp<size_t>(bytes / kPartBytes, 1, std::min(most, kMaxThreads)));
+      std::clamp<size_t>(bytes / kPartBytes, 1, std::min(limit, kMaxThreads)));
 }
 
 /// An image decoded in parts, each with its own range of the candidates.
@@ -49,17 +49,17 @@ struct DecodeJob {
   }
 
   /// Moves the candidates together, adds up the counters and returns the number of candidates.
-  uint32_t gather(Funnel& funnel) const {
+  uint32_t merge(Funnel& funnel) const {
     uint32_t count = 0;
     for (uint32_t part = 0; part < parts; ++part) {
-      const auto& [theirs, found] = results[part];
+      const auto& [part_funnel, found] = results[part];
       const size_t first = size_t{range(part).first} * each();
       if (first != count) std::ranges::copy(out.subspan(first, found), out.subspan(count).begin());
       count += found;
-      funnel.anchors += theirs.anchors;
-      funnel.above_threshold += theirs.above_threshold;
-      funnel.not_finite += theirs.not_finite;
-      funnel.after_class_filter += theirs.after_class_filter;
+      funnel.anchors += part_funnel.anchors;
+      funnel.above_threshold += part_funnel.above_threshold;
+      funnel.not_finite += part_funnel.not_finite;
+      funnel.after_class_filter += part_funnel.after_class_filter;
     }
     return count;
   }
@@ -75,7 +75,7 @@ uint32_t decode_parts(const DecodeCall& call, ThreadPool* threads, std::span<Can
                        funnel);
   DecodeJob job{call, out, parts, {}};
   threads->run(parts, [](void* of, uint32_t i) { static_cast<DecodeJob*>(of)->run(i); }, &job);
-  return job.gather(funnel);
+  return job.merge(funnel);
 }
 
 }  // namespace keepbox

@@ -49,7 +49,7 @@ Result<HostPayload> HostPayload::create(const Plan& plan) {
   const size_t each = plan.payload.count;
   if (!plan.payload.has(Moves::kAsMask))
     KB_TRY(out.own_values_.grow(plan.rules.kept_capacity * each, kFewerDetections));
-  if (plan.payload.mean) KB_TRY(out.one_.grow(each, kFewerDetections));
+  if (plan.payload.mean) KB_TRY(out.value_scratch_.grow(each, kFewerDetections));
   return out;
 }
 
@@ -61,42 +61,42 @@ Status HostPayload::run(const HostKernels& kernels, const Plan& plan,
   const size_t each = plan.payload.count;
   KB_TRY(own_values_.grow(detections.size() * each, kFewerDetections));
   const std::span<float> values = own_values_.first(detections.size() * each);
-  const Read read{kernels, plan, tensors, image};
+  const Frame frame{kernels, plan, tensors, image};
   for (size_t i = 0; i < detections.size(); ++i) {
     const std::span<float> out = values.subspan(i * each, each);
-    if (plan.payload.mean) read_mean(read, owners, owners.kept[i], out);
+    if (plan.payload.mean) read_mean(frame, owners, owners.kept[i], out);
     else kernels.payload(plan, tensors, image, detections[i].anchor, out);
   }
   if (plan.payload.has(Moves::kAsPoints)) move_points(plan, image, values);
   values_ = values;
-  return plan.payload.has(Moves::kAsMask) ? make_masks(read, detections) : Status{};
+  return plan.payload.has(Moves::kAsMask) ? make_masks(frame, detections) : Status{};
 }
 
 /// @param kept index of the candidate.
-void HostPayload::read_mean(const Read& read, const Owners& owners, uint32_t kept,
+void HostPayload::read_mean(const Frame& frame, const Owners& owners, uint32_t kept,
                             std::span<float> out) {
   ValueMean mean(out);
-  const std::span<float> one = one_.first(out.size());
+  const std::span<float> one = value_scratch_.first(out.size());
   for (size_t j = kept; j < owners.candidates.size(); ++j) {
     if (owners.owner[j] != kept) continue;
     const uint64_t key = owners.candidates[j].key;
-    const uint32_t anchor = anchor_in_key(read.plan.rules.contract, key_anchor(key));
-    read.kernels.payload(read.plan, read.tensors, read.image, anchor, one);
+    const uint32_t anchor = anchor_in_key(frame.plan.rules.contract, key_anchor(key));
+    frame.kernels.payload(frame.plan, frame.tensors, frame.image, anchor, one);
     mean.add(one, key_score(key));
   }
   mean.finish();
 }
 
-Status HostPayload::make_masks(const Read& read, std::span<const Detection> detections) {
-  place_masks(read.plan, read.image, detections, places_);
+Status HostPayload::make_masks(const Frame& frame, std::span<const Detection> detections) {
+  place_masks(frame.plan, frame.image, detections, places_);
   KB_TRY(bits_.grow(places_.words, kCoarser));
   words_ = bits_.data();
-  const bool enlarged = read.plan.payload.masks.enlarged;
-  if (enlarged) KB_TRY(sums_.grow(places_.numbers, kCoarser));
-  read.kernels.masks(read.plan, read.tensors, read.image, values_,
-                     enlarged ? places_.sums : places_.bits,
-                     enlarged ? MaskOutput{.sums = sums_.data()} : MaskOutput{bits_.data()});
-  if (enlarged) read.kernels.enlarge(read.plan, read.image, places_, sums_.data(), bits_.data());
+  const bool enlarged = frame.plan.payload.masks.enlarged;
+  if (enlarged) KB_TRY(sums_.grow(places_.sum_count, kCoarser));
+  frame.kernels.masks(frame.plan, frame.tensors, frame.image, values_,
+                      enlarged ? places_.sums : places_.bits,
+                      enlarged ? MaskOutput{.sums = sums_.data()} : MaskOutput{bits_.data()});
+  if (enlarged) frame.kernels.enlarge(frame.plan, frame.image, places_, sums_.data(), bits_.data());
   return {};
 }
 

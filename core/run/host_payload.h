@@ -34,18 +34,19 @@ class HostPayload {
 
  private:
   /// A frame to read with the kernels.
-  struct Read {
+  struct Frame {
     const HostKernels& kernels;
     const Plan& plan;
     std::span<const TensorView> tensors;
     uint32_t image;
   };
-  void read_mean(const Read& read, const Owners& owners, uint32_t kept, std::span<float> out);
-  Status make_masks(const Read& read, std::span<const Detection> detections);
+  void read_mean(const Frame& read, const Owners& owners, uint32_t kept, std::span<float> out);
+  Status make_masks(const Frame& read, std::span<const Detection> detections);
 
-  ScratchBuffer<float> own_values_, one_;  // of all boxes; of one box that is merged into a mean
+  ScratchBuffer<float> own_values_,
+      value_scratch_;  // of all boxes; of one box that is merged into a mean
   std::span<const float> values_;
-  MaskPlaces places_;
+  MaskRects places_;
   ScratchBuffer<float> sums_;
   ScratchBuffer<uint32_t> bits_;
   const uint32_t* words_ = nullptr;  // of bits_

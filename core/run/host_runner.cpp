@@ -29,7 +29,7 @@ uint32_t emit(const Plan& plan, uint32_t image, std::span<const Candidate> order
 }
 
 Status check(const Stop& stop) {
-  if (!stop.asked()) return {};
+  if (!stop.requested()) return {};
   return reject(ErrorKind::kInterrupted, "The frame was interrupted by a stop");
 }
 

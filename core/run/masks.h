@@ -13,13 +13,13 @@ namespace keepbox {
 struct Plan;
 
 /// Rectangles of an image's masks, one per box.
-struct MaskPlaces {
+struct MaskRects {
   // Rectangles of the masks, in pixels of the prototypes or of the frame; empty ones have neither
   // width nor height.
-  std::vector<MaskPlace> bits;
-  std::vector<MaskPlace>
-      sums;  // of the sums that are enlarged, in prototype pixels; otherwise none
-  size_t words = 0, numbers = 0;  // of all masks, and of all sums
+  std::vector<MaskRect> bits;
+  std::vector<MaskRect>
+      sums;  // rectangles of the sums, in prototype pixels; empty unless masks are enlarged
+  size_t words = 0, sum_count = 0;  // of all masks, and of all sums
 
   void clear();
 };
@@ -30,13 +30,13 @@ MaskScale mask_scale(const Plan& plan);
 /// Computes the rectangles of masks. Masks beyond 2^30 pixels per image, in prototype or frame
 /// resolution, are empty. @param detections of an image, on the frame.
 void place_masks(const Plan& plan, uint32_t image, std::span<const Detection> detections,
-                 MaskPlaces& out);
+                 MaskRects& out);
 
-/// Returns the way from an image's frame to the prototypes.
+/// Return the maps from frame pixels to prototype pixels, per axis.
 MaskAxis mask_columns(const Plan& plan, uint32_t image);
 MaskAxis mask_rows(const Plan& plan, uint32_t image);
 
 /// Returns a mask. @param place in the rectangles of bits. @param bits of all masks of the image.
-Mask placed_mask(const Plan& plan, uint32_t image, const MaskPlace& place, const uint32_t* bits);
+Mask placed_mask(const Plan& plan, uint32_t image, const MaskRect& place, const uint32_t* bits);
 
 }  // namespace keepbox

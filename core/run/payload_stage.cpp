@@ -13,7 +13,7 @@ void PayloadStage::clear() {
 
 void PayloadStage::run(const Plan& plan, uint32_t image, const PayloadOutput& output) {
   clear();
-  for (const MaskPlace& place : output.places)
+  for (const MaskRect& place : output.places)
     masks_.push_back(placed_mask(plan, image, place, output.bits));
   values_ = output.values;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Suppresses boxes across tiles, and gathers what is left.
+// Suppresses boxes across tiles, and collects the remaining ones.
 #include "core/run/tile_merger.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ bool is_cut(const Box& box, const Tile& tile, float border) {
 
 float upright_area(const Box& box) { return (box.x2 - box.x1) * (box.y2 - box.y1); }
 
-float upright_common(const Box& a, const Box& b) {
+float upright_intersection(const Box& a, const Box& b) {
   const float width = smaller(a.x2, b.x2) - larger(a.x1, b.x1);
   const float height = smaller(a.y2, b.y2) - larger(a.y1, b.y1);
   return larger(width, 0.0f) * larger(height, 0.0f);
@@ -36,19 +36,19 @@ Box united(const Box& a, const Box& b) {
 
 /// True if the overlap of two boxes exceeds the threshold; false for boxes without area.
 bool overlaps(const Detection& a, const Detection& b, bool oriented, const TileRules& rules) {
-  float common = 0, area_a = 0, area_b = 0;
+  float intersection = 0, area_a = 0, area_b = 0;
   if (oriented) {
     const OrientedShape x = Oriented::moved(a.box, a.angle, 0);
     const OrientedShape y = Oriented::moved(b.box, b.angle, 0);
     area_a = Oriented::area(x, {}), area_b = Oriented::area(y, {});
-    common = smaller(OrientedPolygon::common(x, y), smaller(area_a, area_b));
+    intersection = smaller(OrientedPolygon::intersection(x, y), smaller(area_a, area_b));
   } else {
     area_a = upright_area(a.box), area_b = upright_area(b.box);
-    common = upright_common(a.box, b.box);
+    intersection = upright_intersection(a.box, b.box);
   }
-  const float whole =
-      rules.merge == TileMerge::kIos ? smaller(area_a, area_b) : (area_a + area_b) - common;
-  return common / whole > rules.threshold;
+  const float denominator =
+      rules.merge == TileMerge::kIos ? smaller(area_a, area_b) : (area_a + area_b) - intersection;
+  return intersection / denominator > rules.threshold;
 }
 
 }  // namespace
@@ -56,14 +56,14 @@ bool overlaps(const Detection& a, const Detection& b, bool oriented, const TileR
 Result<TileMerger> TileMerger::create(const Plan& plan) {
   TileMerger out;
   const size_t all = size_t{plan.layout.images} * plan.rules.kept_capacity;
-  out.most_ = std::min(all, size_t{plan.tile_detections});
+  out.max_boxes_ = std::min(all, size_t{plan.tile_detections});
   KB_TRY(out.memory_.grow(all, kFewerTiles));
   KB_TRY(out.kept_of_.grow(all, kFewerTiles));
   out.groups_.resize(plan.layout.images);
   out.class_count_.resize(plan.rules.class_ids);
-  KB_TRY(out.detections_.grow(out.most_, kFewerTiles));
-  KB_TRY(out.values_.grow(out.most_ * plan.payload.count, kFewerTiles));
-  if (plan.payload.has(Moves::kAsMask)) out.masks_.reserve(out.most_);
+  KB_TRY(out.detections_.grow(out.max_boxes_, kFewerTiles));
+  KB_TRY(out.values_.grow(out.max_boxes_ * plan.payload.count, kFewerTiles));
+  if (plan.payload.has(Moves::kAsMask)) out.masks_.reserve(out.max_boxes_);
   return out;
 }
 
@@ -71,7 +71,7 @@ Status TileMerger::run(const Plan& plan, const Runner& runner, std::span<const P
                        const Stop& stop) {
   list(plan, runner);
   KB_TRY(suppress(plan, runner, stop));
-  take(plan, runner, stages);
+  copy_best(plan, runner, stages);
   return {};
 }
 
@@ -99,7 +99,8 @@ void TileMerger::list(const Plan& plan, const Runner& runner) {
 
 /// Returns the first kept box of another tile that suppresses the box, or nullptr. Any of them if
 /// boxes are not united.
-TileMerger::Entry* TileMerger::twin_of(const Plan& plan, const Runner& runner, const Entry& entry) {
+TileMerger::Entry* TileMerger::suppressor_of(const Plan& plan, const Runner& runner,
+                                             const Entry& entry) {
   const bool any_class = plan.rules.contract.class_agnostic;
   const auto box_of = [&](const Entry& of) { return runner.detections(of.image)[of.index]; };
   Entry* first = nullptr;
@@ -141,9 +142,10 @@ Status TileMerger::suppress(const Plan& plan, const Runner& runner, const Stop& 
   std::ranges::fill(groups_, Group{});
   uint32_t kept = 0;
   for (const Entry& each : entries_) {
-    if (stop.asked()) return reject(ErrorKind::kInterrupted, "The frame was interrupted by a stop");
-    if (Entry* twin = twin_of(plan, runner, each)) {
-      if (plan.tile_rules.united) extend(*twin, each, plan.tile_rules);
+    if (stop.requested())
+      return reject(ErrorKind::kInterrupted, "The frame was interrupted by a stop");
+    if (Entry* suppressor = suppressor_of(plan, runner, each)) {
+      if (plan.tile_rules.united) extend(*suppressor, each, plan.tile_rules);
       ++funnel_.merged_away;
       continue;
     }
@@ -163,16 +165,16 @@ std::span<TileMerger::Entry> TileMerger::best(const Plan& plan) {
   std::ranges::fill(class_count_, 0u);
   size_t count = 0;
   for (const Entry& each : entries_) {
-    if (count == most_) break;
+    if (count == max_boxes_) break;
     if (class_count_[each.class_id]++ < plan.tile_class_limit) entries_[count++] = each;
   }
   funnel_.kept -= static_cast<uint32_t>(entries_.size() - count);
   return entries_.first(count);
 }
 
-/// Takes the best boxes with what they carry.
-void TileMerger::take(const Plan& plan, const Runner& runner,
-                      std::span<const PayloadStage> stages) {
+/// Copies the best boxes and their payloads.
+void TileMerger::copy_best(const Plan& plan, const Runner& runner,
+                           std::span<const PayloadStage> stages) {
   const std::span<const Entry> best = this->best(plan);
   const size_t each = plan.payload.count;
   bool all_values = each != 0;

@@ -23,7 +23,7 @@ namespace keepbox {
 /// the higher score first; tile and rank in the tile decide between equal scores. A box of a tile
 /// never suppresses one of the same tile. Of several boxes that overlap with one, the first
 /// suppresses it; if the rules unite boxes, it is extended to enclose it, while their overlap still
-/// exceeds the threshold. Which box suppresses is decided by the boxes as they were. Host code, the
+/// exceeds the threshold. Suppression is decided by the boxes before extension. Host code, the
 /// same for all backends.
 class TileMerger {
  public:
@@ -60,13 +60,13 @@ class TileMerger {
 
   void list(const Plan& plan, const Runner& runner);
   Status suppress(const Plan& plan, const Runner& runner, const Stop& stop);
-  Entry* twin_of(const Plan& plan, const Runner& runner, const Entry& entry);
+  Entry* suppressor_of(const Plan& plan, const Runner& runner, const Entry& entry);
   void keep(const Plan& plan, uint32_t number);
   static void extend(Entry& kept, const Entry& dropped, const TileRules& rules);
   std::span<Entry> best(const Plan& plan);
-  void take(const Plan& plan, const Runner& runner, std::span<const PayloadStage> stages);
+  void copy_best(const Plan& plan, const Runner& runner, std::span<const PayloadStage> stages);
 
-  size_t most_ = 0;  // boxes that are kept
+  size_t max_boxes_ = 0;  // boxes that are kept
   ScratchBuffer<Entry> memory_;
   ScratchBuffer<uint32_t> kept_of_;    // indices of kept entries, kept_capacity per image
   std::vector<Group> groups_;          // by image

@@ -62,7 +62,7 @@ size_t nms_words(const Plan& plan);
 struct NmsScratch {
   std::span<float> lanes;      // kBoxLanes or kOrientedLanes equal arrays, aligned to cache lines
   std::span<uint64_t> words;   // bits of boxes, positions, counters of a class or a cell
-  std::span<uint32_t> owners;  // per candidate the box that absorbed it, for mean keypoints
+  std::span<uint32_t> owners;  // per candidate the box that absorbed it, for mean payloads
   Stop stop{};                 // ends it early
 };
 

@@ -10,10 +10,10 @@ namespace keepbox {
 namespace {
 
 constexpr int64_t kFar = std::numeric_limits<int64_t>::max();
-constexpr int64_t kSettled = -1;               // less than every distance
-constexpr uint32_t kOutside = kUnmatched - 1;  // in before_: no row takes the column
+constexpr int64_t kSettled = -1;                    // less than every distance
+constexpr uint32_t kViaUnmatched = kUnmatched - 1;  // in before_: no row takes the column
 
-int64_t whole(float weight) {
+int64_t fixed_point(float weight) {
   return static_cast<int64_t>(static_cast<double>(weight) * 0x1p24 + 0.5);
 }
 
@@ -32,7 +32,7 @@ void Assigner::start(uint32_t rows, uint32_t cols, std::span<const Pair> pairs) 
   weight_.resize(pairs.size());
   first_.assign(rows + 1, 0);
   for (size_t i = 0; i < pairs.size(); ++i) {
-    weight_[i] = whole(pairs[i].weight);
+    weight_[i] = fixed_point(pairs[i].weight);
     ++first_[pairs[i].row + 1];
   }
   for (uint32_t row = 0; row < rows; ++row) first_[row + 1] += first_[row];
@@ -130,21 +130,21 @@ void Assigner::order_ties() {
 }
 
 /// Gives a row that column if this is possible with the same sum and without changing earlier rows.
-/// Searches a chain of rows that take each other's columns. It may leave a row or a column
-/// unmatched whose price is 0 if it matches another one, and so go on from there.
+/// Searches a chain of rows that take each other's columns. The chain may leave a row or column
+/// with price 0 unmatched if it matches another one instead, and continues from there.
 bool Assigner::exchange(uint32_t row, uint32_t col) {
   const uint32_t owner = row_of_[col];
   if (owner < row) return false;
   ++search_;
-  wanting_ = row;
+  claimant_ = row;
   left_ = false;
   queue_.clear();
   bool found = false;
-  if (owner == kUnmatched) found = leave(row, col);
+  if (owner == kUnmatched) found = leave_unmatched(row, col);
   else push(owner, row);
   for (size_t i = 0; !found && i < queue_.size() && tie_steps_ < kMaxTieSteps; ++i)
     found = expand(queue_[i]);
-  if (found) take(row, col);
+  if (found) apply_chain(row, col);
   return found;
 }
 
@@ -155,9 +155,9 @@ void Assigner::push(uint32_t row, uint32_t before) {
   queue_.push_back(row);
 }
 
-/// Looks where a row can go that loses its column. True if the chain is complete.
+/// Looks for another column for a row that loses its own. True if the chain is complete.
 bool Assigner::expand(uint32_t row) {
-  const uint32_t old = col_of_[wanting_];
+  const uint32_t old = col_of_[claimant_];
   for (size_t i = first_[row]; i < first_[row + 1]; ++i) {
     ++tie_steps_;
     const uint32_t col = pairs_[i].col;
@@ -168,39 +168,39 @@ bool Assigner::expand(uint32_t row) {
     }
     const uint32_t owner = row_of_[col];
     if (owner == kUnmatched) {
-      if (leave(row, col)) return true;
-    } else if (owner > wanting_) {
+      if (leave_unmatched(row, col)) return true;
+    } else if (owner > claimant_) {
       push(owner, row);
     }
   }
-  return row_price_[row] == 0 && leave(row, kUnmatched);
+  return row_price_[row] == 0 && leave_unmatched(row, kUnmatched);
 }
 
 /// Ends a part of the chain with a row that takes a free column or none. True if the chain is
 /// complete, because the column that the first row leaves need not be matched.
-bool Assigner::leave(uint32_t row, uint32_t col) {
+bool Assigner::leave_unmatched(uint32_t row, uint32_t col) {
   if (left_) return false;
   left_ = true;
-  last_ = outside_ = {row, col};
+  last_ = unmatched_move_ = {row, col};
   const auto may_be_left = [&](uint32_t c) { return c == kUnmatched || col_price_[c] == 0; };
-  if (may_be_left(col_of_[wanting_])) return true;
-  for (uint32_t other = wanting_ + 1; other < col_of_.size(); ++other) {
+  if (may_be_left(col_of_[claimant_])) return true;
+  for (uint32_t other = claimant_ + 1; other < col_of_.size(); ++other) {
     ++tie_steps_;
-    if (may_be_left(col_of_[other])) push(other, kOutside);
+    if (may_be_left(col_of_[other])) push(other, kViaUnmatched);
   }
   return false;
 }
 
 /// Makes the moves of the chain, from its last one back to the first row.
-void Assigner::take(uint32_t row, uint32_t col) {
+void Assigner::apply_chain(uint32_t row, uint32_t col) {
   uint32_t at = last_.row, to = last_.col;
   while (at != row) {
     const uint32_t before = before_[at];
     const uint32_t lost = std::exchange(col_of_[at], to);
     if (lost != kUnmatched && row_of_[lost] == at) row_of_[lost] = kUnmatched;
     if (to != kUnmatched) row_of_[to] = at;
-    at = before == kOutside ? outside_.row : before;
-    to = before == kOutside ? outside_.col : lost;
+    at = before == kViaUnmatched ? unmatched_move_.row : before;
+    to = before == kViaUnmatched ? unmatched_move_.col : lost;
   }
   const uint32_t lost = std::exchange(col_of_[row], col);
   if (lost != kUnmatched && row_of_[lost] == row) row_of_[lost] = kUnmatched;

@@ -52,9 +52,9 @@ class Assigner {
   void order_ties();
   bool exchange(uint32_t row, uint32_t col);
   bool expand(uint32_t row);
-  bool leave(uint32_t row, uint32_t col);
+  bool leave_unmatched(uint32_t row, uint32_t col);
   void push(uint32_t row, uint32_t before);
-  void take(uint32_t row, uint32_t col);
+  void apply_chain(uint32_t row, uint32_t col);
   bool is_tight(size_t pair) const;
 
   std::span<const Pair> pairs_;
@@ -74,11 +74,11 @@ class Assigner {
   Reached end_{};                        // row that can be left unmatched
 
   // A search for an exchange of equal sum:
-  uint32_t wanting_ = 0;           // row that gets another column
-  std::vector<uint32_t> before_;   // by row: the row that takes its column
-  std::vector<uint32_t> seen_in_;  // by row: number of the search that reached it
-  std::vector<uint32_t> queue_;    // rows that need another column
-  Pair last_{}, outside_{};        // last move; move that leaves a column or row unmatched
+  uint32_t claimant_ = 0;           // row that gets another column
+  std::vector<uint32_t> before_;    // by row: the row that takes its column
+  std::vector<uint32_t> seen_in_;   // by row: number of the search that reached it
+  std::vector<uint32_t> queue_;     // rows that need another column
+  Pair last_{}, unmatched_move_{};  // last move; move that leaves a column or row unmatched
   bool left_ = false;
   uint32_t search_ = 0;
   size_t tie_steps_ = 0;

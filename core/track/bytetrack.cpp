@@ -12,18 +12,17 @@ constexpr float kDuplicateIou = 0.85f;  // tracks that overlap by more are of on
 
 }  // namespace
 
-/// Tracks that are not confirmed are matched at the place where they were seen, as in the authors'
-/// code.
+/// Tracks that are not confirmed are matched without a prediction, as in the authors' code.
 void Tracker::byte_track() {
   using enum Track::State;
   for (Track& track : tracks_)
     if (track.state != kNew) track.motion.advance(steps_, track.state == kSeen);
   const auto box_of = [](const Track& track) { return track.motion.box(); };
 
-  const auto match_scored = [&](bool confirmed, float least) {
+  const auto match_scored = [&](bool confirmed, float min_weight) {
     const auto is_row = [&](const Track& track) { return (track.state != kNew) == confirmed; };
     for (const Overlap& o : collect(is_row, box_of, Use::kHigh))
-      add_pair(o, o.iou * boxes_[cols_[o.col]].score - least);
+      add_pair(o, o.iou * boxes_[cols_[o.col]].score - min_weight);
     assign(0);
   };
   match_scored(true, settings_.params.match_iou);
@@ -46,8 +45,8 @@ void Tracker::byte_track() {
   end_duplicates();
 }
 
-/// Ends one of each seen and lost track that overlap almost completely: the one that was followed
-/// for less time, or else the seen one.
+/// Ends one of a seen and a lost track that overlap almost completely: the one that was followed
+/// for less time, or the seen one if the times are equal.
 void Tracker::end_duplicates() {
   using enum Track::State;
   rows_.clear();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The Kalman filter of one coordinate of a box. The filters of SORT and ByteTrack have diagonal
-// noise and start with diagonal covariance, so that their 8x8 matrices fall apart into one 2x2
-// block per coordinate.
+// noise and start with diagonal covariance, so that their 8x8 matrices decompose into one 2x2 block
+// per coordinate.
 #pragma once
 
 namespace keepbox {
@@ -12,15 +12,15 @@ struct Coordinate {
   float value_variance = 0, covariance = 0, velocity_variance = 0;
 };
 
-/// The standard deviations that a filter adds or expects, squared.
+/// Variances that a filter adds per step or expects of a measurement.
 struct Noise {
   float value = 0, velocity = 0;
 };
 
 /// Predicts a coordinate. For an integer number of steps it is that many predictions of the
 /// published filter, x = F x and P = F P F' + Q with F = [1 1; 0 1], as a polynomial in their
-/// number; the polynomial extends them to parts of a step. Two predictions in sequence are one of
-/// both.
+/// number; the polynomial also holds for fractions of a step. Two predictions in sequence equal one
+/// over all their steps.
 /// @param steps at least 0. @param noise that one step adds.
 inline void advance(Coordinate& c, float steps, const Noise& noise) {
   const float pairs = steps * (steps - 1.0f);  // twice the number of pairs of steps

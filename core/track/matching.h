@@ -28,7 +28,7 @@ std::span<const Overlap> Tracker::collect(const auto& has_track, const auto& box
   return overlaps_.find(row_boxes_, col_boxes_);
 }
 
-/// Ends tracks, and their boxes lose them. @param ended true for these tracks.
+/// Removes the tracks for which `ended` returns true.
 void Tracker::erase(const auto& ended) { std::erase_if(tracks_, ended); }
 
 }  // namespace keepbox

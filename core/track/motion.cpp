@@ -54,11 +54,11 @@ Motion::Motion(MotionModel model, const Box& box) : model_(model) {
   }
 }
 
-void Motion::advance(float steps, bool sees) {
+void Motion::advance(float steps, bool observed) {
   if (model_ == MotionModel::kAreaAspect) {
     Coordinate& area = coordinates_[2];
     if (area.value + area.velocity * steps <= 0.0f) area.velocity = 0;
-  } else if (!sees) {
+  } else if (!observed) {
     coordinates_[3].velocity = 0;
   }
   std::array<Noise, 4> noise;  // by the height before the step

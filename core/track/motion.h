@@ -23,9 +23,9 @@ class Motion {
   /// Starts at rest. @pre the box is finite, and wider and higher than 0.
   Motion(MotionModel model, const Box& box);
 
-  /// Moves on by a number of steps, at least 0. @param sees false for an object that is lost, whose
-  /// height then stays as it is (kCenterHeight).
-  void advance(float steps, bool sees = true);
+  /// Moves on by a number of steps, at least 0. @param observed false for an object that is lost,
+  /// whose height then stays as it is (kCenterHeight).
+  void advance(float steps, bool observed = true);
   /// Corrects the motion by an observed box. @pre as for the constructor.
   void correct(const Box& box);
   /// Returns the filtered box; empty if its area is not above 0.

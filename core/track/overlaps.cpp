@@ -12,9 +12,10 @@ float iou_of(const Box& a, const Box& b) {
   const float w = std::min(a.x2, b.x2) - std::max(a.x1, b.x1);
   const float h = std::min(a.y2, b.y2) - std::max(a.y1, b.y1);
   if (!(w > 0.0f && h > 0.0f)) return 0;
-  const float common = w * h;
-  const float both = (a.x2 - a.x1) * (a.y2 - a.y1) + (b.x2 - b.x1) * (b.y2 - b.y1) - common;
-  const float out = common / both;
+  const float intersection = w * h;
+  const float union_area =
+      (a.x2 - a.x1) * (a.y2 - a.y1) + (b.x2 - b.x1) * (b.y2 - b.y1) - intersection;
+  const float out = intersection / union_area;
   return out > 0.0f ? out : 0.0f;  // also of infinite sizes
 }
 
@@ -39,10 +40,10 @@ std::span<const Overlap> OverlapFinder::find(std::span<const KindBox> rows,
 
 void OverlapFinder::add_row(uint32_t row, const KindBox& box, std::span<const KindBox> cols) {
   of_row_.clear();
-  // A column that begins further to the left ends before the row begins. The difference is rounded,
-  // hence the next lower one of twice the precision.
-  const double least = static_cast<double>(box.box.x1) - static_cast<double>(widest_) * 1.000001;
-  const auto from = std::ranges::lower_bound(left_, least, {}, [](float x) { return double{x}; });
+  // A column that begins further to the left ends before the row begins. Differences of floats are
+  // rounded, hence a slightly lower one in double precision.
+  const double min_x = static_cast<double>(box.box.x1) - static_cast<double>(widest_) * 1.000001;
+  const auto from = std::ranges::lower_bound(left_, min_x, {}, [](float x) { return double{x}; });
   for (auto i = static_cast<size_t>(from - left_.begin()); i < left_.size(); ++i) {
     if (!(left_[i] < box.box.x2)) break;
     const uint32_t col = by_left_[i];

@@ -31,10 +31,10 @@ Direction direction_of(const Box& from, const Box& to) {
 }
 
 float agreement(const Direction& a, const Direction& b) {
-  const float along = a.x * b.x + a.y * b.y, across = a.x * b.y - a.y * b.x;
+  const float dot = a.x * b.x + a.y * b.y, cross = a.x * b.y - a.y * b.x;
   if ((a.x == 0.0f && a.y == 0.0f) || (b.x == 0.0f && b.y == 0.0f)) return 0;
   constexpr float kPi = 3.14159265f;
-  return (kPi * 0.5f - atan2_f32(magnitude(across), along)) / kPi;
+  return (kPi * 0.5f - atan2_f32(magnitude(cross), dot)) / kPi;
 }
 
 /// The largest sum of overlaps is found first and small overlaps are dropped afterwards, as
@@ -47,10 +47,11 @@ void Tracker::sort() {
   const bool directed = settings_.method == TrackMethod::kOcSort;
   for (const Overlap& o : overlaps) {
     const Track& track = tracks_[rows_[o.row]];
-    const Sighting& box = boxes_[cols_[o.col]];
+    const Observation& box = boxes_[cols_[o.col]];
     const float agrees =
-        directed ? agreement(track.direction, direction_of(track.sightings.before(frame_), box.box))
-                 : 0.0f;
+        directed
+            ? agreement(track.direction, direction_of(track.observations.before(frame_), box.box))
+            : 0.0f;
     const float bonus = agrees == 0.0f ? 0.0f : kDirectionWeight * agrees * box.score;
     add_pair(o, o.iou + bonus);
   }
@@ -62,20 +63,20 @@ void Tracker::sort() {
   end_tracks();
 }
 
-/// Matches tracks that are left by where they were last seen (observation-centric recovery).
+/// Matches the remaining tracks by their last observed boxes (observation-centric recovery).
 void Tracker::match_last_seen() {
   const auto any = [](const Track&) { return true; };
-  const auto last = [](const Track& track) { return track.sightings.last(); };
+  const auto last = [](const Track& track) { return track.observations.last(); };
   for (const Overlap& o : collect(any, last, Use::kHigh)) add_pair(o, o.iou);
   assign(settings_.params.match_iou);
 }
 
-/// Corrects a motion. After frames without a match it is computed again since then, as if the
+/// Corrects a motion. After frames without a match, replays it from the last match, as if the
 /// object had moved in a straight line (observation-centric re-update).
 void Tracker::correct_after_loss(Track& track, const Box& box) const {
   const uint64_t frames = std::min(frame_ - track.seen_frame, kMaxVirtual);
   if (frames < 2) return track.motion.correct(box);
-  const Box from = track.sightings.last();
+  const Box from = track.observations.last();
   const auto count = static_cast<float>(frames);
   const float steps = static_cast<float>(static_cast<double>(time_ - track.seen) /
                                          static_cast<double>(settings_.step)) /

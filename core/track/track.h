@@ -13,7 +13,7 @@
 namespace keepbox {
 
 /// The last boxes of an object, by the number of the analysed frame. Older ones are forgotten.
-class Sightings {
+class Observations {
  public:
   /// Frames over which the direction of movement is measured; delta t of OC-SORT.
   static constexpr uint64_t kSpan = 3;
@@ -53,7 +53,7 @@ struct Track {
   uint64_t seen_frame = 0;      // number of the frame on which it was last seen
   int64_t since = 0, seen = 0;  // times in ns: first and last seen
   Direction direction{};
-  Sightings sightings{};
+  Observations observations{};
 };
 
 }  // namespace keepbox

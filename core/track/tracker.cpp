@@ -21,12 +21,12 @@ bool is_followed(const Box& b) {
 
 }  // namespace
 
-void Sightings::add(uint64_t frame, const Box& box) {
+void Observations::add(uint64_t frame, const Box& box) {
   at_[frame % at_.size()] = {frame, box, true};
   last_ = frame;
 }
 
-const Box& Sightings::before(uint64_t frame) const {
+const Box& Observations::before(uint64_t frame) const {
   for (uint64_t back = std::min(kSpan, frame); back > 0; --back) {
     const Entry& entry = at_[(frame - back) % at_.size()];
     if (entry.set && entry.frame == frame - back) return entry.box;
@@ -41,14 +41,14 @@ void Tracker::reset() {
 
 void Tracker::set(const TrackSettings& settings) { settings_ = settings; }
 
-std::span<const TrackOfBox> Tracker::update(std::span<const Sighting> boxes, int64_t time) {
+std::span<const BoxTrack> Tracker::update(std::span<const Observation> boxes, int64_t time) {
   if (frame_ == 0) time_ = time;
   time = std::max(time, time_);
   end_overdue(time);
   steps_ = steps_until(time);
   time_ = time;
   ++frame_;
-  choose(boxes);
+  classify_boxes(boxes);
   for (Track& track : tracks_) track.box = kUnmatched;
   if (settings_.method == TrackMethod::kByteTrack) byte_track();
   else sort();
@@ -62,8 +62,8 @@ float Tracker::steps_until(int64_t time) const {
                             static_cast<double>(settings_.step));
 }
 
-/// Sorts boxes by score into those that are matched first, those that follow, and others.
-void Tracker::choose(std::span<const Sighting> boxes) {
+/// Divides boxes by score: matched first, matched next, or not used.
+void Tracker::classify_boxes(std::span<const Observation> boxes) {
   boxes_ = boxes;
   out_.assign(boxes.size(), {});
   use_.assign(boxes.size(), Use::kNone);
@@ -83,8 +83,8 @@ void Tracker::choose(std::span<const Sighting> boxes) {
   for (size_t i = kMaxTracks; i < best.size(); ++i) use_[best[i]] = Use::kNone;
 }
 
-/// Adds a pair that may be matched, unless its weight is below 0. Scores that are no probabilities
-/// may be anything.
+/// Adds a pair that may be matched, unless its weight is negative. Weights are limited because
+/// scores need not be probabilities.
 void Tracker::add_pair(const Overlap& overlap, float weight) {
   constexpr float kMax = 16;
   if (weight >= 0.0f) pairs_.push_back({overlap.row, overlap.col, std::min(weight, kMax)});
@@ -99,19 +99,19 @@ void Tracker::assign(float min_iou) {
   for (size_t row = 0; row < cols.size(); ++row)
     if (cols[row] != kUnmatched &&
         iou_of(row_boxes_[row].box, col_boxes_[cols[row]].box) >= min_iou)
-      see(rows_[row], cols_[cols[row]]);
+      update_track(rows_[row], cols_[cols[row]]);
 }
 
-/// Notes that a box is of a track. The method corrects its motion.
-void Tracker::see(uint32_t index, uint32_t box) {
+/// Assigns a box to a track, and corrects its motion as the method does.
+void Tracker::update_track(uint32_t index, uint32_t box) {
   Track& track = tracks_[index];
   const Box& at = boxes_[box].box;
   use_[box] = Use::kNone;
   if (settings_.method == TrackMethod::kOcSort) {
-    const Box& from = track.sightings.before(frame_);
+    const Box& from = track.observations.before(frame_);
     track.direction = direction_of(from, at);
     correct_after_loss(track, at);
-    track.sightings.add(frame_, at);
+    track.observations.add(frame_, at);
     track.seen_motion = track.motion;
   } else {
     track.motion.correct(at);
@@ -122,12 +122,12 @@ void Tracker::see(uint32_t index, uint32_t box) {
   track.seen_frame = frame_;
 }
 
-/// Starts tracks of the boxes with high scores that are left.
+/// Starts tracks for the unmatched boxes with high scores.
 void Tracker::start_tracks() {
   const bool confirmed = frame_ == 1 || settings_.params.confirm_after == 0;
   for (uint32_t i = 0; i < boxes_.size(); ++i) {
     if (use_[i] != Use::kHigh || !(boxes_[i].score >= settings_.params.new_threshold)) continue;
-    if (tracks_.size() >= kMaxTracks && !make_room()) return;
+    if (tracks_.size() >= kMaxTracks && !end_longest_lost()) return;
     const Motion motion(row_of(settings_.method).motion, boxes_[i].box);
     tracks_.push_back({.kind = boxes_[i].kind,
                        .box = i,
@@ -137,11 +137,11 @@ void Tracker::start_tracks() {
                        .seen_frame = frame_,
                        .since = time_,
                        .seen = time_});
-    tracks_.back().sightings.add(frame_, boxes_[i].box);
+    tracks_.back().observations.add(frame_, boxes_[i].box);
   }
 }
 
-bool Tracker::make_room() {
+bool Tracker::end_longest_lost() {
   const auto lost_for_longest =
       std::ranges::min_element(tracks_, [](const Track& a, const Track& b) {
         if ((a.box == kUnmatched) != (b.box == kUnmatched)) return a.box == kUnmatched;

@@ -22,21 +22,21 @@ struct TrackSettings {
   int64_t interval = 1'000'000'000 / 30;  // ns; usual interval of the stream's frames
 };
 
-/// A box of a frame, for the tracker. Oriented boxes are followed by their upright hull.
-struct Sighting {
+/// A box of a frame, for the tracker. Oriented boxes are followed by their upright bounding boxes.
+struct Observation {
   Box box;
   float score = 0;
   uint64_t kind = 0;  // boxes of different kinds are never the same object
 };
 
 /// The track of a box.
-struct TrackOfBox {
+struct BoxTrack {
   uint64_t id = 0;     // from 1; 0: no track, or not confirmed yet
   int64_t since = 0;   // ns; time at which the object was first seen
   uint32_t index = 0;  // for moved()
 };
 
-/// Counts ids; trackers with the same one never give the same id.
+/// Counter of ids; trackers that share one never assign the same id.
 struct TrackIds {
   uint64_t last = 0;
 };
@@ -61,14 +61,14 @@ class Tracker {
   /// not finite or beyond 2^24 pixels get no track.
   /// @param time ns; one before that of the last call is taken as the same.
   /// @return one entry per box. Valid until the next call, as is `index`.
-  std::span<const TrackOfBox> update(std::span<const Sighting> boxes, int64_t time);
+  std::span<const BoxTrack> update(std::span<const Observation> boxes, int64_t time);
 
   /// Returns the box of a track at a time after the last update, without changing anything.
   Box moved(uint32_t index, int64_t time) const;
 
   /// Ends all tracks. Their ids are not used again.
   void reset();
-  /// Takes other parameters and keeps the tracks. @pre the same method.
+  /// Changes the parameters and keeps the tracks. @pre the same method.
   void set(const TrackSettings& settings);
 
   size_t size() const { return tracks_.size(); }
@@ -77,13 +77,13 @@ class Tracker {
   enum class Use : uint8_t { kNone, kHigh, kLow };  // of a box that has no track yet
 
   // tracker.cpp: what all methods share
-  void choose(std::span<const Sighting> boxes);
+  void classify_boxes(std::span<const Observation> boxes);
   float steps_until(int64_t time) const;
   int64_t lost_after() const;
   void end_overdue(int64_t time);
-  void see(uint32_t track, uint32_t box);
+  void update_track(uint32_t track, uint32_t box);
   void start_tracks();
-  bool make_room();
+  bool end_longest_lost();
   void end_tracks();
   void erase(const auto& ended);
   void report();
@@ -111,9 +111,9 @@ class Tracker {
   float steps_ = 0;  // since the last frame
 
   // The frame:
-  std::span<const Sighting> boxes_;
-  std::vector<Use> use_;         // by box
-  std::vector<TrackOfBox> out_;  // by box
+  std::span<const Observation> boxes_;
+  std::vector<Use> use_;       // by box
+  std::vector<BoxTrack> out_;  // by box
 
   // A matching:
   std::vector<uint32_t> rows_, cols_;  // of tracks and boxes

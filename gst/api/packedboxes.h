@@ -163,7 +163,7 @@ class Boxes {
 
   std::deque<std::vector<float>> values_;
   std::deque<std::vector<BoxTensor>> tensors_;
-  PointStore points_;
+  KeypointStore points_;
   std::deque<MaskView> masks_;
   std::vector<CopiedBox> sources_;
 };

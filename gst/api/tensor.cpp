@@ -30,11 +30,11 @@ namespace keepbox {
 namespace {
 
 static_assert(KEEPBOX_MAX_DIMS == Shape::kMaxRank);
-static_assert(int{KEEPBOX_READY_EVENT} == static_cast<int>(DeviceData::Ready::kBehindEvent));
-static_assert(int{KEEPBOX_READY_STREAM} == static_cast<int>(DeviceData::Ready::kBehindStream));
+static_assert(int{KEEPBOX_READY_EVENT} == static_cast<int>(DeviceData::Ready::kAfterEvent));
+static_assert(int{KEEPBOX_READY_STREAM} == static_cast<int>(DeviceData::Ready::kAfterStream));
 
 /// Data of a tensor, and the callback that releases it.
-struct Lent {
+struct BorrowedData {
   gconstpointer data;
   gsize size;
   GDestroyNotify notify;
@@ -76,7 +76,7 @@ Status check_buffers(std::span<GstBuffer* const> buffers) {
 }
 
 /// Checks type and shape, and that the data has the matching size.
-Result<TensorView> check_form(const KeepboxTensorInfo& info, const Lent& lent) {
+Result<TensorView> check_form(const KeepboxTensorInfo& info, const BorrowedData& lent) {
   const auto type = is_known(info.data_type, GST_TENSOR_DATA_TYPE_BFLOAT16)
                         ? to_data_type(info.data_type)
                         : std::nullopt;
@@ -117,7 +117,7 @@ Status check_place(const KeepboxTensorInfo& info) {
   return {};
 }
 
-Result<GstMemory*> wrap(const KeepboxTensorInfo& info, const Lent& lent) {
+Result<GstMemory*> wrap(const KeepboxTensorInfo& info, const BorrowedData& lent) {
   if (info.memory == KEEPBOX_MEMORY_CUDA && lent.size != 0)
     return wrap_device_data({.data = const_cast<gpointer>(lent.data),
                              .bytes = lent.size,
@@ -130,7 +130,7 @@ Result<GstMemory*> wrap(const KeepboxTensorInfo& info, const Lent& lent) {
                                 lent.user_data, lent.notify);
 }
 
-Result<TensorView> check_tensor(const KeepboxTensorInfo* info, const Lent& lent) {
+Result<TensorView> check_tensor(const KeepboxTensorInfo* info, const BorrowedData& lent) {
   if (info == nullptr)
     return bad("a KeepboxTensorInfo", "NULL", "create one with keepbox_tensor_info_new()");
   KB_ASSIGN(const TensorView view, check_form(*info, lent));
@@ -146,7 +146,7 @@ void attach(GstBuffer* buffer, GQuark id, const TensorView& view, GstMemory* mem
              data);
 }
 
-Status add(GstBuffer* buffer, const KeepboxTensorInfo* info, const Lent& lent) {
+Status add(GstBuffer* buffer, const KeepboxTensorInfo* info, const BorrowedData& lent) {
   KB_TRY(check_buffer(buffer));
   KB_ASSIGN(const TensorView view, check_tensor(info, lent));
   KB_ASSIGN(GstMemory* const memory, wrap(*info, lent));
@@ -155,16 +155,16 @@ Status add(GstBuffer* buffer, const KeepboxTensorInfo* info, const Lent& lent) {
 }
 
 /// Data of a batch that was lent; its slices own it.
-struct LentBatch {
-  explicit LentBatch(const Lent& from) : lent(from) {}
-  LentBatch(const LentBatch&) = delete;
-  LentBatch& operator=(const LentBatch&) = delete;
-  ~LentBatch() {
+struct BorrowedBatch {
+  explicit BorrowedBatch(const BorrowedData& from) : lent(from) {}
+  BorrowedBatch(const BorrowedBatch&) = delete;
+  BorrowedBatch& operator=(const BorrowedBatch&) = delete;
+  ~BorrowedBatch() {
     if (lent.notify != nullptr) lent.notify(lent.user_data);
   }
-  Lent lent;
+  BorrowedData lent;
 };
-using SharedBatch = std::shared_ptr<LentBatch>;
+using SharedBatch = std::shared_ptr<BorrowedBatch>;
 
 void release_slice(gpointer owner) { delete static_cast<SharedBatch*>(owner); }
 
@@ -179,9 +179,9 @@ Result<GstMemory*> wrap_slice(const KeepboxTensorInfo& info, const SharedBatch& 
 }
 
 /// Wraps all slices. If one fails, none is left, and the data is not released.
-Result<std::vector<GstMemory*>> wrap_slices(const KeepboxTensorInfo& info, const Lent& lent,
+Result<std::vector<GstMemory*>> wrap_slices(const KeepboxTensorInfo& info, const BorrowedData& lent,
                                             size_t count) {
-  const auto batch = std::make_shared<LentBatch>(lent);
+  const auto batch = std::make_shared<BorrowedBatch>(lent);
   std::vector<GstMemory*> out;
   while (out.size() < count) {
     const auto memory = wrap_slice(info, batch, out.size(), count);
@@ -196,7 +196,7 @@ Result<std::vector<GstMemory*>> wrap_slices(const KeepboxTensorInfo& info, const
 }
 
 Status add_slices(std::span<GstBuffer* const> buffers, const KeepboxTensorInfo* info,
-                  const Lent& lent) {
+                  const BorrowedData& lent) {
   KB_TRY(check_buffers(buffers));
   KB_ASSIGN(TensorView view, check_tensor(info, lent));
   if (view.shape[0] != buffers.size())

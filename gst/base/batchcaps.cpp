@@ -25,7 +25,7 @@ std::string element_after(GstPad* pad) {
   return element != nullptr ? GST_OBJECT_NAME(element) : "the element downstream";
 }
 
-/// Checks that the element downstream of a pad takes the caps of an event, if they are of batches.
+/// Checks that the element downstream of a pad accepts the caps of an event if they are of batches.
 Status check_taker(GstPad* source, GstEvent* event) {
   GstCaps* caps = nullptr;
   gst_event_parse_caps(event, &caps);
@@ -33,8 +33,8 @@ Status check_taker(GstPad* source, GstEvent* event) {
       gst_pad_peer_query_accept_caps(source, caps))
     return {};
   return reject(ErrorKind::kUnsupported,
-                element_after(source) + " takes no batches of streams (" + kMedia + ")",
-                "put analyticssplitter before it, which makes them streams again");
+                element_after(source) + " does not accept batches of streams (" + kMedia + ")",
+                "put analyticssplitter before it, which splits them into streams");
 }
 
 }  // namespace

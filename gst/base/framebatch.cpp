@@ -109,7 +109,7 @@ FrameBatch::~FrameBatch() {
     }
 }
 
-size_t FrameBatch::most_frames() const {
+size_t FrameBatch::max_frames_per_stream() const {
   size_t most = 0;
   for (const BatchedStream& stream : streams_)
     most = std::max<size_t>(most, std::ranges::count_if(stream.items, [](const BatchItem& item) {

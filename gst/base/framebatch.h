@@ -44,7 +44,7 @@ class FrameBatch {
   explicit operator bool() const { return meta_ != nullptr; }
   std::vector<BatchedStream>& streams() { return streams_; }
   /// Returns the largest number of frames of a stream.
-  size_t most_frames() const;
+  size_t max_frames_per_stream() const;
 
  private:
   BatchMetaLayout* meta_;

@@ -163,10 +163,11 @@ Status OutFile::open_part() {
   return take(std::move(file));
 }
 
-/// Writes to a file from offset whole_ on.
+/// Writes to a file from offset body_size_ on.
 Status OutFile::take(Descriptor file) {
   struct stat status;
-  if (ftruncate(file.number(), whole_) != 0 || lseek(file.number(), whole_, SEEK_SET) != whole_ ||
+  if (ftruncate(file.number(), body_size_) != 0 ||
+      lseek(file.number(), body_size_, SEEK_SET) != body_size_ ||
       fstat(file.number(), &status) != 0)
     return unwritable(part_, errno);
   device_ = status.st_dev;
@@ -199,7 +200,7 @@ Status OutFile::write_directly() {
 }
 
 Status OutFile::finish(std::string_view tail) {
-  if (!part_.empty()) whole_ = std::ftell(file_.get());
+  if (!part_.empty()) body_size_ = std::ftell(file_.get());
   tail_ = tail.size();
   KB_TRY(write(tail));
   size_ -= tail.size();
@@ -222,7 +223,7 @@ Status OutFile::resume() {
   KB_ASSIGN(auto name, lock_part());
   auto whole = lock_finished();
   if (whole && std::rename(path_.c_str(), part_.c_str()) == 0) return take(std::move(*whole));
-  const std::string reason = whole ? g_strerror(errno) : "its name has another file or writer now";
+  const std::string reason = whole ? g_strerror(errno) : "another file or writer has its name now";
   unlink(part_.c_str());
   return file_error("Cannot continue " + path_ + ": " + reason,
                     "do not move the file until the pipeline has stopped");

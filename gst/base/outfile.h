@@ -43,7 +43,7 @@ class OutFile {
   /// Fails if the folder is missing or not writable, if PATH.part has another writer or is not a
   /// regular file, or if a FIFO has no reader. A PATH.part left by an earlier writer is renamed to
   /// PATH.part.1, or the next free number.
-  /// @param interrupt of waits for readers, outlives this; nullptr: only regular files.
+  /// @param interrupt ends waits for readers, and outlives this; nullptr: only regular files.
   static Result<OutFile> open(const std::string& path, const Interrupt* interrupt = nullptr);
 
   /// Writes text to the system at once, so that an error is about this text. After an interrupt the
@@ -91,9 +91,9 @@ class OutFile {
   DirectText direct_;
   const Interrupt* interrupt_ = nullptr;
   std::unique_ptr<FILE, Closer> file_;
-  uint64_t size_ = 0;  // bytes before the tail
-  long whole_ = 0;     // size of the part before the tail
-  size_t tail_ = 0;    // bytes of the tail
+  uint64_t size_ = 0;   // bytes before the tail
+  long body_size_ = 0;  // size of the part before the tail
+  size_t tail_ = 0;     // bytes of the tail
 };
 
 /// A file name with a number in it, such as labels/%06d.txt.

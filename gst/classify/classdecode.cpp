@@ -51,7 +51,7 @@ struct State : CountedProps<ClassifyProps, classify_properties, ClassifyStats> {
   ClassifyProps taken;  // properties that `classifier` has
   Classifier classifier;
   ObjectResultWriter objects;
-  SharedTensorSource own;  // of the tensors that were decoded last
+  SharedProvenance own;  // of the tensors that were decoded last
   Size frame;
   std::string warned;  // the last warning
   PostedError failed;
@@ -84,7 +84,7 @@ Status take_props(KeepboxClassDecode* self) {
   return {};
 }
 
-std::vector<uint32_t> tensors_of(const FrameTensors& tensors, const SharedTensorSource& source) {
+std::vector<uint32_t> tensors_of(const FrameTensors& tensors, const SharedProvenance& source) {
   std::vector<uint32_t> out;
   for (uint32_t i = 0; i < tensors.listed().size(); ++i)
     if (same_element(tensors.source(i), source)) out.push_back(i);
@@ -112,11 +112,11 @@ Status classify(KeepboxClassDecode* self, GstBuffer* buffer, ClassifyCounts& cou
   State& s = *self->state;
   KB_TRY(take_props(self));
   FrameTensors tensors;
-  KB_TRY(tensors.look(buffer, Which::kUndecoded));
+  KB_TRY(tensors.list_tensors(buffer, TensorSelection::kUndecoded));
   if (const Status any = check_any(buffer, tensors); !any) warn(self, any.error());
   std::vector<TensorResults> results;
   std::vector<PictureRecord> pictures;
-  SharedTensorSource source;
+  SharedProvenance source;
   const std::vector<uint32_t> own = choose(s, buffer, tensors);
   if (!own.empty()) {
     source = s.own = tensors.source(own[0]);
@@ -156,8 +156,8 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
 }
 
 gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
-  if (ends_producer_query(query)) return TRUE;
-  if (gboolean answered = FALSE; meets_family_query(query, answered)) return answered;
+  if (handle_producer_query(query)) return TRUE;
+  if (gboolean answered = FALSE; handle_family_query(query, answered)) return answered;
   return Self::parent_as<GstBaseTransformClass>()->query(base, direction, query);
 }
 

@@ -6,7 +6,7 @@
 #include <format>
 #include <utility>
 
-#include "core/recognition/signs.h"
+#include "core/recognition/value_patterns.h"
 #include "gst/base/plainfile.h"
 #include "gst/base/words.h"
 
@@ -71,7 +71,7 @@ Activation Classifier::activation_of(const TensorView& tensor, size_t rows, size
 }
 
 Result<Classifier::Head> Classifier::settle(const TensorView& tensor,
-                                            const SharedTensorSource& source, bool alone) {
+                                            const SharedProvenance& source, bool alone) {
   KB_ASSIGN(const Shape shape, shape_of(tensor));
   const bool text = shape.rank() == 3;
   const size_t classes = shape[shape.rank() - 1];
@@ -104,7 +104,7 @@ Result<Classifier::Head> Classifier::settle(const TensorView& tensor,
 }
 
 Result<const Classifier::Head*> Classifier::head_of(const TensorView& tensor,
-                                                    const SharedTensorSource& source, bool alone) {
+                                                    const SharedProvenance& source, bool alone) {
   const TensorForm form = form_of_image(tensor);
   const auto found = std::ranges::find_if(heads_, [&](const Head& head) {
     return head.form == form && same_element(head.source, source);

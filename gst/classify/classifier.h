@@ -57,15 +57,14 @@ class Classifier {
   /// Settled facts about one tensor of a producer.
   struct Head {
     TensorForm form;  // dimensions per image
-    SharedTensorSource source;
+    SharedProvenance source;
     LabelSubject about;
     Activation activation = Activation::kSoftmax;
     Labels labels;
     std::optional<Characters> characters;  // of text
   };
-  Result<const Head*> head_of(const TensorView& tensor, const SharedTensorSource& source,
-                              bool alone);
-  Result<Head> settle(const TensorView& tensor, const SharedTensorSource& source, bool alone);
+  Result<const Head*> head_of(const TensorView& tensor, const SharedProvenance& source, bool alone);
+  Result<Head> settle(const TensorView& tensor, const SharedProvenance& source, bool alone);
   std::string attribute_of(const std::string& id, bool text, bool alone) const;
   Activation activation_of(const TensorView& tensor, size_t rows, size_t columns) const;
   void read_image(const TensorView& tensor, const Head& head, size_t image,

@@ -23,7 +23,7 @@ GType activation_type() {
 GType keep_type() {
   static const GType type = register_enum(
       "KeepboxKeepResults",
-      {{static_cast<int>(KeepResults::kNone), "none", "None: results are for their own frame."},
+      {{static_cast<int>(KeepResults::kNone), "none", "None: results are for one frame only."},
        {static_cast<int>(KeepResults::kLast), "last",
         "An object with a tracking id keeps its last result until there is a new one."},
        {static_cast<int>(KeepResults::kBest), "best",

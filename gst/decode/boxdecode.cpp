@@ -243,15 +243,15 @@ void set_context(GstElement* element, GstContext* context) {
 
 gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
   State& s = Self::of(base);
-  if (asks_family(query)) {
+  if (is_family_query(query)) {
     answer_with_family(query, locked_copy(base, s.props.detector));
     return TRUE;
   }
-  if (InputQuestion* question = input_question(query)) {
+  if (InputSizeQuery* question = input_size_query(query)) {
     question->answer = input_size_of(locked_copy(base, s.props), question->tensors);
     return TRUE;
   }
-  if (ends_producer_query(query)) return TRUE;
+  if (handle_producer_query(query)) return TRUE;
   if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT &&
       s.decoder.device().answer(GST_ELEMENT(base), query))
     return TRUE;

@@ -9,13 +9,13 @@
 #include <memory>
 #include <set>
 
-#include "gst/base/batchlanes.h"
+#include "gst/base/batchstreamstates.h"
 #include "gst/decode/decoder.h"
 
 namespace keepbox {
 
 /// A stream of the batches.
-struct DecodeLane {
+struct DecodeStreamState {
   std::unique_ptr<Decoder> own;  // unless it is the element's
   Decoder& decoder;
   RepeatedEvents events;
@@ -41,15 +41,15 @@ class DecodeBatches {
   /// Sets properties like Decoder::set_props(), for the streams that are not the element's own.
   void set_props(const DecodeProps& props);
   /// Forgets the streams.
-  void clear() { lanes_.clear(); }
+  void clear() { states_.clear(); }
 
  private:
-  std::unique_ptr<DecodeLane> make_lane(bool taken);
+  std::unique_ptr<DecodeStreamState> make_stream_state(bool taken);
 
   GstElement* element_;
   const std::atomic<bool>* stop_;
   Decoder& first_;
-  BatchLanes<DecodeLane> lanes_;
+  BatchStreamStates<DecodeStreamState> states_;
 };
 
 }  // namespace keepbox

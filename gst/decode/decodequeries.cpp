@@ -29,13 +29,13 @@ void remove_tensors_from_caps(GstQuery* query) {
 
 void answer_with_family(GstQuery* query, const std::string& detector) {
   if (const DetectorSpec* spec = find_detector(detector)) {
-    answer_family(query, {detector, spec->input, std::string(spec->input.caveat)});
+    answer_family_query(query, {detector, spec->input, std::string(spec->input.caveat)});
   } else if (means_detector_file(detector)) {
     const auto file = load_detector(detector);
     if (!file) return;  // reported with the first frame
     InputRule input = file->family->input;
     const std::string caveat(std::exchange(input.caveat, {}));
-    answer_family(query, {detector, input, caveat});
+    answer_family_query(query, {detector, input, caveat});
   }
 }
 

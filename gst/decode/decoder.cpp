@@ -14,7 +14,7 @@ Decoder::Decoder(GstElement* element, const std::atomic<bool>* stop, Decoder& li
     : stream_{.element = element, .warned = like.stream_.warned},
       stop_(stop),
       device_(element, like.device_.shared()),
-      alike_(true) {
+      shares_device_(true) {
   set_props(like.props());
   device_.start();
 }
@@ -29,7 +29,7 @@ bool Decoder::needs_plan(const DecodeProps& props) const {
 
 void Decoder::set_props(DecodeProps props) {
   if (started_)
-    for (const Error& wrong : stream_.files.keep_right(props, stream_.props))
+    for (const Error& wrong : stream_.files.revert_invalid(props, stream_.props))
       post_warning(stream_.element, wrong);
   if (props == stream_.props) return;
   if (needs_plan(props)) {
@@ -64,7 +64,7 @@ void Decoder::stop() {
   intake_.set_decoded(nullptr);
   drop_processor();
   planner_.forget_family();
-  if (!alike_) device_.stop();
+  if (!shares_device_) device_.stop();
   stream_.files = {};
 }
 
@@ -89,7 +89,7 @@ Status Decoder::decode(GstBuffer* buffer) {
   }
   if (done) return done;
   images_.clear();
-  mark_refused(buffer);
+  mark_undecodable(buffer);
   return done;
 }
 
@@ -167,12 +167,12 @@ Route Decoder::route_of(const FrameTensors& tensors) const {
 }
 
 /// Marks this decoder's tensors even if they could not be decoded, so that the next one skips them.
-void Decoder::mark_refused(GstBuffer* buffer) const {
+void Decoder::mark_undecodable(GstBuffer* buffer) const {
   FrameTensors tensors;
-  if (!intake_.look(buffer, tensors)) return;
+  if (!intake_.list_tensors(buffer, tensors)) return;
   if (processor_.fits(tensors))
     intake_.mark_decoded(buffer, tensors, processor_->plan(), processor_.source());
-  else intake_.mark_refused(buffer, tensors);
+  else intake_.mark_undecodable(buffer, tensors);
 }
 
 /// Decodes the same frame again. If that fails too, the cause is the tensors, not the device.

@@ -74,7 +74,7 @@ class Decoder {
   void drop_processor();
   Status attempt(GstBuffer* buffer);
   Status decode_on_cpu(GstBuffer* buffer, const Error& device);
-  void mark_refused(GstBuffer* buffer) const;
+  void mark_undecodable(GstBuffer* buffer) const;
   Status make_ready(FrameTensors& tensors);
   Status retune();
   Status prepare(FrameTensors& tensors);
@@ -93,7 +93,7 @@ class Decoder {
   bool tuned_ = false;    // thresholds or classes differ from the processor's
   bool started_ = false;  // a frame was decoded since the start
   bool planned_ = false;
-  bool alike_ = false;  // the device is another one's
+  bool shares_device_ = false;  // the device is another one's
 };
 
 }  // namespace keepbox

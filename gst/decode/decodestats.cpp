@@ -46,7 +46,7 @@ void DecodeStats::add(const Funnel* funnel, Route route, size_t boxes, size_t we
   last_ = funnel != nullptr ? *funnel : Funnel{};
   for (auto count : {&Funnel::anchors, &Funnel::above_threshold, &Funnel::after_class_filter,
                      &Funnel::clipped_away, &Funnel::filtered_out, &Funnel::empty_masks})
-    most_.*count = std::max(most_.*count, last_.*count);
+    max_counts_.*count = std::max(max_counts_.*count, last_.*count);
   boxes_ += boxes;
   weak_ += weak;
   last_boxes_ = static_cast<guint>(boxes);
@@ -74,35 +74,34 @@ std::optional<Error> DecodeStats::why_no_box() const {
   };
   if (mismatches_ == looked_at)
     return none("their tensors were missing or did not fit",
-                "see the warnings of on-mismatch=warn");
+                "see the warnings, or set on-mismatch=warn to get them");
   if (weak_ != 0)
     return none("all scores were between track-score-threshold and score-threshold",
                 "lower score-threshold=");
-  if (most_.anchors == 0)
+  if (max_counts_.anchors == 0)
     return none("the tensors had no rows", "check that the model finds objects in these pictures");
-  if (most_.above_threshold == 0 && most_.anchors < kFewAnchors && is_small(input_))
-    return none("the model saw pictures of " + std::to_string(input_.width) + "x" +
-                    std::to_string(input_.height) + ", which have " +
-                    std::to_string(most_.anchors) + " anchors each",
-                "enlarge the picture, or the model's input by input-width= and input-height=");
-  if (most_.above_threshold == 0)
-    return none("no score of " + std::to_string(most_.anchors) +
+  if (max_counts_.above_threshold == 0 && max_counts_.anchors < kFewAnchors && is_small(input_))
+    return none("the model's input was only " + std::to_string(input_.width) + "x" +
+                    std::to_string(input_.height) + " pixels, with " +
+                    std::to_string(max_counts_.anchors) + " anchors",
+                "use larger frames, or enlarge the input with input-width= and input-height=");
+  if (max_counts_.above_threshold == 0)
+    return none("no score of " + std::to_string(max_counts_.anchors) +
                     " anchors per frame exceeded the score threshold",
                 "lower score-threshold=, or check the model input: channel order and value range "
                 "(input-std= of tensorinfer)");
-  if (most_.after_class_filter == 0)
-    return none("all candidates were of excluded classes",
+  if (max_counts_.after_class_filter == 0)
+    return none("all candidates had excluded classes",
                 "check include-classes= and exclude-classes=");
-  if (most_.filtered_out != 0)
+  if (max_counts_.filtered_out != 0)
     return none("all boxes were dropped by size or region filters",
                 "check min-size=, max-size=, regions= and exclude-regions=");
-  if (most_.clipped_away != 0)
+  if (max_counts_.clipped_away != 0)
     return none("all boxes were outside the frame",
                 "set resize-mode=, model-width= and model-height= to match how the frame was "
                 "resized");
-  if (most_.empty_masks != 0)
-    return none("no mask had a pixel of its object",
-                "set nms-contract=exact to keep boxes with an empty mask");
+  if (max_counts_.empty_masks != 0)
+    return none("all masks were empty", "set nms-contract=exact to keep boxes with an empty mask");
   return none("max-detections is 0", "set max-detections= to 1 or more");
 }
 

@@ -16,12 +16,12 @@ namespace keepbox {
 /// Describes the structure for the property.
 inline constexpr const char* kDecodeStats =
     "Counters since the start, including zero-copy-frames, uploaded-frames, "
-    "downloaded-frames and skipped-frames (skipped by the inference element "
-    "on purpose, or without objects for it), and the candidates of the last frame "
-    "after each step: anchors, above-threshold, not-finite, after-class-filter, "
-    "after-top-k, kept, clipped-away, filtered-out, merged-away (for a box of another "
-    "tile), empty-masks, for-tracker (only), attached; image-boxes, the boxes of each "
-    "tile before they were joined, or of each object.";
+    "downloaded-frames and skipped-frames (on which the inference element did not run on "
+    "purpose, or had no objects). Candidates of the last frame at each step: anchors, "
+    "above-threshold, not-finite, after-class-filter, after-top-k, kept, clipped-away, "
+    "filtered-out, merged-away (in favour of a box of another tile), empty-masks, for-tracker "
+    "(visible to boxtrack only) and attached. image-boxes is the number of boxes of each tile "
+    "before they were joined, or of each object.";
 
 /// The path of a frame's tensors to the code that decoded them.
 enum class Route { kHost, kZeroCopy, kUploaded, kDownloaded };
@@ -56,8 +56,8 @@ class DecodeStats {
   GstClockTime time_ = 0, last_time_ = 0;
   guint last_boxes_ = 0, last_weak_ = 0;
   Funnel last_;
-  Funnel most_;  // the maximum of each count over all frames
-  Size input_;   // of the model
+  Funnel max_counts_;  // the maximum of each count over all frames
+  Size input_;         // of the model
   std::vector<guint> image_boxes_;
   std::string detector_, backend_, backend_reason_, recognised_;
 };

@@ -12,9 +12,9 @@
 namespace keepbox {
 namespace {
 
-bool is_there(const Mask& mask) { return mask.width != 0 && mask.height != 0; }
+bool is_nonempty(const Mask& mask) { return mask.width != 0 && mask.height != 0; }
 
-/// True if no pixel of the mask is of the object.
+/// True if the mask has no pixel of its object.
 bool is_blank(const Mask& mask) {
   const std::span words(mask.bits, size_t{mask.stride} * mask.height);
   return std::ranges::none_of(words, [](uint32_t each) { return each != 0; });
@@ -95,14 +95,15 @@ void DetectedBoxes::copy_payload(FrameBox& box, const ObjectImage& of) {
   }
 }
 
-/// Maps the boxes of a turned image to the frame, and drops those that are not wanted there.
+/// Maps the boxes of a rotated image to the frame, and applies the filters of the frame.
 void DetectedBoxes::place(std::vector<Found>& found, const Plan& plan, const ObjectImage& of,
                           Size frame, Funnel& dropped) {
   dropped.clipped_away += static_cast<uint32_t>(std::erase_if(
       found, [&](Found& each) { return of.turn && !turn_box(each.box, *of.turn, frame); }));
   dropped.filtered_out += static_cast<uint32_t>(std::erase_if(found, [&](const Found& each) {
-    return !plan.part_regions.empty() && !is_placed(around({each.box.box, each.box.angle}), frame,
-                                                    plan.part_rules, plan.part_regions.data());
+    return !plan.part_regions.empty() &&
+           !passes_regions(around({each.box.box, each.box.angle}), frame, plan.part_rules,
+                           plan.part_regions.data());
   }));
   if (!of.turn) return;
   for (Found& each : found)
@@ -114,8 +115,8 @@ Status DetectedBoxes::take(std::vector<Found>& found, const Plan& plan) {
   std::vector<Mask> masks;
   const size_t first = boxes_.size();
   for (const auto& [box, mask] : found) {
-    const bool shown = plan.shown_threshold.empty() ||
-                       passes(box.score, plan.shown_threshold[*box.class_id], plan.rules.contract);
+    const bool shown = plan.output_threshold.empty() ||
+                       passes(box.score, plan.output_threshold[*box.class_id], plan.rules.contract);
     if (!shown) {
       weak_.push_back(box);
       continue;
@@ -123,13 +124,13 @@ Status DetectedBoxes::take(std::vector<Found>& found, const Plan& plan) {
     boxes_.push_back(box);
     masks.push_back(mask);
   }
-  if (std::ranges::none_of(masks, is_there)) return {};
+  if (std::ranges::none_of(masks, is_nonempty)) return {};
   const MaskBuffers& made = masks_.emplace_back(make_mask_buffers(masks, mask_count_));
-  mask_count_ += static_cast<size_t>(std::ranges::count_if(masks, is_there));
+  mask_count_ += static_cast<size_t>(std::ranges::count_if(masks, is_nonempty));
   turned_.clear();
   for (size_t i = 0; i < masks.size(); ++i) {
     boxes_[first + i].mask = made[i];
-    if (is_there(masks[i]) && made[i].pixels == nullptr)
+    if (is_nonempty(masks[i]) && made[i].pixels == nullptr)
       return reject(ErrorKind::kNoResource, "Not enough memory for the masks of a frame",
                     "set mask-size=prototypes, or lower max-detections=");
   }

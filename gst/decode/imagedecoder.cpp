@@ -65,9 +65,8 @@ void ImageDecoder::limit_parts(GstBuffer* buffer) {
   if (!boxes_.keep_best(room_on(buffer), stream_.props.class_meta)) return;
   stream_.warn_once(
       problem(ErrorKind::kInvalid,
-              std::format("Only the best {} of {} parts are kept: a frame can have {} boxes "
-                          "with the parts of all objects, or half as many with masks or "
-                          "class-meta=true",
+              std::format("Only the best {} of {} parts are kept: a frame holds at most {} boxes, "
+                          "parts included, or half as many with masks or class-meta=true",
                           boxes_.boxes().size(), found, kMaxMtds),
               "lower max-detections=, which counts per object, or raise score-threshold="));
 }
@@ -83,7 +82,7 @@ Size ImageDecoder::frame() const {
 /// Returns the values that all boxes of a frame have.
 FrameBox ImageDecoder::common() const {
   const std::string& wanted = stream_.props.model_name;
-  const SharedTensorSource& source = processor_.source();
+  const SharedProvenance& source = processor_.source();
   const std::string& name = wanted.empty() && source != nullptr ? source->model : wanted;
   const char* model = name.empty() ? GST_OBJECT_NAME(stream_.element) : name.c_str();
   return {.model = g_quark_from_string(model),

@@ -12,18 +12,18 @@ namespace {
 
 using Point = PixelMap::Point;
 
-/// Returns the distance that a pixel of the input is apart from the next one in the frame.
+/// Returns the distance in the frame between neighbouring pixels of the input.
 Point step(const Point& from, const Point& to, uint32_t pixels) {
   return {(to.x - from.x) / pixels, (to.y - from.y) / pixels};
 }
 
 /// Returns a number of pixels, at least 1 and few enough for their coordinates to be exact floats.
-uint32_t whole_pixels(double length) {
+uint32_t round_to_pixels(double length) {
   return static_cast<uint32_t>(std::clamp(std::ceil(length), 1.0, double{1 << 24}));
 }
 
-/// Returns the side of a turned mask's pixels: its own, or a larger one if the pixels of the area
-/// would be too many, as for a mask with long and narrow pixels.
+/// Returns the pixel size of a rotated mask: the mask's own, or a larger one if the area would have
+/// too many pixels, as for a mask with long and narrow pixels.
 double side_of(const Mask& mask, double own, const Box& area) {
   constexpr double kFew = 1 << 16, kMany = 1 << 28;
   const double most = std::clamp(4.0 * mask.width * mask.height, kFew, kMany);
@@ -77,7 +77,7 @@ std::optional<ObjectImage> object_image(const PictureRecord& record, Size input,
                      static_cast<float>(-origin.y / v)};
     return out;
   }
-  const Size upright{whole_pixels(input.width * u), whole_pixels(input.height * v)};
+  const Size upright{round_to_pixels(input.width * u), round_to_pixels(input.height * v)};
   out.letterbox = {upright, input, static_cast<float>(u), static_cast<float>(v), 0, 0};
   out.turn =
       PixelMap({across.x / u, down.x / v, origin.x, across.y / u, down.y / v, origin.y, 0, 0, 1});
@@ -108,7 +108,7 @@ Mask turned_mask(const Mask& mask, const PixelMap& turn, Size frame, std::vector
   if (is_empty(place) || !(x > 0 && y > 0)) return {};
   const double side = side_of(mask, std::min(x, y), place);
   const auto count = [side](float low, float high) {
-    return whole_pixels((double{high} - low) / side - 1e-3);  // rounding of side
+    return round_to_pixels((double{high} - low) / side - 1e-3);  // rounding of side
   };
   out.width = count(place.x1, place.x2), out.height = count(place.y1, place.y2);
   out.stride = (out.width + kWordPixels - 1) / kWordPixels;

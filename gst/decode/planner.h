@@ -42,20 +42,20 @@ class Planner {
  private:
   /// The family that a producer's tensors were recognised as by shape and values.
   struct Recognized {
-    SharedTensorSource source;
+    SharedProvenance source;
     std::vector<TensorForm> forms;  // of the tensors that were read
     std::string family;             // a name of the table
     Units units;
   };
 
-  bool is_recognized(const FrameTensors& tensors, const Production& production) const;
+  bool is_recognized(const FrameTensors& tensors, const ProducerTensors& produced) const;
   void remember(const PlannedTensors& planned);
-  Result<Plan> plan_unread(const FrameTensors& tensors, const Production& production,
+  Result<Plan> plan_unread(const FrameTensors& tensors, const ProducerTensors& produced,
                            const Settings& wanted) const;
-  Result<Plan> plan_with(FrameTensors& tensors, const Production& production,
+  Result<Plan> plan_with(FrameTensors& tensors, const ProducerTensors& produced,
                          const Settings& wanted);
-  Result<Plan> plan_again(FrameTensors& tensors, const Production& production, Settings wanted);
-  Result<Plan> plan_of(FrameTensors& tensors, const Production& production);
+  Result<Plan> plan_again(FrameTensors& tensors, const ProducerTensors& produced, Settings wanted);
+  Result<Plan> plan_of(FrameTensors& tensors, const ProducerTensors& produced);
   Result<PlannedTensors> plan_image(FrameTensors& tensors);
   void check_label_count(const Plan& plan) const;
 

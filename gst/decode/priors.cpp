@@ -49,9 +49,9 @@ Result<std::vector<Prior>> load_priors(const char* path) {
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     const size_t before = numbers.size();
     if (!numbers_of(line, numbers))
-      return file_error(std::string(path) +
-                            " has a line that is not of numbers: " + in_quotes(line.substr(0, 40)),
-                        kPriorsHint);
+      return file_error(
+          std::string(path) + " has a line that is not numbers: " + in_quotes(line.substr(0, 40)),
+          kPriorsHint);
     const size_t found = numbers.size() - before;
     if (found > 0) in_line.push_back(found);
     if (in_line.size() > kMaxAnchors || found > kMaxAnchors)

@@ -21,32 +21,33 @@ size_t first_named(std::span<const TensorView> listed, std::span<const std::stri
 
 }  // namespace
 
-std::vector<Production> productions(const FrameTensors& tensors, std::span<const std::string> ids,
-                                    std::string_view detector) {
+std::vector<ProducerTensors> by_tensor_producer(const FrameTensors& tensors,
+                                                std::span<const std::string> ids,
+                                                std::string_view detector) {
   const auto count = static_cast<uint32_t>(tensors.listed().size());
   if (count == 0 || !ids.empty()) {
-    Production all{.tensors = std::vector<uint32_t>(count)};
+    ProducerTensors all{.tensors = std::vector<uint32_t>(count)};
     std::iota(all.tensors.begin(), all.tensors.end(), 0u);
     if (count != 0) all.source = tensors.source(first_named(tensors.listed(), ids));
     return {std::move(all)};
   }
-  std::vector<Production> out;
+  std::vector<ProducerTensors> out;
   for (uint32_t i = 0; i < count; ++i) {
-    SharedTensorSource source = tensors.source(i);
+    SharedProvenance source = tensors.source(i);
     auto there = std::ranges::find_if(
-        out, [&](const Production& each) { return same_source(each.source, source); });
+        out, [&](const ProducerTensors& each) { return same_source(each.source, source); });
     if (there == out.end()) there = out.insert(out.end(), {.source = std::move(source)});
     there->tensors.push_back(i);
   }
-  std::ranges::stable_partition(out, [&](const Production& each) {
+  std::ranges::stable_partition(out, [&](const ProducerTensors& each) {
     return each.source != nullptr && each.source->detector == detector;
   });
   return out;
 }
 
-std::string to_string(const Production& production) {
-  if (production.source == nullptr) return "an unnamed model";
-  const auto& [model, path] = std::tie(production.source->model, production.source->file);
+std::string to_string(const ProducerTensors& produced) {
+  if (produced.source == nullptr) return "an unnamed model";
+  const auto& [model, path] = std::tie(produced.source->model, produced.source->file);
   const std::filesystem::path file(path);
   if (path.empty()) return model;
   return model + " (" + (file.parent_path().filename() / file.filename()).string() + ")";

@@ -13,8 +13,8 @@
 namespace keepbox {
 
 /// Tensors of a frame that have the same source.
-struct Production {
-  SharedTensorSource source;      // nullptr if unknown
+struct ProducerTensors {
+  SharedProvenance source;        // nullptr if unknown
   std::vector<uint32_t> tensors;  // indices in listed()
 };
 
@@ -22,11 +22,12 @@ struct Production {
 /// group. Returns at least one group, which may be empty. With ids there is a single group, with
 /// the source of the first tensor that is named. Groups that declare the wanted detector come
 /// first.
-std::vector<Production> productions(const FrameTensors& tensors, std::span<const std::string> ids,
-                                    std::string_view detector);
+std::vector<ProducerTensors> by_tensor_producer(const FrameTensors& tensors,
+                                                std::span<const std::string> ids,
+                                                std::string_view detector);
 
 /// Returns the model for messages, such as "best (a/best.onnx)" with the end of the file's path.
-std::string to_string(const Production& production);
+std::string to_string(const ProducerTensors& produced);
 
 /// Returns the properties of tensors that are known without reading them. @param which indices in
 /// listed().

@@ -8,11 +8,11 @@
 namespace keepbox {
 
 Status StreamProcessor::make(const PlannedTensors& planned, Selection backend, MemorySpace memory,
-                             DeviceContext home, ThreadPool* threads,
+                             DeviceContext memory_context, ThreadPool* threads,
                              const std::atomic<bool>* stop) {
   KB_ASSIGN(processor_, Processor::create(planned.plan, std::move(backend), memory, threads));
   processor_->stop_by(stop);
-  home_ = std::move(home);
+  memory_context_ = std::move(memory_context);
   memory_ = memory;
   source_ = planned.source;
   return {};
@@ -20,11 +20,11 @@ Status StreamProcessor::make(const PlannedTensors& planned, Selection backend, M
 
 void StreamProcessor::drop() {
   {
-    const DeviceScope scope(home_);
+    const DeviceScope scope(memory_context_);
     processor_.reset();
   }
   source_.reset();
-  home_ = {};
+  memory_context_ = {};
 }
 
 bool StreamProcessor::on_device() const {
@@ -39,7 +39,7 @@ bool StreamProcessor::fits(const FrameTensors& tensors) const {
 }
 
 bool StreamProcessor::reaches(const FrameTensors& tensors) const {
-  return memory_ == tensors.space() && (!tensors.context() || tensors.context() == home_);
+  return memory_ == tensors.space() && (!tensors.context() || tensors.context() == memory_context_);
 }
 
 bool StreamProcessor::replaces(const PlannedTensors& planned, const FrameTensors& tensors) const {
@@ -54,7 +54,7 @@ bool StreamProcessor::replaces(const PlannedTensors& planned, const FrameTensors
 
 void StreamProcessor::follow(const FrameTensors& tensors) {
   const Plan& plan = processor_->plan();
-  SharedTensorSource now = tensors.source(plan.reads.front());
+  SharedProvenance now = tensors.source(plan.reads.front());
   if (now == source_) return;
   const bool moved = now->geometry != source_->geometry || now->tiles != source_->tiles;
   if (now->has_geometry() && moved && !now->objects)
@@ -63,13 +63,13 @@ void StreamProcessor::follow(const FrameTensors& tensors) {
 }
 
 Status StreamProcessor::retune(const Settings& settings) {
-  const DeviceScope scope(home_);
+  const DeviceScope scope(memory_context_);
   KB_TRY(scope.status());
   return processor_->retune(settings);
 }
 
 Status StreamProcessor::run(const FrameTensors& tensors) {
-  const DeviceScope scope(home_);
+  const DeviceScope scope(memory_context_);
   KB_TRY(scope.status());
   return processor_->run(tensors.views());
 }

@@ -14,7 +14,7 @@ namespace keepbox {
 /// A plan, and the source of the tensors that it reads.
 struct PlannedTensors {
   Plan plan;  // `reads` are indices in listed()
-  SharedTensorSource source;
+  SharedProvenance source;
 };
 
 /// A processor, or none.
@@ -25,36 +25,38 @@ class StreamProcessor {
   StreamProcessor& operator=(const StreamProcessor&) = delete;
   ~StreamProcessor() { drop(); }
 
-  /// Makes the processor. @param home context of its memory, which is current; empty for none.
+  /// Makes the processor. @param memory_context context of its memory, which is current; empty for
+  /// none.
   /// @param threads may be nullptr; outlives it. @param stop as Processor::stop_by(); outlives it.
   Status make(const PlannedTensors& planned, Selection backend, MemorySpace memory,
-              DeviceContext home, ThreadPool* threads, const std::atomic<bool>* stop);
+              DeviceContext memory_context, ThreadPool* threads, const std::atomic<bool>* stop);
   /// Destroys the processor in its context, which outlives it.
   void drop();
 
   explicit operator bool() const { return processor_.has_value(); }
   const Processor& operator*() const { return *processor_; }
   const Processor* operator->() const { return &*processor_; }
-  /// True if there is one, for tensors whose images show objects of frames.
+  /// True if there is a processor, and it decodes images of objects.
   bool of_objects() const { return processor_ && source_ != nullptr && source_->objects; }
   /// Returns the source of its tensors; nullptr if unknown.
-  const SharedTensorSource& source() const { return source_; }
-  /// True if there is one, which runs on a device.
+  const SharedProvenance& source() const { return source_; }
+  /// True if there is a processor, and it runs on a device.
   bool on_device() const;
 
-  /// True if there is one, whose plan holds for the listed tensors of the same producer.
+  /// True if there is a processor, and its plan is valid for the listed tensors of that producer.
   bool fits(const FrameTensors& tensors) const;
   /// True if the mapped tensors are in the memory that it reads. @pre there is one
   bool reaches(const FrameTensors& tensors) const;
-  /// True if it can replace one of a new plan, because the values reveal the units to neither.
+  /// True if it can be used instead of a processor for a new plan, because values decide neither's
+  /// units yet.
   /// @param tensors mapped for the new plan.
   bool replaces(const PlannedTensors& planned, const FrameTensors& tensors) const;
 
-  /// Follows the picture's place in the model input, which may change per frame. @pre fits()
+  /// Updates the picture's position in the model input, which may change per frame. @pre fits()
   void follow(const FrameTensors& tensors);
   /// Sets the place of the next image in a picture of its own.
   void place(const Letterbox& letterbox) { processor_->refit(letterbox, {}, letterbox.frame); }
-  void set_source(SharedTensorSource source) { source_ = std::move(source); }
+  void set_source(SharedProvenance source) { source_ = std::move(source); }
 
   /// Changes thresholds and classes from the next frame.
   Status retune(const Settings& settings);
@@ -63,8 +65,8 @@ class StreamProcessor {
 
  private:
   std::optional<Processor> processor_;
-  SharedTensorSource source_;
-  DeviceContext home_;
+  SharedProvenance source_;
+  DeviceContext memory_context_;
   MemorySpace memory_ = MemorySpace::kSystem;
 };
 

@@ -6,14 +6,14 @@
 #include <string>
 #include <utility>
 
-#include "gst/metas/pixelway.h"
+#include "gst/metas/pixeltransforms.h"
 #include "gst/tensors/decodednote.h"
 
 namespace keepbox {
 namespace {
 
 /// True if there are tensors of that source's element.
-bool has_tensors_of(const FrameTensors& tensors, const SharedTensorSource& source) {
+bool has_tensors_of(const FrameTensors& tensors, const SharedProvenance& source) {
   for (size_t i = 0; i < tensors.listed().size(); ++i)
     if (same_element(tensors.source(i), source)) return true;
   return false;
@@ -23,7 +23,7 @@ bool has_tensors_of(const FrameTensors& tensors, const SharedTensorSource& sourc
 Status check_any(GstBuffer* buffer, const FrameTensors& tensors) {
   if (!tensors.listed().empty()) return {};
   FrameTensors all;
-  KB_TRY(all.look(buffer));
+  KB_TRY(all.list_tensors(buffer));
   if (all.listed().empty()) return {};
   return reject(ErrorKind::kMismatch,
                 "All tensors on this frame were decoded upstream: " + to_string(all.listed()),
@@ -34,10 +34,10 @@ std::string text_of(Size size) {
   return std::to_string(size.width) + "x" + std::to_string(size.height);
 }
 
-std::unexpected<Error> lost_way(Size seen, Size now) {
+std::unexpected<Error> lost_transforms(Size seen, Size now) {
   return reject(ErrorKind::kMismatch,
-                "The frame is of " + text_of(now) + " pixels and was of " + text_of(seen) +
-                    " for the model: an element in between dropped the transform metadata",
+                "The frame has " + text_of(now) + " pixels, but had " + text_of(seen) +
+                    " when the model ran: an element in between dropped the transform metadata",
                 "put boxdecode directly after the inference element");
 }
 
@@ -47,7 +47,7 @@ Status explained(Status status, const FrameTensors& tensors) {
   const bool mismatch = !status && !tensors.listed().empty() &&
                         (status.error().kind == ErrorKind::kMismatch ||
                          status.error().kind == ErrorKind::kUnsupported);
-  const SharedTensorSource source = mismatch ? tensors.source(0) : nullptr;
+  const SharedProvenance source = mismatch ? tensors.source(0) : nullptr;
   if (source == nullptr || !source->objects) return status;
   Error error = status.error();
   error.hint += std::string(error.hint.empty() ? "" : ", or ") +
@@ -76,23 +76,24 @@ bool TensorIntake::has_wanted_id(const FrameTensors& tensors) const {
          });
 }
 
-Status TensorIntake::look(GstBuffer* buffer, FrameTensors& tensors) const {
+Status TensorIntake::list_tensors(GstBuffer* buffer, FrameTensors& tensors) const {
   const bool of_objects = decoded_ != nullptr && decoded_->objects;
   if (!of_objects) {
-    KB_TRY(tensors.look(buffer, Which::kOfFrames));
+    KB_TRY(tensors.list_tensors(buffer, TensorSelection::kOfFrames));
     if (!tensors.listed().empty() && has_wanted_id(tensors)) return {};
   }
   FrameTensors others;
-  KB_TRY(others.look(buffer, Which::kOfObjects));
+  KB_TRY(others.list_tensors(buffer, TensorSelection::kOfObjects));
   const bool none = others.listed().empty() || (!of_objects && !has_wanted_id(others));
   if (none && !of_objects) return {};
-  KB_TRY(tensors.look(buffer, none ? Which::kOfFrames : Which::kOfObjects));
+  KB_TRY(tensors.list_tensors(buffer,
+                              none ? TensorSelection::kOfFrames : TensorSelection::kOfObjects));
   if (!none) tensors.split_images();
   return {};
 }
 
 Status TensorIntake::take(GstBuffer* buffer, FrameTensors& tensors) {
-  KB_TRY(look(buffer, tensors));
+  KB_TRY(list_tensors(buffer, tensors));
   skipped_ = is_skipped(buffer, tensors);
   if (skipped_) return {};
   KB_TRY(check_any(buffer, tensors));
@@ -105,14 +106,14 @@ Status TensorIntake::follow_picture(GstBuffer* buffer, FrameTensors& tensors) co
   const auto mode = static_cast<ResizeMode>(stream_.props.resize_mode);
   const Picture& now = stream_.picture;
   for (size_t i = 0; i < tensors.listed().size(); ++i) {
-    SharedTensorSource source = tensors.source(i);
+    SharedProvenance source = tensors.source(i);
     if (source == nullptr || source->objects) continue;  // metas follow the picture of objects
     const Size seen = source->geometry.frame;
     if (source->producer != 0 && source->has_geometry()) {
       const auto map = map_from_inferred(buffer, source->producer, now, mode);
-      if (!map && seen != now.size) return lost_way(seen, now.size);
+      if (!map && seen != now.size) return lost_transforms(seen, now.size);
       if (map && map->rows() != PixelMap().rows()) {
-        source = moved_source(source, seen, now.size, *map);
+        source = moved_provenance(source, seen, now.size, *map);
         tensors.set_source(i, source);
       }
     }
@@ -133,7 +134,7 @@ Status TensorIntake::quantize(FrameTensors& tensors) {
 }
 
 void TensorIntake::mark_decoded(GstBuffer* buffer, const FrameTensors& tensors, const Plan& plan,
-                                const SharedTensorSource& source) const {
+                                const SharedProvenance& source) const {
   const auto known = [&](const TensorForm& form) {
     return std::ranges::any_of(plan.spec->rules(), [&](const TensorRule& rule) {
       return rule.has(form.id) || rule.has_plain(form.id);
@@ -157,8 +158,8 @@ bool TensorIntake::is_own(std::string_view id) const {
   return ids.empty() ? id.empty() : std::ranges::contains(ids, id);
 }
 
-void TensorIntake::mark_refused(GstBuffer* buffer, const FrameTensors& tensors) const {
-  const SharedTensorSource first =
+void TensorIntake::mark_undecodable(GstBuffer* buffer, const FrameTensors& tensors) const {
+  const SharedProvenance first =
       tensors.listed().empty() || !stream_.props.tensor_ids.empty() ? nullptr : tensors.source(0);
   std::vector<uint32_t> own;
   for (uint32_t i = 0; i < tensors.listed().size(); ++i)

@@ -35,14 +35,14 @@ class TensorIntake {
   /// family reads; if it was recognised by shape alone, all.
   /// @param plan by which they were decoded.
   void mark_decoded(GstBuffer* buffer, const FrameTensors& tensors, const Plan& plan,
-                    const SharedTensorSource& source) const;
+                    const SharedProvenance& source) const;
   /// Lists this decoder's tensors again after a frame that could not be decoded.
-  Status look(GstBuffer* buffer, FrameTensors& tensors) const;
+  Status list_tensors(GstBuffer* buffer, FrameTensors& tensors) const;
   /// Marks this decoder's tensors, of which none could be decoded, so that the next one skips them.
-  void mark_refused(GstBuffer* buffer, const FrameTensors& tensors) const;
+  void mark_undecodable(GstBuffer* buffer, const FrameTensors& tensors) const;
 
   /// Sets the source of the last decoded frame, to which a skipped frame belongs; nullptr: unknown.
-  void set_decoded(SharedTensorSource source) { decoded_ = std::move(source); }
+  void set_decoded(SharedProvenance source) { decoded_ = std::move(source); }
 
  private:
   bool is_skipped(GstBuffer* buffer, const FrameTensors& tensors) const;
@@ -53,7 +53,7 @@ class TensorIntake {
 
   DecodeStream& stream_;
   Result<Quantization> quantization_;  // parsed from the properties
-  SharedTensorSource decoded_;
+  SharedProvenance decoded_;
   bool skipped_ = false;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Threads that take parts from a counter; the caller takes part as well.
+// Threads that claim parts of the work by a counter, as does the calling thread.
 #include "gst/decode/workerthreads.h"
 
 #include <glib.h>

@@ -7,7 +7,7 @@
 #include <new>
 #include <utility>
 
-#include "gst/metas/pixelway.h"
+#include "gst/metas/pixeltransforms.h"
 #include "gst/tensors/metatype.h"
 
 namespace keepbox {
@@ -19,9 +19,9 @@ struct FrameMeta {
   std::shared_ptr<const void> place;  // made and destroyed by init and release
 };
 
-struct WayMeta {
+struct TransformsMeta {
   GstMeta meta;
-  PixelWay steps;  // made and destroyed by init and release
+  PixelTransforms steps;  // made and destroyed by init and release
 };
 
 gboolean init_frame(GstMeta* meta, gpointer, GstBuffer*) {
@@ -38,27 +38,27 @@ void release_frame(GstMeta* meta, GstBuffer*) {
   std::destroy_at(&frame->place);
 }
 
-gboolean init_way(GstMeta* meta, gpointer, GstBuffer*) {
-  new (&reinterpret_cast<WayMeta*>(meta)->steps) PixelWay;
+gboolean init_transforms(GstMeta* meta, gpointer, GstBuffer*) {
+  new (&reinterpret_cast<TransformsMeta*>(meta)->steps) PixelTransforms;
   return TRUE;
 }
 
-void release_way(GstMeta* meta, GstBuffer*) {
-  std::destroy_at(&reinterpret_cast<WayMeta*>(meta)->steps);
+void release_transforms(GstMeta* meta, GstBuffer*) {
+  std::destroy_at(&reinterpret_cast<TransformsMeta*>(meta)->steps);
 }
 
 gboolean copy_frame(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type, gpointer);
-gboolean extend_way(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type, gpointer data);
+gboolean extend_transforms(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type, gpointer data);
 
 GType frame_api() {
   static const GType type = meta_api("KeepboxFrameMetaAPI", sizeof(FrameMeta));
   return type;
 }
 
-GType way_api() {
+GType transforms_api() {
   static const gchar* tags[] = {GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_ORIENTATION_STR,
                                 GST_META_TAG_VIDEO_SIZE_STR, nullptr};
-  static const GType type = meta_api("KeepboxWayMetaAPI", sizeof(WayMeta), tags);
+  static const GType type = meta_api("KeepboxWayMetaAPI", sizeof(TransformsMeta), tags);
   return type;
 }
 
@@ -68,14 +68,15 @@ FrameMeta& add_frame(GstBuffer* buffer) {
   return *reinterpret_cast<FrameMeta*>(gst_buffer_add_meta(buffer, info, nullptr));
 }
 
-WayMeta& add_way(GstBuffer* buffer) {
+TransformsMeta& add_transforms(GstBuffer* buffer) {
   static const GstMetaInfo* info =
-      meta_info(way_api(), "KeepboxWayMeta", sizeof(WayMeta), {init_way, release_way, extend_way});
-  return *reinterpret_cast<WayMeta*>(gst_buffer_add_meta(buffer, info, nullptr));
+      meta_info(transforms_api(), "KeepboxWayMeta", sizeof(TransformsMeta),
+                {init_transforms, release_transforms, extend_transforms});
+  return *reinterpret_cast<TransformsMeta*>(gst_buffer_add_meta(buffer, info, nullptr));
 }
 
-WayMeta* get_way(GstBuffer* buffer) {
-  return reinterpret_cast<WayMeta*>(gst_buffer_get_meta(buffer, way_api()));
+TransformsMeta* get_transforms(GstBuffer* buffer) {
+  return reinterpret_cast<TransformsMeta*>(gst_buffer_get_meta(buffer, transforms_api()));
 }
 
 gboolean copy_frame(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type, gpointer) {
@@ -88,13 +89,13 @@ gboolean copy_frame(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type, gpoin
   return TRUE;
 }
 
-gboolean extend_way(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type, gpointer data) {
+gboolean extend_transforms(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type, gpointer data) {
   const bool copy = GST_META_TRANSFORM_IS_COPY(type);
   auto step = copy ? std::nullopt : step_of(type, data);
   if (!copy && !step) return FALSE;
   // The source may be in the same list of metas, which adding does not move.
-  WayMeta& added = add_way(to);
-  added.steps = reinterpret_cast<WayMeta*>(meta)->steps;
+  TransformsMeta& added = add_transforms(to);
+  added.steps = reinterpret_cast<TransformsMeta*>(meta)->steps;
   if (step) added.steps.push_back(std::move(*step));
   return TRUE;
 }
@@ -106,7 +107,7 @@ void add_saved_frame(GstBuffer* buffer, const SavedFrame& frame, const Picture& 
   FrameMeta& added = add_frame(buffer);
   added.saved = {gst_buffer_ref(frame.frame), gst_caps_ref(frame.caps)};
   added.place = std::move(place);
-  add_way(buffer).steps.push_back({picture, picture, PixelMap()});
+  add_transforms(buffer).steps.push_back({picture, picture, PixelMap()});
 }
 
 SavedFrame get_saved_frame(GstBuffer* buffer) {
@@ -119,16 +120,17 @@ GstBuffer* take_saved_frame(GstBuffer* buffer) {
   if (meta == nullptr) return nullptr;
   GstBuffer* frame = std::exchange(meta->saved.frame, nullptr);
   gst_buffer_remove_meta(buffer, &meta->meta);
-  if (WayMeta* way = get_way(buffer)) gst_buffer_remove_meta(buffer, &way->meta);
+  if (TransformsMeta* transforms = get_transforms(buffer))
+    gst_buffer_remove_meta(buffer, &transforms->meta);
   return frame;
 }
 
-bool is_saved_frame(GType api) { return api == frame_api() || api == way_api(); }
+bool is_saved_frame(GType api) { return api == frame_api() || api == transforms_api(); }
 
 std::optional<PixelMap> map_from_saved(GstBuffer* buffer, const Picture& scaled, ResizeMode mode) {
-  const WayMeta* way = get_way(buffer);
-  if (way == nullptr) return std::nullopt;
-  return map_of(way->steps, scaled, mode);
+  const TransformsMeta* transforms = get_transforms(buffer);
+  if (transforms == nullptr) return std::nullopt;
+  return map_of(transforms->steps, scaled, mode);
 }
 
 }  // namespace keepbox

@@ -11,10 +11,10 @@
 #include "gst/base/error.h"
 #include "gst/base/picture.h"
 #include "gst/base/props.h"
-#include "gst/frames/across.h"
 #include "gst/frames/framemeta.h"
 #include "gst/frames/heldevents.h"
 #include "gst/frames/restore.h"
+#include "gst/frames/tunnel.h"
 
 /**
  * SECTION:element-framerestore
@@ -126,7 +126,7 @@ void refuse_caps(KeepboxFrameRestore* self, const State& r) {
 GstFlowReturn refuse_frame(KeepboxFrameRestore* self) {
   self->state->failed.post(
       GST_ELEMENT(self),
-      problem(ErrorKind::kMismatch, "This buffer has no frame that framesave kept",
+      problem(ErrorKind::kMismatch, "The buffer carries no frame saved by framesave",
               "put framesave before the scaler, and remove elements in between that drop metas"));
   return GST_FLOW_ERROR;
 }
@@ -146,10 +146,10 @@ PixelMap map_to_full(KeepboxFrameRestore* self, GstBuffer* scaled) {
     if (!r.warned)
       post_warning(GST_ELEMENT(self),
                    problem(ErrorKind::kMismatch,
-                           "An element after framesave drops the transform metadata (a crop or "
-                           "flip before GStreamer 1.28, or one on another device)",
-                           "boxes are mapped by resize-mode= instead, which is right for a scaler "
-                           "alone"));
+                           "An element after framesave drops the transform metadata (such as a "
+                           "crop or flip before GStreamer 1.28)",
+                           "boxes are mapped by resize-mode= instead, which is correct only if "
+                           "frames were scaled and nothing else"));
     r.warned = true;
   }
   if (auto back = map->inverse()) return *back;
@@ -204,7 +204,7 @@ gboolean sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
     gst_event_unref(event);
     return TRUE;
   }
-  event = unwrap_across(event);  // from an enclosing pair
+  event = untunnel_event(event);  // from an enclosing pair
   if (r.failed.take(event)) return TRUE;
   switch (GST_EVENT_TYPE(event)) {
     case GST_EVENT_CAPS: return take_caps(Self::cast(parent), event);
@@ -236,7 +236,7 @@ gboolean sink_query(GstPad* pad, GstObject* parent, GstQuery* query) {
     case GST_QUERY_ACCEPT_CAPS: gst_query_set_accept_caps_result(query, TRUE); return TRUE;
     default: {
       gboolean result = FALSE;
-      return answer_across(Self::of(parent).src, query, result)
+      return answer_tunnelled_query(Self::of(parent).src, query, result)
                  ? result
                  : gst_pad_query_default(pad, parent, query);
     }
@@ -247,14 +247,15 @@ gboolean sink_query(GstPad* pad, GstObject* parent, GstQuery* query) {
 gboolean src_query(GstPad* pad, GstObject* parent, GstQuery* query) {
   const State& r = Self::of(parent);
   gboolean result = FALSE;
-  if (GST_QUERY_TYPE(query) == GST_QUERY_CAPS && ask_across(r.sink, query)) return TRUE;
-  return pass_across(r.sink, query, result) ? result : gst_pad_query_default(pad, parent, query);
+  if (GST_QUERY_TYPE(query) == GST_QUERY_CAPS && tunnel_query(r.sink, query)) return TRUE;
+  return tunnel_enclosing_query(r.sink, query, result) ? result
+                                                       : gst_pad_query_default(pad, parent, query);
 }
 
 /// Forwards requests for new caps to framesave's neighbour, not to the scaler.
 gboolean src_event(GstPad* pad, GstObject* parent, GstEvent* event) {
-  event =
-      GST_EVENT_TYPE(event) == GST_EVENT_RECONFIGURE ? wrap_across(event) : deepen_across(event);
+  event = GST_EVENT_TYPE(event) == GST_EVENT_RECONFIGURE ? tunnel_event(event)
+                                                         : tunnel_enclosing_event(event);
   return gst_pad_event_default(pad, parent, event);
 }
 

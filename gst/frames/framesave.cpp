@@ -8,10 +8,10 @@
 #include "gst/base/error.h"
 #include "gst/base/picture.h"
 #include "gst/base/props.h"
-#include "gst/frames/across.h"
 #include "gst/frames/allocation.h"
 #include "gst/frames/framemeta.h"
 #include "gst/frames/keptframes.h"
+#include "gst/frames/tunnel.h"
 #include "gst/metas/relationmeta.h"
 #include "gst/tensors/tensors.h"
 
@@ -87,7 +87,7 @@ gboolean keep_meta(GstBuffer*, GstMeta** meta, gpointer) {
 
 /// True unless the pipeline was paused, when frames stay. In preroll, downstream may need more
 /// frames than the limit before it returns any.
-bool is_to_go_on(KeepboxFrameSave* self) {
+bool is_expected_to_flow(KeepboxFrameSave* self) {
   if (GST_STATE(self) == GST_STATE_PLAYING) return true;
   g_autoptr(GstObject) top = GST_OBJECT(gst_object_ref(self));
   while (GstObject* parent = gst_object_get_parent(top)) {
@@ -99,15 +99,15 @@ bool is_to_go_on(KeepboxFrameSave* self) {
 
 /// @return true to let more frames pass.
 bool report_late(KeepboxFrameSave* self, bool first) {
-  if (!is_to_go_on(self)) return false;
+  if (!is_expected_to_flow(self)) return false;
   if (!first) return true;
-  const std::string limit = std::to_string(self->state->kept->limit());
-  post_warning(
-      GST_ELEMENT(self),
-      problem(ErrorKind::kMismatch,
-              "No saved frame reached framerestore in 10 s, with " + limit + " bytes in flight",
-              "more frames pass from now on; raise max-size-bytes= if an element after "
-              "framesave collects frames"));
+  g_autofree gchar* limit = g_format_size_full(self->state->kept->limit(), G_FORMAT_SIZE_IEC_UNITS);
+  post_warning(GST_ELEMENT(self),
+               problem(ErrorKind::kMismatch,
+                       std::string("No saved frame reached framerestore in 10 s, and ") + limit +
+                           " of them are kept",
+                       "more frames pass from now on; raise max-size-bytes= if an element after "
+                       "framesave collects frames"));
   return true;
 }
 
@@ -169,7 +169,7 @@ gboolean sink_event(GstPad* pad, GstObject* parent, GstEvent* event) {
   if (type == GST_EVENT_FLUSH_START || type == GST_EVENT_FLUSH_STOP)
     self->state->kept->set_stopped(type == GST_EVENT_FLUSH_START);
   if (GST_EVENT_IS_SERIALIZED(event) && type > GST_EVENT_SEGMENT) announce_caps(self);
-  const gboolean done = gst_pad_event_default(pad, parent, deepen_across(event));
+  const gboolean done = gst_pad_event_default(pad, parent, tunnel_enclosing_event(event));
   g_autoptr(GstEvent) segment = gst_pad_get_sticky_event(pad, GST_EVENT_SEGMENT, 0);
   if ((type == GST_EVENT_CAPS && segment != nullptr) || type == GST_EVENT_SEGMENT)
     announce_caps(self);
@@ -182,7 +182,7 @@ GstCaps* accepted_caps(KeepboxFrameSave* self, GstCaps* filter) {
   GstCaps* scaled = gst_caps_simplify(gst_pad_peer_query_caps(self->state->src, filter));
   GstQuery* query = gst_query_new_caps(filter);
   GstCaps* restored = nullptr;
-  if (ask_across(self->state->src, query)) {
+  if (tunnel_query(self->state->src, query)) {
     gst_query_parse_caps_result(query, &restored);
     GstCaps* both = gst_caps_intersect_full(restored, scaled, GST_CAPS_INTERSECT_FIRST);
     gst_caps_replace(&scaled, both);
@@ -196,7 +196,7 @@ gboolean accepts(KeepboxFrameSave* self, GstCaps* caps) {
   if (!gst_pad_peer_query_accept_caps(self->state->src, caps)) return FALSE;
   GstQuery* query = gst_query_new_accept_caps(caps);
   gboolean accepted = TRUE;
-  if (ask_across(self->state->src, query)) gst_query_parse_accept_caps_result(query, &accepted);
+  if (tunnel_query(self->state->src, query)) gst_query_parse_accept_caps_result(query, &accepted);
   gst_query_unref(query);
   return accepted;
 }
@@ -207,7 +207,7 @@ gboolean answer_allocation(KeepboxFrameSave* self, GstQuery* query) {
   if (caps == nullptr) return FALSE;
   const Allocation scaler(caps), restored(caps);
   if (!gst_pad_peer_query(self->state->src, scaler.query) ||
-      !ask_across(self->state->src, restored.query))
+      !tunnel_query(self->state->src, restored.query))
     return FALSE;
   combine(query, scaler, restored);
   return TRUE;
@@ -230,7 +230,7 @@ gboolean sink_query(GstPad* pad, GstObject* parent, GstQuery* query) {
       return TRUE;
     case GST_QUERY_ALLOCATION: return answer_allocation(self, query);
     default:
-      return pass_across(self->state->src, query, result)
+      return tunnel_enclosing_query(self->state->src, query, result)
                  ? result
                  : gst_pad_query_default(pad, parent, query);
   }
@@ -238,13 +238,13 @@ gboolean sink_query(GstPad* pad, GstObject* parent, GstQuery* query) {
 
 gboolean src_query(GstPad* pad, GstObject* parent, GstQuery* query) {
   gboolean result = FALSE;
-  return answer_across(Self::of(parent).sink, query, result)
+  return answer_tunnelled_query(Self::of(parent).sink, query, result)
              ? result
              : gst_pad_query_default(pad, parent, query);
 }
 
 gboolean src_event(GstPad* pad, GstObject* parent, GstEvent* event) {
-  return gst_pad_event_default(pad, parent, unwrap_across(event));
+  return gst_pad_event_default(pad, parent, untunnel_event(event));
 }
 
 GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
@@ -284,7 +284,7 @@ static void keepbox_frame_save_class_init(KeepboxFrameSaveClass* klass) {
           "do not count them. Further frames wait until one reaches framerestore or is dropped; if "
           "none does in 10 s, they pass with a warning. Four frames of any size always pass; 0 "
           "means no limit.",
-          0, G_MAXUINT64, KeptFrames::kUsual, kChangeWhilePlaying));
+          0, G_MAXUINT64, KeptFrames::kDefaultLimit, kChangeWhilePlaying));
   describe(klass, "Frame saver", "Filter/Video",
            "Keeps each frame with its boxes and sends a copy without boxes downstream, so that "
            "framerestore can restore the frame after detection on the scaled copy");

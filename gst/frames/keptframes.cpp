@@ -28,11 +28,11 @@ std::shared_ptr<const void> KeptFrames::keep(uint64_t bytes,
   std::unique_lock lock(mutex_);
   while (!stopped_ && !has_room(bytes)) {
     if (changed_.wait_for(lock, late_) == std::cv_status::no_timeout) continue;
-    const bool first = beyond_ == 0;
+    const bool first = raised_limit_ == 0;
     lock.unlock();
     const bool more = late(first);
     lock.lock();
-    if (more) beyond_ = bytes_ + std::max(limit_, bytes * kMinFrames);
+    if (more) raised_limit_ = bytes_ + std::max(limit_, bytes * kMinFrames);
   }
   if (stopped_) return nullptr;
   bytes_ += bytes;
@@ -44,7 +44,7 @@ std::shared_ptr<const void> KeptFrames::keep(uint64_t bytes,
 void KeptFrames::set_limit(uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   limit_ = bytes;
-  beyond_ = 0;
+  raised_limit_ = 0;
   changed_.notify_all();
 }
 
@@ -55,7 +55,7 @@ uint64_t KeptFrames::limit() const {
 
 void KeptFrames::start() {
   const std::lock_guard lock(mutex_);
-  beyond_ = 0;
+  raised_limit_ = 0;
   stopped_ = false;
 }
 

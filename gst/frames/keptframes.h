@@ -17,7 +17,7 @@ namespace keepbox {
 class KeptFrames : public std::enable_shared_from_this<KeptFrames> {
  public:
   static constexpr size_t kMinFrames = 4;  // frames of any size: elements hold some back
-  static constexpr uint64_t kUsual = uint64_t{1} << 28;  // bytes
+  static constexpr uint64_t kDefaultLimit = uint64_t{1} << 28;  // bytes
 
   /// @param late time without a returned frame after which keep() calls its callback.
   explicit KeptFrames(std::chrono::milliseconds late = std::chrono::seconds(10)) : late_(late) {}
@@ -39,14 +39,14 @@ class KeptFrames : public std::enable_shared_from_this<KeptFrames> {
  private:
   struct Slot;
   bool has_room(uint64_t bytes) const {
-    return limit_ == 0 || frames_ < kMinFrames || bytes_ + bytes <= std::max(limit_, beyond_);
+    return limit_ == 0 || frames_ < kMinFrames || bytes_ + bytes <= std::max(limit_, raised_limit_);
   }
 
   const std::chrono::milliseconds late_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  uint64_t limit_ = kUsual, bytes_ = 0;
-  uint64_t beyond_ = 0;  // the limit after frames were late
+  uint64_t limit_ = kDefaultLimit, bytes_ = 0;
+  uint64_t raised_limit_ = 0;  // the limit after frames were late
   size_t frames_ = 0;
   bool stopped_ = false;
 };

@@ -11,7 +11,7 @@
 #include "gst/base/picture.h"
 #include "gst/frames/framemeta.h"
 #include "gst/metas/carry.h"
-#include "gst/metas/pixelway.h"
+#include "gst/metas/pixeltransforms.h"
 #include "gst/metas/relationmeta.h"
 #include "gst/tensors/tensors.h"
 
@@ -26,7 +26,7 @@ constexpr guint kStreamFlags = GST_BUFFER_FLAG_LIVE | GST_BUFFER_FLAG_DECODE_ONL
                                GST_BUFFER_FLAG_DROPPABLE | GST_BUFFER_FLAG_DELTA_UNIT;
 
 /// The transfer of the scaled frame's metas to the full one.
-struct Bringing {
+struct MetaTransfer {
   GstBuffer* full;
   GstVideoInfo from, to;
   const PixelMap& map;
@@ -38,16 +38,17 @@ gboolean note_api(GstBuffer*, GstMeta** meta, gpointer apis) {
   return TRUE;
 }
 
-bool stays(GType api) {
-  return is_analytics(api) || is_saved_frame(api) || is_pixel_way(api) || holds_tensors(api) ||
+bool is_carried_elsewhere(GType api) {
+  return is_analytics(api) || is_saved_frame(api) || is_pixel_transforms(api) ||
+         holds_tensors(api) ||
          gst_meta_api_type_has_tag(api, g_quark_from_static_string("memory")) ||
          gst_meta_api_type_has_tag(api, g_quark_from_static_string("memory-reference"));
 }
 
-gboolean bring_meta(GstBuffer* scaled, GstMeta** meta, gpointer data) {
-  auto& to = *static_cast<Bringing*>(data);
+gboolean transfer_meta(GstBuffer* scaled, GstMeta** meta, gpointer data) {
+  auto& to = *static_cast<MetaTransfer*>(data);
   const GstMetaInfo* info = (*meta)->info;
-  if (stays(info->api) || info->transform_func == nullptr ||
+  if (is_carried_elsewhere(info->api) || info->transform_func == nullptr ||
       std::ranges::contains(to.there, info->api))
     return TRUE;
   const auto transform = [&](GQuark type, gpointer change) -> bool {
@@ -60,37 +61,38 @@ gboolean bring_meta(GstBuffer* scaled, GstMeta** meta, gpointer data) {
   return TRUE;
 }
 
-/// Sources mapped to the full frame; tensors that shared a source share one again.
-/// The way of the pixels since inference ends on the full frame, and begins again there.
-struct MappedSources {
+/// Sources of tensors mapped to the full frame; tensors that shared a source share one again. The
+/// record of transforms since inference ends with the full frame, on which a new one begins.
+struct MappedProvenance {
   GstBuffer *scaled, *full;
   Picture from, to;
   ResizeMode mode;
   PixelMap map;
-  SharedTensorSource last, last_moved;
+  SharedProvenance last, last_moved;
 
-  SharedTensorSource operator()(const SharedTensorSource& source) {
+  SharedProvenance operator()(const SharedProvenance& source) {
     if (!source->has_geometry() || source->objects) return source;
     if (source == last) return last_moved;
     last = source;
-    const auto way = map_from_inferred(scaled, source->producer, from, mode);
-    last_moved = way ? moved_source(source, source->geometry.frame, to.size, way->then(map))
-                     : moved_source(source, from.size, to.size, map);
-    if (way) begin_way(full, source->producer, to);
+    const auto transforms = map_from_inferred(scaled, source->producer, from, mode);
+    last_moved = transforms ? moved_provenance(source, source->geometry.frame, to.size,
+                                               transforms->then(map))
+                            : moved_provenance(source, from.size, to.size, map);
+    if (transforms) begin_transforms(full, source->producer, to);
     return last_moved;
   }
 };
 
 /// Drops metas of the frame itself: a scaler in passthrough returns framesave's copy, which shares
 /// the frame's memory.
-gboolean let_go(GstBuffer*, GstMeta** meta, gpointer frame) {
+gboolean drop_frame_meta(GstBuffer*, GstMeta** meta, gpointer frame) {
   if ((*meta)->info->api == GST_PARENT_BUFFER_META_API_TYPE &&
       reinterpret_cast<GstParentBufferMeta*>(*meta)->buffer == frame)
     *meta = nullptr;
   return TRUE;
 }
 
-bool lies_as_caps_say(GstBuffer* frame, const GstVideoInfo& info) {
+bool has_caps_layout(GstBuffer* frame, const GstVideoInfo& info) {
   const GstVideoMeta* meta = gst_buffer_get_video_meta(frame);
   if (meta == nullptr) return true;
   for (guint plane = 0; plane < meta->n_planes; ++plane)
@@ -124,7 +126,7 @@ GstBuffer* take_frame(GstBuffer** scaled) {
   }
   GstBuffer* frame = take_saved_frame(*scaled);
   gst_buffer_remove_all_memory(*scaled);
-  gst_buffer_foreach_meta(*scaled, let_go, frame);
+  gst_buffer_foreach_meta(*scaled, drop_frame_meta, frame);
   if (gst_buffer_is_writable(frame)) return frame;
   GstBuffer* copy = copy_with_tensors(frame);
   gst_buffer_unref(frame);
@@ -136,17 +138,17 @@ void transfer_metas(GstBuffer* scaled, const FrameFormat& from, GstBuffer* full,
   gst_buffer_copy_into(full, scaled, GST_BUFFER_COPY_TIMESTAMPS, 0, static_cast<gsize>(-1));
   GST_BUFFER_FLAG_UNSET(full, kStreamFlags);
   GST_BUFFER_FLAG_SET(full, GST_BUFFER_FLAGS(scaled) & kStreamFlags);
-  Bringing bringing{full, from.info, to.info, map, {}};
-  gst_buffer_foreach_meta(full, note_api, &bringing.there);
-  gst_buffer_foreach_meta(scaled, bring_meta, &bringing);
-  MappedSources sources{scaled, full, from.picture, to.picture, mode, map, {}, {}};
-  const MovedSource moved = std::ref(sources);
+  MetaTransfer to_full{full, from.info, to.info, map, {}};
+  gst_buffer_foreach_meta(full, note_api, &to_full.there);
+  gst_buffer_foreach_meta(scaled, transfer_meta, &to_full);
+  MappedProvenance sources{scaled, full, from.picture, to.picture, mode, map, {}, {}};
+  const MovedProvenance moved = std::ref(sources);
   carry_tensors(scaled, full, moved);
   carry_analytics(scaled, from.info, full, to.info, map, moved);
 }
 
 GstBuffer* with_plain_planes(GstBuffer* frame, const FrameFormat& as) {
-  if (!as.plain || lies_as_caps_say(frame, as.info)) return frame;
+  if (!as.plain || has_caps_layout(frame, as.info)) return frame;
   GstVideoInfo info = as.info;
   GstVideoFrame in, out;
   // A copy of the metas, with new memory.

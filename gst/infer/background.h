@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Work of seconds in a thread of its own, which its caller may leave.
+// Work that takes seconds, in a separate thread that the caller need not wait for.
 #pragma once
 
 #include <functional>

@@ -16,7 +16,7 @@ class EngineProgress {
     post(GST_PROGRESS_TYPE_START,
          "building TensorRT engines, or reading those of an earlier start");
   }
-  ~EngineProgress() { end(GST_PROGRESS_TYPE_CANCELED, "TensorRT engines are not waited for"); }
+  ~EngineProgress() { end(GST_PROGRESS_TYPE_CANCELED, "no longer waiting for TensorRT engines"); }
   EngineProgress(const EngineProgress&) = delete;
   EngineProgress& operator=(const EngineProgress&) = delete;
 

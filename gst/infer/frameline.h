@@ -17,14 +17,14 @@ enum class FrameUse { kInferred, kHeld, kSkipped };
 struct LineFrame {
   OwnedBuffer buffer;
   FrameUse use = FrameUse::kInferred;
-  Model::Begun run;        // of an inferred frame
+  Model::StartedRun run;   // of an inferred frame
   GstClockTime begun = 0;  // of gst_util_get_timestamp()
 };
 
 class FrameLine {
  public:
   /// Notes how the frame that is being taken is used; push() follows.
-  void note(FrameUse use, Model::Begun run, GstClockTime begun) {
+  void note(FrameUse use, Model::StartedRun run, GstClockTime begun) {
     next_ = {.use = use, .run = std::move(run), .begun = begun};
   }
   /// Adds the frame that was noted. Takes ownership.

@@ -11,20 +11,20 @@
 #include <string>
 #include <vector>
 
-#include "gst/base/batchlanes.h"
+#include "gst/base/batchstreamstates.h"
 #include "gst/infer/inferstream.h"
 #include "gst/infer/orientationcheck.h"
 
 namespace keepbox {
 
 /// A stream of the batches.
-struct InferLane {
-  /// @param first the element's own stream. @param taken another lane uses it, so that this one
-  /// gets a stream of its own.
-  InferLane(GstElement* element, InferStream& first, bool taken);
-  InferLane(const InferLane&) = delete;
-  InferLane& operator=(const InferLane&) = delete;
-  ~InferLane();
+struct InferStreamState {
+  /// @param first the element's own stream. @param taken it is in use, so that this object makes
+  /// a stream of its own.
+  InferStreamState(GstElement* element, InferStream& first, bool taken);
+  InferStreamState(const InferStreamState&) = delete;
+  InferStreamState& operator=(const InferStreamState&) = delete;
+  ~InferStreamState();
 
   /// Takes the caps of the coming frames. kUnsupported if the model does not run on such frames,
   /// which then pass. @pre no frame is in the line.
@@ -69,15 +69,15 @@ class InferBatches {
   void clear();
 
  private:
-  std::vector<InferLane*> follow(const std::vector<BatchedStream>& streams);
+  std::vector<InferStreamState*> follow(const std::vector<BatchedStream>& streams);
 
   GstElement* element_;
   InferStream& first_;
   std::mutex lock_;  // guards the next two between changes and interrupt()
-  BatchLanes<InferLane> lanes_;
+  BatchStreamStates<InferStreamState> states_;
   bool interrupted_ = false;
   std::set<std::string> warned_;
-  unsigned most_ = 1;  // largest number of frames of a stream so far
+  unsigned max_frames_ = 1;  // largest number of frames of a stream so far
 };
 
 }  // namespace keepbox

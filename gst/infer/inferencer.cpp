@@ -99,17 +99,18 @@ bool same_memory(const InputForm& a, const InputForm& b) {
          a.channels == b.channels && a.channels_last == b.channels_last;
 }
 
-std::unexpected<Error> no_slices(const ModelClaims& claims, std::string found) {
+std::unexpected<Error> no_slices(const ModelDeclaration& declaration, std::string found) {
   return fail(
       ErrorKind::kUnsupported, "outputs whose first dimension is the batch", std::move(found),
-      std::string(claims.batch > 1 ? "export the model for one picture" : "set batch-size=1") +
+      std::string(declaration.batch > 1 ? "export the model for one picture" : "set batch-size=1") +
           ", or export it without NMS or with padded outputs per picture");
 }
 
-Status check_slices(const ModelClaims& claims, size_t output, const Shape& shape, unsigned batch) {
+Status check_slices(const ModelDeclaration& declaration, size_t output, const Shape& shape,
+                    unsigned batch) {
   if (shape.rank() > 0 && shape[0] == batch) return {};
-  return no_slices(claims, "output " + claims.outputs[output].name + " of " + shape.to_string() +
-                               " for a batch of " + std::to_string(batch));
+  return no_slices(declaration, "output " + declaration.outputs[output].name + " of " +
+                                    shape.to_string() + " for a batch of " + std::to_string(batch));
 }
 
 }  // namespace keepbox

@@ -30,7 +30,7 @@ class Inferencer {
  public:
   virtual ~Inferencer() = default;
 
-  virtual const ModelClaims& claims() const = 0;
+  virtual const ModelDeclaration& declaration() const = 0;
 
   /// Takes the settled facts about the model. Called once, first.
   virtual Status set_model(const ModelFacts& facts) = 0;
@@ -57,7 +57,7 @@ class Inferencer {
   /// True if the model's launches are replayed from a graph.
   virtual bool graph() const { return false; }
   /// Returns why several pictures cannot run together; none if they can, or if it was not tried.
-  virtual std::optional<Error> why_single() const = 0;
+  virtual std::optional<Error> no_batch_reason() const = 0;
   /// Returns the counts of the model's batches, of all elements that share it. From any thread.
   virtual BatchCounts batch_counts() const = 0;
 };
@@ -90,11 +90,12 @@ std::vector<int64_t> bound_dims(const ModelPort& port, const InputForm& input, u
 bool same_memory(const InputForm& a, const InputForm& b);
 
 /// Returns the error of a model that cannot run batches because of an output.
-/// @param claims of the model. @param found the output, and what is wrong with it.
-std::unexpected<Error> no_slices(const ModelClaims& claims, std::string found);
+/// @param declaration of the model. @param found the output, and what is wrong with it.
+std::unexpected<Error> no_slices(const ModelDeclaration& declaration, std::string found);
 
 /// Checks that an output has one part per picture. kUnsupported with its name if it does not.
 /// @param output its number in the model.
-Status check_slices(const ModelClaims& claims, size_t output, const Shape& shape, unsigned batch);
+Status check_slices(const ModelDeclaration& declaration, size_t output, const Shape& shape,
+                    unsigned batch);
 
 }  // namespace keepbox

@@ -15,7 +15,7 @@ void InferState::interrupt(bool on) {
   batches.interrupt(on);
 }
 
-void InferState::start_anew() {
+void InferState::restart_stream() {
   lateness.reset();
   stream.forget();
   batches.forget();

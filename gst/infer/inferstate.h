@@ -25,7 +25,7 @@ struct InferState : CountedProps<InferProps, infer_properties, InferStats> {
   /// Makes all waits for the model fail while `on`. From any thread.
   void interrupt(bool on);
   /// Starts a new stream, independent of the one before. @pre no frame is in the line.
-  void start_anew();
+  void restart_stream();
 
   /// Returns the rules for the frame, or the batch, of that running time.
   InferBatches::Rules rules_at(GstClockTime running);

@@ -26,7 +26,7 @@ inline constexpr const char* kInferStats =
     "frame: preprocess-us, inference-us, queue-us, and time-per-frame-us of the streaming "
     "thread. For all elements that share the model: batch-size (its maximum), batches, "
     "batch-fill (mean number of frames, tiles or objects per batch) and batch-dropped (how many "
-    "were flushed). How the model runs: provider, provider-reason, runtime, cuda-graph, "
+    "of them flushes dropped). How the model runs: provider, provider-reason, runtime, cuda-graph, "
     "recognized.";
 
 /// Counts since the start. Plain data, guarded by its owner.

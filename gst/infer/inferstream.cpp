@@ -25,7 +25,7 @@ Status InferStream::begin(GstBuffer* frame, const SkipRules& rules, uint64_t ord
   }
   since_ = 1;
   const GstClockTime now = gst_util_get_timestamp();
-  KB_ASSIGN(Model::Begun begun, model_.begin(frame, order));
+  KB_ASSIGN(Model::StartedRun begun, model_.begin(frame, order));
   const FrameUse use = begun.pending ? FrameUse::kInferred : FrameUse::kSkipped;
   line_.note(use, std::move(begun), now);
   return {};

@@ -36,7 +36,7 @@ class InferStream {
 
   bool empty() const { return line_.empty(); }
   /// True if the first frame is to leave.
-  bool is_full() const { return line_.size() >= model_.most_pending(); }
+  bool is_full() const { return line_.size() >= model_.max_pending(); }
 
   /// A frame with its tensors.
   struct Completed {

@@ -17,17 +17,17 @@ class Lateness {
     GstClockTimeDiff late = 0;
     GstClockTime at = 0;
     gst_event_parse_qos(event, nullptr, nullptr, &late, &at);
-    if (!GST_CLOCK_TIME_IS_VALID(at) || at < forgiven_) return;
+    if (!GST_CLOCK_TIME_IS_VALID(at) || at < ignored_until_) return;
     // A late frame takes as long again to catch up with, as in GstVideoDecoder.
     earliest_ = late > 0 ? at + 2 * static_cast<GstClockTime>(late)
                          : at - std::min(at, static_cast<GstClockTime>(-late));
   }
   /// Takes the answer to a latency query: frames of a file are never too late.
   void set_live(bool live) { live_ = live; }
-  void reset() { earliest_ = forgiven_ = 0; }
+  void reset() { earliest_ = ignored_until_ = 0; }
   /// Ignores that frames before a running time are late, because they waited for the model.
-  void forgive(GstClockTime until) {
-    forgiven_ = until;
+  void ignore_until(GstClockTime until) {
+    ignored_until_ = until;
     earliest_ = 0;
   }
 
@@ -38,7 +38,7 @@ class Lateness {
 
  private:
   std::atomic<bool> live_ = false;
-  std::atomic<GstClockTime> earliest_ = 0, forgiven_ = 0;
+  std::atomic<GstClockTime> earliest_ = 0, ignored_until_ = 0;
 };
 
 /// Returns when a frame is due, by the clock that elements of a pipeline share; now if that is

@@ -15,7 +15,7 @@ namespace keepbox {
 /// A model that is ready for frames.
 struct LoadedModel {
   std::unique_ptr<Inferencer> inferencer;
-  ModelClaims claims;
+  ModelDeclaration declaration;
 };
 
 /// All that a load needs.
@@ -30,7 +30,7 @@ struct LoadOrder {
 Result<LoadedModel> load_model(const LoadOrder& order);
 
 /// Settles a model by the properties. @param family see settle_model().
-Result<ModelFacts> settle_by(const InferProps& props, const ModelClaims& claims,
+Result<ModelFacts> settle_by(const InferProps& props, const ModelDeclaration& declaration,
                              const FamilyOfModel* family = nullptr);
 
 }  // namespace keepbox

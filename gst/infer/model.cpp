@@ -11,7 +11,7 @@
 #include "gst/infer/facts/modelinput.h"
 #include "gst/infer/frameform.h"
 #include "gst/infer/provider.h"
-#include "gst/metas/pixelway.h"
+#include "gst/metas/pixeltransforms.h"
 #include "gst/tensors/familyquery.h"
 #include "gst/tensors/tensors.h"
 
@@ -21,8 +21,8 @@ namespace keepbox {
 namespace {
 
 /// True if an output has a dynamic dimension other than the batch.
-bool has_open_rows(const ModelClaims& claims) {
-  return std::ranges::any_of(claims.outputs, [](const ModelPort& port) {
+bool has_open_rows(const ModelDeclaration& declaration) {
+  return std::ranges::any_of(declaration.outputs, [](const ModelPort& port) {
     const size_t first = port.dims.size() > 2 ? 1 : 0;
     return std::ranges::any_of(std::span(port.dims).subspan(first),
                                [](int64_t dim) { return dim < 0; });
@@ -36,9 +36,9 @@ std::vector<Crop> crops_of(const std::vector<ObjectCrop>& objects) {
 }
 
 /// A frame whose begin() failed, so that finish() runs it on the CPU.
-class Refused : public PendingFrame {
+class FailedStart : public PendingFrame {
  public:
-  explicit Refused(Error error) : error_(std::move(error)) {}
+  explicit FailedStart(Error error) : error_(std::move(error)) {}
   Result<std::vector<InferredTensor>> finish() override { return std::unexpected(error_); }
   InferTimes times() const override { return {}; }
 
@@ -69,20 +69,21 @@ void Model::interrupt(bool on) {
 }
 
 Status Model::settle(const FamilyOfModel* family) {
-  KB_ASSIGN(facts_, settle_by(props_, claims_, family));
-  if (claims_.metadata_left_out > 0)
-    facts_.warnings.push_back("too much metadata: " + std::to_string(claims_.metadata_left_out) +
-                              " keys were ignored");
-  if (!claims_.left_out.empty())
+  KB_ASSIGN(facts_, settle_by(props_, declaration_, family));
+  if (declaration_.metadata_left_out > 0)
+    facts_.warnings.push_back(
+        "too much metadata: " + std::to_string(declaration_.metadata_left_out) +
+        " keys were ignored");
+  if (!declaration_.left_out.empty())
     facts_.remark += "; ignored outputs, not numeric tensors of up to 8 dimensions: " +
-                     ports_text(claims_.left_out);
+                     ports_text(declaration_.left_out);
   return {};
 }
 
 /// Takes the family from the downstream decoder, which is linked by now, else from the model's
 /// files, else from a trial run. The input's size and type do not change.
 Status Model::settle_family() {
-  const auto wanted = ask_family(element_);
+  const auto wanted = query_family(element_);
   if (wanted && wanted->input.known())
     wanted_ = FamilyOfModel{.name = wanted->name,
                             .input = wanted->input,
@@ -151,7 +152,7 @@ void Model::set_frames(const GstVideoInfo& info) {
 
 void Model::expect(unsigned frames) {
   const unsigned most = std::max(props_.lookahead + 1, frames);
-  if (std::exchange(most_pending_, most) != most) prepared_ = false;
+  if (std::exchange(max_pending_, most) != most) prepared_ = false;
 }
 
 Status Model::prepare() {
@@ -166,23 +167,24 @@ Status Model::prepare() {
   KB_ASSIGN(Pictures pictures, plan(picture));
   forget();
   crops_ = pictures.crops;
-  source_ = std::make_shared<const TensorSource>(TensorSource{.producer = number_,
-                                                              .geometry = pictures.geometry,
-                                                              .tiles = pictures.tiles,
-                                                              .model = facts_.name,
-                                                              .file = props_.model_file,
-                                                              .detector = facts_.detector,
-                                                              .contract = facts_.contract,
-                                                              .iou_threshold = facts_.iou_threshold,
-                                                              .units = facts_.units,
-                                                              .labels = facts_.labels,
-                                                              .labels_of = facts_.labels_of,
-                                                              .open_rows = has_open_rows(claims_),
-                                                              .objects = objects_.has_value()});
-  TensorSource held = *source_;
+  source_ = std::make_shared<const TensorProvenance>(
+      TensorProvenance{.producer = number_,
+                       .geometry = pictures.geometry,
+                       .tiles = pictures.tiles,
+                       .model = facts_.name,
+                       .file = props_.model_file,
+                       .detector = facts_.detector,
+                       .contract = facts_.contract,
+                       .iou_threshold = facts_.iou_threshold,
+                       .units = facts_.units,
+                       .labels = facts_.labels,
+                       .labels_of = facts_.labels_of,
+                       .dynamic_rows = has_open_rows(declaration_),
+                       .objects = objects_.has_value()});
+  TensorProvenance held = *source_;
   held.held = true;
-  held_source_ = std::make_shared<const TensorSource>(std::move(held));
-  KB_TRY(inferencer_->set_frames(std::move(pictures), info_, most_pending_));
+  held_source_ = std::make_shared<const TensorProvenance>(std::move(held));
+  KB_TRY(inferencer_->set_frames(std::move(pictures), info_, max_pending_));
   setup_.recognized = facts_.remark;
   setup_.graph = inferencer_->graph();
   check_batches();
@@ -220,8 +222,8 @@ void Model::warn_of_no_boxes() {
                        "put a detector before it: tensorinfer ! boxdecode"));
 }
 
-Result<Model::Begun> Model::begin(GstBuffer* frame, uint64_t order) {
-  Begun out;
+Result<Model::StartedRun> Model::begin(GstBuffer* frame, uint64_t order) {
+  StartedRun out;
   if (objects_) {
     KB_ASSIGN(out.objects, objects_->of(frame, *crops_, facts_.resize));
     warn_of_no_boxes();
@@ -230,12 +232,12 @@ Result<Model::Begun> Model::begin(GstBuffer* frame, uint64_t order) {
   auto pending = inferencer_->begin(frame, order, crops_of(out.objects));
   if (pending) out.pending = std::move(*pending);
   else if (setup_.provider == kCudaProvider && may_leave_device(pending.error()))
-    out.pending = std::make_unique<Refused>(std::move(pending.error()));
+    out.pending = std::make_unique<FailedStart>(std::move(pending.error()));
   else return std::unexpected(pending.error());
   return out;
 }
 
-Status Model::finish(GstBuffer* frame, Begun begun) {
+Status Model::finish(GstBuffer* frame, StartedRun begun) {
   forget_tensors();
   auto tensors = begun.pending->finish();
   if (!tensors && (setup_.provider == kCudaProvider || left_device_) &&
@@ -244,7 +246,7 @@ Status Model::finish(GstBuffer* frame, Begun begun) {
   KB_TRY(tensors);
   times_ = begun.pending->times();
   last_ = std::move(*tensors);
-  for (const InferredTensor& tensor : last_) set_tensor_source(tensor.data.get(), source_);
+  for (const InferredTensor& tensor : last_) set_provenance(tensor.data.get(), source_);
   attach(frame);
   if (objects_)
     add_pictures(gst_buffer_get_analytics_relation_meta(frame), number_,
@@ -278,7 +280,7 @@ void Model::attach(GstBuffer* frame) const {
                        .data = gst_buffer_ref(last_[i].data.get())});
   }
   add_tensors(frame, tensors);
-  if (!objects_) begin_way(frame, number_, picture_of(info_));
+  if (!objects_) begin_transforms(frame, number_, picture_of(info_));
 }
 
 }  // namespace keepbox

@@ -64,15 +64,15 @@ class Model {
   bool prepared() const { return prepared_; }
 
   /// A frame that was given to the model.
-  struct Begun {
+  struct StartedRun {
     std::unique_ptr<PendingFrame> pending;  // nullptr if the frame has no objects for the model
     std::vector<ObjectCrop> objects;        // its pictures, if they are of objects
   };
-  /// Gives a frame to the model. @pre prepared(), and less than most_pending() frames are pending.
+  /// Gives a frame to the model. @pre prepared(), and less than max_pending() frames are pending.
   /// @param order see Inferencer::begin().
-  Result<Begun> begin(GstBuffer* frame, uint64_t order);
+  Result<StartedRun> begin(GstBuffer* frame, uint64_t order);
   /// Attaches the tensors of the frame that was begun first among those that are pending.
-  Status finish(GstBuffer* frame, Begun begun);
+  Status finish(GstBuffer* frame, StartedRun begun);
   /// Makes prepare(), begin() and finish() fail while `on`, even if it is already running, or until
   /// the next start(). From any thread.
   void interrupt(bool on);
@@ -90,13 +90,13 @@ class Model {
   /// Number of frames that the element holds back.
   unsigned lookahead() const { return props_.lookahead; }
   /// Maximum number of pending frames.
-  unsigned most_pending() const { return most_pending_; }
+  unsigned max_pending() const { return max_pending_; }
   /// Duration of those frames, by the framerate of the caps; 0 if it is unknown. From any thread.
   GstClockTime line_latency() const { return line_latency_; }
 
   const InferSetup& setup() const { return setup_; }
   /// Returns what the tensors of frames declare about themselves; nullptr before prepare().
-  const SharedTensorSource& source() const { return source_; }
+  const SharedProvenance& source() const { return source_; }
   /// Returns the times of the last frame that was finished.
   const InferTimes& times() const { return times_; }
   /// Returns the counts of the shared model. From any thread.
@@ -151,7 +151,7 @@ class Model {
   bool prepared_ = false;      // for frames of info_
   Size loaded_;                // of the input that the inferencer was made for
   GstVideoInfo info_{};        // of frames
-  ModelClaims claims_;
+  ModelDeclaration declaration_;
   ModelFacts facts_;
   TileGrid tiles_;                                 // of frames
   std::optional<Objects> objects_;                 // if the model runs on objects
@@ -160,10 +160,10 @@ class Model {
   std::optional<Result<FamilyOfModel>> tried_;     // from a trial run
   std::shared_ptr<std::set<std::string>> warned_;  // warnings since the start
   InferSetup setup_;
-  SharedTensorSource source_, held_source_;
+  SharedProvenance source_, held_source_;
   std::vector<InferredTensor> last_;
   InferTimes times_;
-  unsigned most_pending_ = 1;
+  unsigned max_pending_ = 1;
   bool left_device_ = false;  // since start()
   bool last_held_ = false;    // the source of last_ is marked as held
 };

@@ -76,7 +76,7 @@ Status Model::begin_with(const InferProps& props) {
   KB_ASSIGN(auto rules, object_rules(props));
   objects_ = rules ? std::optional<Objects>(std::move(*rules)) : std::nullopt;
   props_ = props;
-  most_pending_ = props.lookahead + 1;
+  max_pending_ = props.lookahead + 1;
   KB_ASSIGN(tiles_, tile_grid(props));
   KB_ASSIGN(provider_, choose_provider(props));
   const Status begun = begin_load({}, nullptr);
@@ -157,7 +157,7 @@ Status Model::leave_device(const Error& why) {
 }
 
 Status Model::opened(LoadedModel model) {
-  claims_ = std::move(model.claims);
+  declaration_ = std::move(model.declaration);
   KB_TRY(settle(nullptr));
   take(std::move(model.inferencer));
   loaded_ = facts_.input.size;
@@ -172,10 +172,10 @@ Status Model::try_family() {
   if (!tried_ && like_ != nullptr) tried_ = like_->tried_;
   if (tried_) return {};
   if (!trial_)
-    trial_ = std::make_shared<Trial>(
-        [spec = trial_spec(props_), claims = claims_, facts = facts_]() -> Result<FamilyOfModel> {
-          return try_model(spec, claims, facts);
-        });
+    trial_ = std::make_shared<Trial>([spec = trial_spec(props_), declaration = declaration_,
+                                      facts = facts_]() -> Result<FamilyOfModel> {
+      return try_model(spec, declaration, facts);
+    });
   Result<FamilyOfModel> found = await(*trial_);
   if (!found && found.error().kind == ErrorKind::kInterrupted)
     return std::unexpected(found.error());
@@ -200,7 +200,7 @@ Status Model::follow_frames(const Picture& picture) {
 
 /// Warns if batches were asked for and cannot be run.
 void Model::check_batches() {
-  const std::optional<Error> why = inferencer_->why_single();
+  const std::optional<Error> why = inferencer_->no_batch_reason();
   if (!why) return;
   GST_CAT_INFO_OBJECT(tensorinfer_debug, element_, "frames run one by one: %s",
                       why->message().c_str());

@@ -54,12 +54,13 @@ class BoundRun {
  public:
   virtual ~BoundRun() = default;
 
-  /// Binds memory as an input, without a copy. @param input its number in the model's claims.
+  /// Binds memory as an input, without a copy. @param input its number in the model's declaration.
   /// @param data outlives the object.
   virtual Status bind(size_t input, std::span<std::byte> data, DataType type,
                       std::span<const int64_t> dims) = 0;
 
-  /// Runs the model. Returns its outputs in the order of the claims. @pre all inputs are bound.
+  /// Runs the model. Returns its outputs in the order of the declaration. @pre all inputs are
+  /// bound.
   virtual Result<std::vector<ModelOutput>> run() const = 0;
 };
 
@@ -82,7 +83,7 @@ class ModelSession {
 
   virtual const SessionSpec& spec() const = 0;
   /// Returns inputs, outputs and metadata. There is at least one output.
-  virtual const ModelClaims& claims() const = 0;
+  virtual const ModelDeclaration& declaration() const = 0;
 
   /// Returns the runs of a new user. The session outlives them.
   virtual Result<std::unique_ptr<ModelRuns>> runs() const = 0;

@@ -87,7 +87,7 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   if (!ready && s.model().prepared()) {
     s.show_setup();
     const GstClockTime now = gst_element_get_current_running_time(GST_ELEMENT(base));
-    if (GST_CLOCK_TIME_IS_VALID(now)) s.lateness.forgive(now);
+    if (GST_CLOCK_TIME_IS_VALID(now)) s.lateness.ignore_until(now);
   }
   return begun ? GST_FLOW_OK : flow_of(base, begun.error());
 }
@@ -147,11 +147,11 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
     case GST_EVENT_FLUSH_STOP:
       s.stream.clear();
       s.interrupt(false);
-      s.start_anew();
+      s.restart_stream();
       break;
     case GST_EVENT_SEGMENT:
       drain_line(base);
-      s.start_anew();
+      s.restart_stream();
       break;
     default:
       if (GST_EVENT_IS_SERIALIZED(event)) drain_line(base);
@@ -173,7 +173,7 @@ gboolean set_caps(GstBaseTransform* base, GstCaps* input, GstCaps*) {
   s.model().expect(1);
   GstVideoInfo info;
   if (!gst_video_info_from_caps(&info, input)) return FALSE;
-  s.start_anew();
+  s.restart_stream();
   s.model().set_frames(info);
   return TRUE;
 }
@@ -230,7 +230,7 @@ gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* quer
   if (GST_QUERY_TYPE(query) == GST_QUERY_LATENCY && direction == GST_PAD_SRC)
     return answer_latency(base, query);
   if (GST_QUERY_TYPE(query) == GST_QUERY_DRAIN) drain_line(base);
-  if (gboolean answered = FALSE; meets_family_query(query, answered)) return answered;
+  if (gboolean answered = FALSE; handle_family_query(query, answered)) return answered;
   if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT &&
       Self::of(base).model().cuda().answer(GST_ELEMENT(base), query))
     return TRUE;

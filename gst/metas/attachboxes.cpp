@@ -80,14 +80,14 @@ void add_precise(GstAnalyticsRelationMeta* meta, std::span<const FrameBox> boxes
 }
 
 /// Space that boxes need in a relation meta.
-struct Need {
+struct MetaSize {
   gsize mtds = 0;        // required ones
   gsize group_mtds = 0;  // of optional keypoint groups
   gsize bytes = 0;       // of records, and of masks beyond the size of other mtds
 };
 
-Need need_of(std::span<const FrameBox> boxes, const AttachOptions& options) {
-  Need out;
+MetaSize meta_size_of(std::span<const FrameBox> boxes, const AttachOptions& options) {
+  MetaSize out;
   gsize masks = 0;
   for (const FrameBox& box : boxes) {
     masks += is_mask(box.mask.pixels);
@@ -148,7 +148,7 @@ gsize room_on(GstBuffer* buffer) { return kMaxMtds - std::min(length_of(buffer),
 
 Status attach_boxes(GstBuffer* buffer, std::span<FrameBox> boxes, const AttachOptions& options) {
   const gsize there = length_of(buffer);
-  Need need = need_of(boxes, options);
+  MetaSize need = meta_size_of(boxes, options);
   KB_TRY(check_room(there, boxes.size(), need.mtds));
   if (there + need.mtds + need.group_mtds > kMaxMtds) need.group_mtds = 0;
   GstAnalyticsRelationMeta* meta =

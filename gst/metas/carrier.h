@@ -19,7 +19,7 @@ namespace keepbox {
 class Carrier {
  public:
   Carrier(GstBuffer* from, const GstVideoInfo& from_info, GstBuffer* to,
-          const GstVideoInfo& to_info, const PixelMap& map, const MovedSource& moved)
+          const GstVideoInfo& to_info, const PixelMap& map, const MovedProvenance& moved)
       : from_(from),
         to_(to),
         from_info_(from_info),
@@ -51,7 +51,7 @@ class Carrier {
   GstBuffer *from_, *to_;
   GstVideoInfo from_info_, to_info_;  // copies, because transforms take non-const pointers
   const PixelMap& map_;
-  const MovedSource& moved_;
+  const MovedProvenance& moved_;
   Size frame_;
   GstAnalyticsRelationMeta *source_ = nullptr, *target_ = nullptr;
   std::vector<Placed> placed_;            // indexed by the source's ids

@@ -51,7 +51,7 @@ Placed Carrier::place(const GstAnalyticsODMtd& od, const BoxRecords& records) co
 
 /// True if the box that a box is a part of is not on the target, or that box's own parent.
 bool Carrier::lost_its_parent(const GstAnalyticsODMtd& od, const BoxRecords& records) const {
-  constexpr int kMaxRelations = 8;  // relations of others may form a circle
+  constexpr int kMaxRelations = 8;  // relations of other elements may form a cycle
   GstAnalyticsODMtd at = od;
   for (int level = 0; level < kMaxRelations; ++level) {
     const auto found = records.find(at.id, detected(at));
@@ -147,7 +147,8 @@ void Carrier::carry_mtds() {
 }
 
 void carry_analytics(GstBuffer* from, const GstVideoInfo& from_info, GstBuffer* to,
-                     const GstVideoInfo& to_info, const PixelMap& map, const MovedSource& moved) {
+                     const GstVideoInfo& to_info, const PixelMap& map,
+                     const MovedProvenance& moved) {
   Carrier carrier(from, from_info, to, to_info, map, moved);
   carrier.carry_mtds();
   carrier.carry_regions();

@@ -18,6 +18,7 @@ namespace keepbox {
 /// @param map from the pixels of `from` to those of `to`.
 /// @param moved as for carry_tensors(), which must be called first.
 void carry_analytics(GstBuffer* from, const GstVideoInfo& from_info, GstBuffer* to,
-                     const GstVideoInfo& to_info, const PixelMap& map, const MovedSource& moved);
+                     const GstVideoInfo& to_info, const PixelMap& map,
+                     const MovedProvenance& moved);
 
 }  // namespace keepbox

@@ -26,7 +26,7 @@ struct FrameMask {
 };
 
 /// The keypoints of a box's object.
-struct FramePoints {
+struct FrameKeypoints {
   std::span<const Keypoint> points{};  // frame pixels, possibly outside of it; borrowed
   std::span<const Edge> edges{};       // lines between them; borrowed
   GQuark name = 0;                     // name of the PointSet; 0 if unknown
@@ -69,7 +69,7 @@ class BoxLabels {
 };
 
 /// Owns the keypoints of other decoders' boxes, which no meta has as floats.
-struct PointStore {
+struct KeypointStore {
   std::deque<std::vector<Keypoint>> points;
   std::deque<std::vector<Edge>> edges;
 };
@@ -91,11 +91,11 @@ struct FrameBox {
   std::optional<guint> parent{};         // od_id of the box that it is a part of
   std::optional<guint64> tracking_id{};  // from a GstAnalyticsTrackingMtd related to it
   GstClockTime tracked_since = GST_CLOCK_TIME_NONE;
-  FramePoints points{};  // attached unchanged; when read, owned by the buffer's metas or a
-  FrameMask mask{};      // PointStore, and valid as long as these are; likewise for masks
-  FrameValues values{};  // and values
-  BoxLabels labels{};    // of classifiers; for others than classdecode the first class of each
-                         // GstAnalyticsClsMtd related to it
+  FrameKeypoints points{};  // attached unchanged; when read, owned by the buffer's metas or a
+  FrameMask mask{};         // KeypointStore, and valid as long as these are; likewise for masks
+  FrameValues values{};     // and values
+  BoxLabels labels{};       // of classifiers; for others than classdecode the first class of each
+                            // GstAnalyticsClsMtd related to it
 };
 
 }  // namespace keepbox

@@ -88,11 +88,11 @@ const KeypointApi* keypoint_api() {
 
 void use_keypoint_api(const KeypointApi* api) { for_tests = api; }
 
-gsize mtds_of_group(const FramePoints& points) {
+gsize mtds_of_group(const FrameKeypoints& points) {
   return points.points.empty() || keypoint_api() == nullptr ? 0 : points.points.size() + 1;
 }
 
-void add_group(GstAnalyticsRelationMeta* meta, guint od_id, const FramePoints& points) {
+void add_group(GstAnalyticsRelationMeta* meta, guint od_id, const FrameKeypoints& points) {
   std::vector<gint> positions, pairs;
   std::vector<gfloat> scores;
   for (const Keypoint& point : points.points) {
@@ -115,7 +115,7 @@ void add_group(GstAnalyticsRelationMeta* meta, guint od_id, const FramePoints& p
                                            od_id);
 }
 
-FramePoints read_group(GstAnalyticsRelationMeta* meta, guint od_id, PointStore& store) {
+FrameKeypoints read_group(GstAnalyticsRelationMeta* meta, guint od_id, KeypointStore& store) {
   const KeypointApi* api = keypoint_api();
   gpointer state = nullptr;
   GstAnalyticsMtd group;

@@ -41,15 +41,15 @@ void use_keypoint_api(const KeypointApi* api);
 
 /// Returns the number of mtds for a group of these keypoints: 0 if there are none, or no group
 /// support.
-gsize mtds_of_group(const FramePoints& points);
+gsize mtds_of_group(const FrameKeypoints& points);
 
 /// Adds a group of rounded keypoints, with both relations to its detection that readers look for.
 /// @pre mtds_of_group() is not 0.
-void add_group(GstAnalyticsRelationMeta* meta, guint od_id, const FramePoints& points);
+void add_group(GstAnalyticsRelationMeta* meta, guint od_id, const FrameKeypoints& points);
 
 /// Reads the first non-empty group that is related to a detection; coordinates are integers.
 /// @param store owns the keypoints.
-FramePoints read_group(GstAnalyticsRelationMeta* meta, guint od_id, PointStore& store);
+FrameKeypoints read_group(GstAnalyticsRelationMeta* meta, guint od_id, KeypointStore& store);
 
 bool is_group(GstAnalyticsMtdType type);
 bool is_keypoint(GstAnalyticsMtdType type);

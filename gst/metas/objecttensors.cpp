@@ -14,13 +14,13 @@ namespace keepbox {
 namespace {
 
 /// The undecoded tensors of a producer.
-struct Produced {
+struct UndecodedTensors {
   std::vector<PictureRecord> pictures;
   std::vector<uint32_t> numbers;  // in listed()
 };
 
-std::map<guint64, Produced> by_producer(GstBuffer* frame, const FrameTensors& tensors) {
-  std::map<guint64, Produced> out;
+std::map<guint64, UndecodedTensors> by_producer(GstBuffer* frame, const FrameTensors& tensors) {
+  std::map<guint64, UndecodedTensors> out;
   for (uint32_t i = 0; i < tensors.listed().size(); ++i) {
     const guint64 producer = tensors.source(i)->producer;
     const auto [of, added] = out.try_emplace(producer);
@@ -41,7 +41,7 @@ ObjectTensor copied(guint od_id, const TensorView& view, const std::string& mode
 Result<std::vector<ObjectTensor>> read_object_tensors(GstBuffer* frame) {
   std::vector<ObjectTensor> out;
   FrameTensors tensors;
-  KB_TRY(tensors.look(frame, Which::kOfObjects));
+  KB_TRY(tensors.list_tensors(frame, TensorSelection::kOfObjects));
   tensors.split_images();
   for (const auto& [producer, of] : by_producer(frame, tensors)) {
     if (of.pictures.empty()) continue;

@@ -123,7 +123,7 @@ Size size_of_frame(GstBuffer* frame) {
 }
 
 /// @param side 0 if unknown.
-bool is_beside(float low, float high, uint32_t side) {
+bool is_outside_axis(float low, float high, uint32_t side) {
   return high <= 0 ? low < 0 : side != 0 && low >= static_cast<float>(side);
 }
 
@@ -142,12 +142,12 @@ void remove_parts(std::vector<FrameBox>& boxes, std::set<guint>& skipped) {
 /// True if the box is completely outside of the frame. @param frame sides are 0 if unknown.
 bool is_outside(const FrameBox& box, Size frame) {
   const Box b = around({box.box, box.angle});
-  return is_beside(b.x1, b.x2, frame.width) || is_beside(b.y1, b.y2, frame.height);
+  return is_outside_axis(b.x1, b.x2, frame.width) || is_outside_axis(b.y1, b.y2, frame.height);
 }
 
 }  // namespace
 
-bool read_boxes(GstBuffer* buffer, std::vector<FrameBox>& out, PointStore* others, Size frame) {
+bool read_boxes(GstBuffer* buffer, std::vector<FrameBox>& out, KeypointStore* others, Size frame) {
   out.clear();
   GstAnalyticsRelationMeta* meta = gst_buffer_get_analytics_relation_meta(buffer);
   if (meta == nullptr) return false;

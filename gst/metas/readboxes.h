@@ -18,7 +18,7 @@ namespace keepbox {
 /// @param others gets the keypoints of other decoders' groups; without it they have none.
 /// @param frame if empty, the size is taken from the GstVideoMeta, or else is unlimited.
 /// @return false if the buffer has no relation meta.
-bool read_boxes(GstBuffer* buffer, std::vector<FrameBox>& out, PointStore* others = nullptr,
+bool read_boxes(GstBuffer* buffer, std::vector<FrameBox>& out, KeypointStore* others = nullptr,
                 Size frame = {});
 
 }  // namespace keepbox

@@ -95,7 +95,7 @@ void draw_boxes(GstVideoFilter* filter, Canvas& canvas, float by = 1) {
   const Status status = o.painter.paint(canvas, by);
   if (!status && !o.warned) post_warning(GST_ELEMENT(filter), status.error());
   o.warned = !status;
-  GST_LOG_OBJECT(filter, "%zu boxes, %zu labels without a place", o.painter.boxes(),
+  GST_LOG_OBJECT(filter, "%zu boxes, %zu labels omitted for lack of space", o.painter.boxes(),
                  o.painter.left_out());
 }
 
@@ -199,7 +199,7 @@ GstFlowReturn prepare_output_buffer(GstBaseTransform* base, GstBuffer* input, Gs
   State& o = Self::of(base);
   const OverlayProps props = locked_copy(base, o.props);
   if (const GstFlowReturn flow = settle_once(base, props); flow != GST_FLOW_OK) return flow;
-  o.painter.look(
+  o.painter.begin_frame(
       input, picture_of(GST_VIDEO_FILTER(base)->in_info).size, props,
       gst_segment_to_stream_time(&base->segment, GST_FORMAT_TIME, GST_BUFFER_PTS(input)));
   post_warnings(GST_ELEMENT(base), o.painter.privacy().take_warnings());

@@ -20,11 +20,11 @@ struct Span {
 };
 
 /// The sides of a box at which captions attach.
-struct Holds {
+struct AttachSides {
   Span top, bottom, left, right;
 };
 
-Holds holds_of(const Outline& box, const cv::Rect& seen) {
+AttachSides attach_sides_of(const Outline& box, const cv::Rect& seen) {
   const Span across{seen.x, seen.x + seen.width}, down{seen.y, seen.y + seen.height};
   if (box.upright()) return {across, across, down, down};
   // Each side of an oriented box's extent touches the box at a corner only.
@@ -36,13 +36,13 @@ Holds holds_of(const Outline& box, const cv::Rect& seen) {
 }
 
 /// The places around a box, best first.
-class Places {
+class CaptionPlaces {
  public:
-  Places(const Outline& box, const cv::Rect& frame, cv::Size caption)
+  CaptionPlaces(const Outline& box, const cv::Rect& frame, cv::Size caption)
       : frame_(frame), size_(caption), oriented_(!box.upright()) {
     const cv::Rect seen = box.extent & frame;
     const int high = seen.y, low = seen.y + seen.height;
-    const auto [top, bottom, left, right] = holds_of(box, seen);
+    const auto [top, bottom, left, right] = attach_sides_of(box, seen);
     // A caption that fills its box would hide the object.
     const bool roomy = !oriented_ && size_.width <= seen.width && 2 * size_.height <= seen.height;
     // If a few pixels are missing, it overlaps the box slightly instead of moving elsewhere.
@@ -149,7 +149,7 @@ std::optional<cv::Rect> CaptionPlacer::place(const Outline& box, cv::Size captio
   caption = {std::min(caption.width, frame_.width), std::min(caption.height, frame_.height)};
   std::optional<cv::Rect> best;
   double least = std::numeric_limits<double>::infinity();
-  for (const cv::Rect& tab : Places(box, frame_, caption)) {
+  for (const cv::Rect& tab : CaptionPlaces(box, frame_, caption)) {
     if (tab.empty() || taken(tab)) continue;
     const double pixels = covered(tab, least);
     if (pixels < least) best = tab, least = pixels;

@@ -7,8 +7,8 @@
 
 namespace keepbox {
 
-void FramePainter::look(GstBuffer* buffer, Size frame, const OverlayProps& props,
-                        GstClockTime time) {
+void FramePainter::begin_frame(GstBuffer* buffer, Size frame, const OverlayProps& props,
+                               GstClockTime time) {
   props_ = props;
   read_boxes(buffer, boxes_, &points_, frame);
   const auto length = static_cast<GstClockTime>(props.draw_trails * GST_SECOND);

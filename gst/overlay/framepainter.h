@@ -24,7 +24,7 @@ class FramePainter {
  public:
   /// Takes the properties and reads the boxes of a frame, which outlives their drawing.
   /// @param time stream time, which repeats what a seek repeats.
-  void look(GstBuffer* buffer, Size frame, const OverlayProps& props, GstClockTime time);
+  void begin_frame(GstBuffer* buffer, Size frame, const OverlayProps& props, GstClockTime time);
   /// Draws nothing on the frame, as on one without a picture.
   void skip() { boxes_.clear(), obscured_.clear(); }
 
@@ -45,7 +45,7 @@ class FramePainter {
  private:
   OverlayProps props_;
   std::vector<FrameBox> boxes_;
-  PointStore points_;
+  KeypointStore points_;
   std::vector<Mark> marks_;
   Trails trails_;
   Colors colors_;

@@ -12,7 +12,7 @@ namespace {
 constexpr int kFont = cv::FONT_HERSHEY_SIMPLEX;
 constexpr int kRun = 64;  // letters in a row, to measure one with subpixel precision
 
-/// Raises values to those of a row. A call of cv::max() takes longer than a whole letter.
+/// Raises values to those of a row. A call of cv::max() takes longer than drawing a letter.
 void raise(uint8_t* values, const uint8_t* to, int count) {
   for (int i = 0; i < count; ++i) values[i] = std::max(values[i], to[i]);
 }

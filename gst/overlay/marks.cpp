@@ -47,12 +47,12 @@ Mark mark_of(const FrameBox& box, const OverlayProps& props, Colors& colors, con
           .score = std::isnan(box.score) ? -std::numeric_limits<float>::infinity() : box.score,
           .color = props.color != 0 ? rgb(props.color) : own,
           .text = caption(box, quark != nullptr ? quark : "", props),
-          .points = props.draw_keypoints ? box.points : FramePoints{},
+          .points = props.draw_keypoints ? box.points : FrameKeypoints{},
           .mask = props.draw_masks ? box.mask : FrameMask{},
           .trail = trails.of(box)};
 }
 
-void enlarge(Mark& mark, float by, PointStore& store) {
+void enlarge(Mark& mark, float by, KeypointStore& store) {
   mark.box = enlarged(mark.box, by);
   mark.mask.place = enlarged(mark.mask.place, by);
   for (TrailPoint& point : mark.trail) point = {point.x * by, point.y * by};

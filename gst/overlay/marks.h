@@ -15,7 +15,7 @@ namespace keepbox {
 Mark mark_of(const FrameBox& box, const OverlayProps& props, Colors& colors, const Trails& trails);
 
 /// Enlarges a mark for a picture of another size. @param store keeps its points.
-void enlarge(Mark& mark, float by, PointStore& store);
+void enlarge(Mark& mark, float by, KeypointStore& store);
 
 /// Returns the pen of these properties. @param by enlargement of the picture, whose size is
 /// `picture`.

@@ -15,7 +15,7 @@ constexpr Property<OverlayProps> kOverlayProperties[] = {
     {"render",
      "Where boxes are drawn: on the frame, or as an overlay composition "
      "(GstVideoOverlayComposition) next to it, which sinks and compositors such as glimagesink and "
-     "gloverlaycompositor draw. What blur and pixelate change is always the frame.",
+     "gloverlaycompositor draw. blur and pixelate always change the frame itself.",
      &OverlayProps::render, rendering_type},
     {"color-by", "What determines the colour of a box.", &OverlayProps::color_by, color_by_type},
     {"color",
@@ -64,7 +64,7 @@ constexpr Property<OverlayProps> kOverlayProperties[] = {
     {"blur-lost",
      "Seconds for which an object with a tracking id (see boxtrack) stays blurred or pixelated "
      "on frames without its box, or with its box as another class: at its last position, and "
-     "where its speed takes it. 0 means not at all.",
+     "where its last speed would have taken it. 0 means not at all.",
      &OverlayProps::blur_lost, nullptr, 0, kLongestLost, false, false,
      &OverlayProps::blur_lost_set},
     {"thickness",

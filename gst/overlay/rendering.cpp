@@ -85,13 +85,13 @@ Size window_of(const GstStructure* params) {
 }
 
 /// Answers of downstream about compositions.
-struct Offer {
+struct DownstreamSupport {
   bool accepts = false;
   Size window{};
 };
 
-Offer ask(GstPad* source, GstCaps* output) {
-  Offer offer;
+DownstreamSupport query_compositions(GstPad* source, GstCaps* output) {
+  DownstreamSupport offer;
   if (GstCaps* caps = gst_pad_peer_query_caps(source, nullptr); caps != nullptr) {
     offer.accepts = any_named(caps);
     gst_caps_unref(caps);
@@ -117,8 +117,8 @@ Error no_compositions(GstPad* source) {
   return problem(ErrorKind::kUnsupported,
                  "Boxes cannot be attached: " + name +
                      " does not accept overlay compositions (meta:GstVideoOverlayComposition)",
-                 "draw on the frame with render=auto or render=blend, or let a sink follow that "
-                 "draws them, such as glimagesink");
+                 "draw on the frame with render=auto or render=blend, or put a sink that draws "
+                 "compositions after it, such as glimagesink");
 }
 
 }  // namespace
@@ -143,26 +143,27 @@ GstCaps* RenderingCaps::of_templates() {
 }
 
 GstCaps* RenderingCaps::transform(GstPadDirection from, GstCaps* caps, GstCaps* filter,
-                                  const Wish& wish) const {
-  g_autoptr(GstCaps) out = other_side(from, caps, wish);
+                                  const RenderRequest& request) const {
+  g_autoptr(GstCaps) out = other_side(from, caps, request);
   if (filter == nullptr) return g_steal_pointer(&out);
   return gst_caps_intersect_full(filter, out, GST_CAPS_INTERSECT_FIRST);
 }
 
-GstCaps* RenderingCaps::other_side(GstPadDirection from, GstCaps* caps, const Wish& wish) const {
+GstCaps* RenderingCaps::other_side(GstPadDirection from, GstCaps* caps,
+                                   const RenderRequest& request) const {
   // Compositions of upstream stay attached, and pass with frames that are drawn on, too.
   GstCaps* on_drawable = all(drawable_, true, false);
   GstCaps* drawn = within(unnamed(caps), drawable_);
   GstCaps* drawn_below = within(all(caps, true, true), on_drawable);
   gst_caps_unref(on_drawable);
   GstCaps* out = gst_caps_merge(drawn, drawn_below);
-  const bool required = wish.how == Rendering::kAttach;
-  if (!required && (wish.how == Rendering::kBlend || wish.obscures)) return out;
+  const bool required = request.how == Rendering::kAttach;
+  if (!required && (request.how == Rendering::kBlend || request.obscures)) return out;
   const bool to_sink = from == GST_PAD_SRC;
-  GstCaps* attached = all(caps, !to_sink, to_sink && !required && !wish.unlinked);
+  GstCaps* attached = all(caps, !to_sink, to_sink && !required && !request.unlinked);
   attached = gst_caps_merge(attached, all(caps, true, true));
   if (!required) return gst_caps_merge(out, attached);
-  // The rest is negotiated to say what is wrong, instead of failing without a word.
+  // All other caps are accepted, so that settle() can report the reason.
   gst_caps_unref(out);
   return gst_caps_merge(attached, gst_caps_ref(caps));
 }
@@ -200,7 +201,7 @@ Result<Settled> settle(const RenderingCaps& caps, GstBaseTransform* base, Render
       any_named(output) && (required || (how == Rendering::kAuto && !caps.can_draw(input)));
   Settled out{.attaches = attaches, .can_obscure = caps.has_drawable_format(input)};
   if (!attaches && !required) return out;
-  const Offer offer = ask(base->srcpad, output);
+  const DownstreamSupport offer = query_compositions(base->srcpad, output);
   if (!attaches || (required && !offer.accepts))
     return std::unexpected(no_compositions(base->srcpad));
   out.window = offer.window;
@@ -209,8 +210,8 @@ Result<Settled> settle(const RenderingCaps& caps, GstBaseTransform* base, Render
 
 Error cannot_change() {
   return problem(ErrorKind::kUnsupported,
-                 "The new value of render is not possible with these frames: they cannot be drawn "
-                 "on, or nothing downstream draws boxes",
+                 "The new value of render= does not work with these frames: they cannot be drawn "
+                 "on, or no element downstream draws boxes",
                  "set render=auto");
 }
 

@@ -27,14 +27,15 @@ class RenderingCaps {
   static GstCaps* of_templates();
 
   /// Settings of a negotiation.
-  struct Wish {
+  struct RenderRequest {
     Rendering how = Rendering::kAuto;
     bool obscures = false;  // objects, which needs frames to draw on
     bool unlinked = false;  // the source pad, so that what downstream accepts is unknown
   };
   /// Implements transform_caps() of GstBaseTransform. From source to sink, caps that accept
   /// anything do not count as accepting compositions, unless these are required.
-  GstCaps* transform(GstPadDirection from, GstCaps* caps, GstCaps* filter, const Wish& wish) const;
+  GstCaps* transform(GstPadDirection from, GstCaps* caps, GstCaps* filter,
+                     const RenderRequest& request) const;
 
   /// Orders the choices of output caps for fixed input caps: the preferred one is the first.
   /// @param choices transfer full. @return transfer full
@@ -46,7 +47,7 @@ class RenderingCaps {
   bool has_drawable_format(GstCaps* fixed) const;
 
  private:
-  GstCaps* other_side(GstPadDirection from, GstCaps* caps, const Wish& wish) const;
+  GstCaps* other_side(GstPadDirection from, GstCaps* caps, const RenderRequest& request) const;
 
   GstCaps* drawable_;
 };
@@ -63,7 +64,7 @@ struct Settled {
 /// its answer to the ALLOCATION query.
 Result<Settled> settle(const RenderingCaps& caps, GstBaseTransform* base, Rendering how);
 
-/// Returns the error of frames that a change of the property `render` leaves without a way.
+/// Returns the error for frames on which the new value of the property `render` cannot be used.
 Error cannot_change();
 
 /// Returns the enlargement with which a frame fills a window; 1 without one.

@@ -10,9 +10,9 @@
 namespace keepbox {
 namespace {
 
-constexpr uint8_t kThrough = 255 * 6 / 10;  // opacity of the tint
-constexpr int kSoft = 1;                    // pixels by which smoothing exceeds the object
-constexpr int kWidest = 16;                 // maximum edge in pixels, to limit the time
+constexpr uint8_t kTintOpacity = 255 * 6 / 10;  // opacity of the tint
+constexpr int kSmoothingMargin = 1;             // pixels by which smoothing exceeds the object
+constexpr int kWidest = 16;                     // maximum edge in pixels, to limit the time
 
 /// Removes the outer pixels of an object; alternating crosses and squares are nearly a disc, and
 /// faster.
@@ -27,7 +27,7 @@ void erode(const cv::Mat& object, cv::Mat& inner, int pixels) {
 
 /// Smooths with 1/4, 1/2, 1/4 in both directions. GaussianBlur() has the same values, but wakes all
 /// threads of OpenCV's pool for each mask, and these wait busily.
-void soften(cv::Mat& cover) {
+void smooth_cover(cv::Mat& cover) {
   static const cv::Mat kernel = (cv::Mat_<float>(3, 1) << 0.25f, 0.5f, 0.25f);
   cv::sepFilter2D(cover, cover, CV_8U, kernel, kernel, {-1, -1}, 0,
                   cv::BORDER_REPLICATE | cv::BORDER_ISOLATED);
@@ -37,14 +37,14 @@ void soften(cv::Mat& cover) {
 
 void draw_silhouette(Canvas& canvas, const FrameMask& mask, Rgb color, int edge,
                      PaintScratch& scratch) {
-  const cv::Rect at = cover_object(canvas, mask, kSoft, scratch);
+  const cv::Rect at = cover_object(canvas, mask, kSmoothingMargin, scratch);
   if (at.empty()) return;
   cv::Mat cover = scratch.cover(cv::Rect({0, 0}, at.size()));
   cv::Mat inner = cleared(scratch.other, at.size());
   erode(cover, inner, std::min(edge, kWidest));
-  cv::bitwise_and(inner, cv::Scalar(kThrough), inner);
+  cv::bitwise_and(inner, cv::Scalar(kTintOpacity), inner);
   cv::subtract(cover, inner, cover);
-  if (edge > 1) soften(cover);
+  if (edge > 1) smooth_cover(cover);
   canvas.blend(at, cover, scratch.coarse, color);
 }
 

@@ -9,16 +9,16 @@
 namespace keepbox {
 namespace {
 
-constexpr double kShare = 0.3;  // radius of a dot, relative to the space between keypoints
-constexpr double kCore = 0.55;  // part of the radius in the contrasting colour
-constexpr double kRimmed = 3;   // minimum radius in pixels of a dot with two colours
+constexpr double kDotPerSpacing = 0.3;  // radius of a dot, relative to the space between keypoints
+constexpr double kCore = 0.55;          // part of the radius in the contrasting colour
+constexpr double kMinRimRadius = 3;     // minimum radius in pixels of a dot with two colours
 
 bool is_shown(const Keypoint& p, float threshold) {
   return p.score >= threshold && std::isfinite(p.x) && std::isfinite(p.y);
 }
 
 /// Returns about half of the distance between neighbours if they were spread evenly.
-double room_of(const FramePoints& points, float threshold) {
+double spacing_of(const FrameKeypoints& points, float threshold) {
   double left = std::numeric_limits<double>::infinity(), top = left, right = -left, bottom = -left;
   int count = 0;
   for (const Keypoint& p : points.points) {
@@ -32,10 +32,10 @@ double room_of(const FramePoints& points, float threshold) {
 
 }  // namespace
 
-void draw_skeleton(Canvas& canvas, const FramePoints& points, Rgb color, SkeletonPen pen,
+void draw_skeleton(Canvas& canvas, const FrameKeypoints& points, Rgb color, SkeletonPen pen,
                    Strokes& strokes, PaintScratch& scratch) {
-  const double room = room_of(points, pen.threshold);
-  const double radius = std::clamp(room * kShare, 1.0, 0.75 + 1.25 * pen.thickness);
+  const double room = spacing_of(points, pen.threshold);
+  const double radius = std::clamp(room * kDotPerSpacing, 1.0, 0.75 + 1.25 * pen.thickness);
   const int thickness = std::clamp(cvRound(radius), 1, pen.thickness);
   const auto at = [](const Keypoint& p) { return cv::Point2d(p.x, p.y); };
   strokes.start(canvas.bounds().size());
@@ -51,7 +51,7 @@ void draw_skeleton(Canvas& canvas, const FramePoints& points, Rgb color, Skeleto
   };
   dots(radius);
   strokes.draw(canvas, color, scratch);
-  if (radius < kRimmed) return;
+  if (radius < kMinRimRadius) return;
   strokes.start(canvas.bounds().size());
   dots(radius * kCore);
   strokes.draw(canvas, text_color(color), scratch);

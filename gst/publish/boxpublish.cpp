@@ -10,7 +10,7 @@
  *
  * A thread of its own connects and sends, so that the stream never waits for the network. While
  * there is no connection, messages are kept in a queue, on disk if queue-location is set; if it is
- * full, the oldest are dropped. It connects again for ever, with growing pauses. With qos=1 or 2, a
+ * full, the oldest are dropped. It keeps reconnecting, with growing pauses. With qos=1 or 2, a
  * message leaves the queue when the broker has confirmed it.
  *
  * ## Example launch line
@@ -101,8 +101,8 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
 
 void end(GstBaseTransform* base) {
   Publishing& p = *Self::of(base).running;
-  if (const auto complaint = p.reader.complaint("boxpublish"))
-    post_warning(GST_ELEMENT(base), *complaint);
+  if (const auto missing_meta_warning = p.reader.missing_meta_warning("boxpublish"))
+    post_warning(GST_ELEMENT(base), *missing_meta_warning);
   p.messages.finish(p.made);
   send(p);
 }
@@ -131,7 +131,7 @@ Result<std::shared_ptr<Publishing>> begin(KeepboxBoxPublish* self, const Publish
   const uint64_t first = disk ? disk->next_number() : 1;
   auto out = std::make_shared<Publishing>(std::move(settings), props, first);
   if (disk)
-    for (const auto& [number, place] : disk->take_left()) out->outbox.push_stored(number, place);
+    for (const auto& [number, place] : disk->take_unsent()) out->outbox.push_stored(number, place);
   SenderSettings timing;
   timing.longest_wait =
       std::chrono::milliseconds(static_cast<int64_t>(props.max_reconnect_interval * 1000));

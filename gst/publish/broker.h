@@ -12,7 +12,7 @@
 
 namespace keepbox {
 
-/// A connection that is opened again and again. Used by one thread.
+/// A connection that may be opened repeatedly. Used by one thread.
 class Broker {
  public:
   virtual ~Broker() = default;
@@ -24,7 +24,7 @@ class Broker {
   /// True if messages can be handed over.
   virtual bool ready() const = 0;
 
-  /// Sends and receives until something happened, `wake` is readable or the time is over.
+  /// Sends and receives until something has happened, `wake` is readable or the timeout expires.
   /// @param wake a file descriptor, which is not read
   virtual Status work(int wake, int timeout_ms) = 0;
 
@@ -32,11 +32,11 @@ class Broker {
   /// @pre ready()
   virtual Status send(const Message& message, uint64_t number) = 0;
 
-  /// Returns the numbers of the messages that the broker has got, since the last call.
+  /// Returns the numbers of the messages that the broker has confirmed since the last call.
   virtual std::vector<uint64_t> take_delivered() = 0;
 
-  /// Returns the numbers of the messages that a lost connection took along, and which are to be
-  /// sent again.
+  /// Returns the numbers of the messages that were lost with a connection and have to be sent
+  /// again.
   virtual std::vector<uint64_t> take_back() = 0;
 
   /// Ends the connection in an orderly way, if it is ready. @param timeout_ms that this may take

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Numbers of objects.
+// Counts of objects per topic.
 #pragma once
 
 #include <cstdint>

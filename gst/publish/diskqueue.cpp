@@ -126,7 +126,7 @@ void DiskQueue::scan(uint64_t file) {
     const auto header = read_record(in.number(), offset, text);
     if (!header) return;
     const auto bytes = static_cast<uint32_t>(sizeof(Header) + text.size());
-    if (header->number >= sent_) left_.push_back({header->number, {file, offset, bytes}});
+    if (header->number >= sent_) unsent_.push_back({header->number, {file, offset, bytes}});
     files_[file] = header->number;
     offset += bytes;
   }
@@ -172,8 +172,8 @@ Result<Message> DiskQueue::read(DiskPlace place) const {
   const auto header = in ? read_record(in.number(), place.offset, text) : std::nullopt;
   if (!header)
     return reject(ErrorKind::kTruncated,
-                  "A message is missing in " + path_of(place.file) + ", which was changed",
-                  "leave the files of queue-location= alone");
+                  "A message is missing in " + path_of(place.file) + ": the file was changed",
+                  "do not change files of queue-location= while it is in use");
   return Message{.topic = text.substr(0, header->topic),
                  .payload = text.substr(header->topic),
                  .qos = static_cast<int>(header->flags & 3),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Messages in files, for a process that is started again.
+// A queue of messages in files, which outlives the process.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,7 @@ class DiskQueue {
  public:
   static constexpr uint64_t kFileBytes = uint64_t{1} << 20;  // after which another file begins
 
-  struct Left {
+  struct UnsentMessage {
     uint64_t number;
     DiskPlace place;
   };
@@ -37,7 +37,7 @@ class DiskQueue {
   ~DiskQueue();
 
   /// Returns the messages that an earlier user left unsent, by ascending number; once.
-  std::vector<Left> take_left() { return std::exchange(left_, {}); }
+  std::vector<UnsentMessage> take_unsent() { return std::exchange(unsent_, {}); }
 
   /// Returns a number that is higher than all earlier ones.
   uint64_t next_number() const;
@@ -65,7 +65,7 @@ class DiskQueue {
   uint64_t tail_bytes_ = 0;
   uint64_t sent_ = 0;  // lowest number that is not sent
   std::chrono::steady_clock::time_point saved_;
-  std::vector<Left> left_;
+  std::vector<UnsentMessage> unsent_;
 };
 
 }  // namespace keepbox

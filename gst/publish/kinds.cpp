@@ -16,7 +16,7 @@ Result<Kinds> Kinds::parse(const std::string& text, const char* property) {
       return reject(ErrorKind::kInvalid,
                     std::string(property) + " has " + in_quotes(word) +
                         ", which is not boxes, counts or tracks",
-                    "set " + std::string(property) + "= to such a list, as in boxes,counts");
+                    "set " + std::string(property) + "= to a list of these, such as boxes,counts");
   }
   return out;
 }

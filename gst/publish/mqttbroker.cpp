@@ -58,8 +58,8 @@ Result<std::unique_ptr<Broker>> MqttBroker::make(const MqttSettings& settings) {
   std::unique_ptr<MqttBroker> out(new MqttBroker(settings));
   if (out->client_ == nullptr)
     return reject(ErrorKind::kInvalid,
-                  "client-id=" + settings.client_id + " is not possible: " + g_strerror(errno),
-                  "set client-id= to a name in UTF-8");
+                  "client-id=" + settings.client_id + " is invalid: " + g_strerror(errno),
+                  "set client-id= to UTF-8 text");
   KB_TRY(out->set_up());
   if (settings.address.tls) KB_TRY(out->set_up_tls());
   return out;
@@ -99,21 +99,21 @@ Status MqttBroker::set_up_tls() {
   if (code == MOSQ_ERR_SUCCESS && !settings_.verify_host)
     code = mosquitto_tls_insecure_set(client_, true);
   if (code == MOSQ_ERR_SUCCESS) return {};
-  return reject(ErrorKind::kInvalid, "The files for TLS do not fit: " + text_of(code),
+  return reject(ErrorKind::kInvalid, "The files for TLS cannot be used: " + text_of(code),
                 "set ca-file=, and both of cert-file= and key-file= or none of them");
 }
 
 /// Returns an error with the best reason that is known.
 Status MqttBroker::failed(int code) {
   ready_ = false;
-  if (!refusal_.empty()) return file_error(refusal_);
+  if (!refused_reason_.empty()) return file_error(refused_reason_);
   // The log of libmosquitto is more exact than its codes.
   return file_error(last_log_.empty() ? text_of(code) : last_log_);
 }
 
 Status MqttBroker::open(const std::atomic<bool>& stopping) {
   ready_ = false;
-  refusal_.clear();
+  refused_reason_.clear();
   last_log_.clear();
   const BrokerAddress& address = settings_.address;
   // libmosquitto waits minutes for a host that does not answer.
@@ -186,7 +186,7 @@ void MqttBroker::on_connect(mosquitto*, void* self, int code) {
   auto& broker = *static_cast<MqttBroker*>(self);
   broker.ready_ = code == 0;
   if (broker.ready_) broker.publish_availability(kOnline);
-  else broker.refusal_ = mosquitto_connack_string(code);
+  else broker.refused_reason_ = mosquitto_connack_string(code);
 }
 
 void MqttBroker::on_disconnect(mosquitto*, void* self, int) {

@@ -54,7 +54,7 @@ class MqttBroker : public Broker {
   static void on_publish(mosquitto*, void* self, int message);
   static void on_log(mosquitto*, void* self, int level, const char* text);
 
-  struct Given {
+  struct SentMessage {
     uint64_t number;
     int qos;
   };
@@ -62,11 +62,11 @@ class MqttBroker : public Broker {
   const MqttSettings settings_;
   mosquitto* client_ = nullptr;
   bool ready_ = false;
-  std::map<int, Given> given_;  // by libmosquitto's numbers
-  int early_ = 0;               // number that was published before send() knew it
+  std::map<int, SentMessage> given_;  // by libmosquitto's numbers
+  int early_ = 0;                     // number that was published before send() knew it
   std::vector<uint64_t> delivered_;
-  std::string refusal_;   // by the broker, of a connection
-  std::string last_log_;  // error of libmosquitto or its TLS library
+  std::string refused_reason_;  // by the broker, of a connection
+  std::string last_log_;        // error of libmosquitto or its TLS library
 };
 
 }  // namespace keepbox

@@ -20,8 +20,8 @@ struct OutboxLimits {
   uint64_t bytes = uint64_t{64} << 20;
 };
 
-/// A bounded queue in the order of numbers. If it is full, the oldest message is dropped that the
-/// broker was not given yet. From any thread; never waits for anything but its own short work.
+/// A bounded queue in the order of numbers. If it is full, it drops the oldest message that was not
+/// sent yet. From any thread; waits for nothing but its own lock.
 class Outbox {
  public:
   /// @param first number of the first message
@@ -38,15 +38,15 @@ class Outbox {
     Message message;  // empty if it is on disk
     std::optional<DiskPlace> place;
   };
-  /// Returns the oldest message that the broker was not given, and counts it as given.
+  /// Returns the oldest message that was not sent, and marks it as sent.
   std::optional<Item> take();
   /// Removes a message, because the broker has it.
   void done(uint64_t number);
-  /// Makes messages ones that the broker was not given.
+  /// Marks messages as not sent.
   void give_back(const std::vector<uint64_t>& numbers);
 
-  /// Returns the oldest message that is not on disk and was not given to the broker; stored()
-  /// reports where it is now.
+  /// Returns the oldest message that is neither on disk nor sent; stored() records its location
+  /// on disk.
   std::optional<Item> next_unstored() const;
   void stored(uint64_t number, DiskPlace place);
   /// Returns the lowest number that is in the queue, or else the next one.
@@ -76,7 +76,7 @@ class Outbox {
   mutable std::mutex mutex_;
   std::deque<Entry> entries_;  // by ascending number
   uint64_t next_;
-  uint64_t unstored_ = 0;  // all lower numbers are on disk, or were given to the broker
+  uint64_t unstored_ = 0;  // all lower numbers are on disk, or were sent
   size_t done_ = 0;        // of the entries
   size_t waiting_ = 0;     // not given to the broker
   uint64_t waiting_bytes_ = 0;

@@ -7,13 +7,13 @@
 
 namespace keepbox {
 
-/// Lets some of the moments of a stream pass, in the long run at most so many per second.
+/// Passes at most so many events per second in the long run.
 class Pace {
  public:
   /// @param rate per second; 0: no limit
   explicit Pace(double rate) : interval_(rate > 0 ? static_cast<uint64_t>(1e9 / rate) : 0) {}
 
-  /// True if a moment passes. @param time in ns; earlier than the last one after a flush
+  /// True if an event passes. @param time in ns; earlier than the last one after a flush
   bool passes(uint64_t time) {
     if (last_ && *last_ <= time && time < next_) return false;
     // Frames that come a little late do not slow the others down.

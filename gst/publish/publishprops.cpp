@@ -25,7 +25,7 @@ const Property<PublishProps> kPublishProperties[] = {
      &PublishProps::address},
     {"what",
      "Comma-separated list of what is published. boxes: the JSON object of each frame, as boxsink "
-     "writes it. counts: the number of boxes of each class, and of all, as bare numbers. tracks: "
+     "writes it. counts: the number of boxes of each class, and the total, as plain text. tracks: "
      "JSON objects for the beginning, improvements and end of each object with a tracking id.",
      &PublishProps::what},
     {"topic-boxes",
@@ -33,7 +33,7 @@ const Property<PublishProps> kPublishProperties[] = {
      "element's name, {class} a class or all, {model} the model of a box and {id} a tracking id.",
      &PublishProps::topic_boxes},
     {"topic-counts",
-     "Topic of the number of boxes of a class; without {class} there is only the number of all.",
+     "Topic of the number of boxes of a class; without {class}, only the total is published.",
      &PublishProps::topic_counts},
     {"topic-tracks", "Topic of the JSON objects of tracks.", &PublishProps::topic_tracks},
     {"topic-availability",
@@ -50,8 +50,8 @@ const Property<PublishProps> kPublishProperties[] = {
      &PublishProps::retain},
     {"on-change",
      "Comma-separated list of messages that are published only if they changed. boxes: if the "
-     "frame has other classes, numbers of boxes per class, or tracking ids. counts: if the "
-     "number has changed.",
+     "classes, the number of boxes per class or the tracking ids changed. counts: if the number "
+     "changed.",
      &PublishProps::on_change},
     {"rate",
      "Maximum number of messages per second of running time: of boxes, of each count, and of "
@@ -62,8 +62,7 @@ const Property<PublishProps> kPublishProperties[] = {
      "Seconds of running time without a box after which a track has ended, as lost-after of "
      "boxtrack.",
      &PublishProps::track_timeout, nullptr, 0, kLongest},
-    {"client-id", "Name of the client at the broker; empty means a random one.",
-     &PublishProps::client_id},
+    {"client-id", "MQTT client id; empty means a random one.", &PublishProps::client_id},
     {"username", "User name; empty means the environment variable KEEPBOX_MQTT_USERNAME, or none.",
      &PublishProps::username},
     {"password-file",
@@ -80,7 +79,7 @@ const Property<PublishProps> kPublishProperties[] = {
      &PublishProps::key_file},
     {"verify-host", "Require that the broker's certificate was issued for the host in address.",
      &PublishProps::verify_host},
-    {"keep-alive", "Seconds of silence after which the element checks the connection with a ping.",
+    {"keep-alive", "Seconds without traffic after which the element pings the broker.",
      &PublishProps::keep_alive, nullptr, 5, kLongestKeepAlive},
     {"queue-size",
      "Maximum number of messages in the queue, which keeps them while the broker cannot take "
@@ -95,12 +94,12 @@ const Property<PublishProps> kPublishProperties[] = {
      "the process ends first; empty keeps them in memory.",
      &PublishProps::queue_location},
     {"max-reconnect-interval",
-     "Maximum pause in seconds between attempts to connect, which do not end; the "
-     "first pause is half a second.",
+     "Maximum pause in seconds between attempts to connect, which continue until one succeeds; "
+     "the first pause is half a second.",
      &PublishProps::max_reconnect_interval, nullptr, 0.01, kLongest},
     {"stop-timeout",
-     "Maximum time in seconds that a stop waits until messages are delivered. Messages that are "
-     "not are lost, unless queue-location is set.",
+     "Maximum time in seconds for which stopping waits for messages to be delivered. Messages "
+     "that are not delivered by then are lost, unless queue-location is set.",
      &PublishProps::stop_timeout, nullptr, 0, kLongest},
 };
 

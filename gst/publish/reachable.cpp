@@ -20,7 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kSlice = 100;  // milliseconds between looks at `stopping`
+constexpr int kSlice = 100;  // milliseconds between two checks of `stopping`
 
 /// Waits for a connection that was begun. @return 0, or errno; ECANCELED if it is to stop.
 int finish_connecting(int socket, Clock::time_point deadline, const std::atomic<bool>& stopping) {

@@ -14,9 +14,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr size_t kWindow = 20;        // messages that are given and not confirmed
-constexpr auto kLongestWork = 500ms;  // between looks at the time
-constexpr auto kGoodbye = 1000ms;     // that closing may take
+constexpr size_t kWindow = 20;          // messages sent and not confirmed
+constexpr auto kLongestWork = 500ms;    // between looks at the time
+constexpr auto kCloseTimeout = 1000ms;  // maximum time for closing
 
 /// Waits until a descriptor is readable.
 void wait_for(int descriptor, int timeout_ms) {
@@ -54,7 +54,7 @@ void Sender::stop(std::chrono::milliseconds within) {
     std::unique_lock lock(mutex_);
     ended_.wait_for(lock, within, [this] { return has_ended_; });
   }
-  hurrying_ = true;
+  deadline_passed_ = true;
   outbox_.wake_up();
   thread_.join();
   disk_.reset();  // the next start opens its folder
@@ -69,7 +69,7 @@ bool Sender::is_over() const {
   if (!stopping_) return false;
   if (outbox_.size() == 0) return true;
   // Messages on disk are delivered after the next start.
-  return hurrying_ || (disk_ && !broker_->ready());
+  return deadline_passed_ || (disk_ && !broker_->ready());
 }
 
 /// Returns the milliseconds to a time, as poll() takes them.
@@ -86,7 +86,7 @@ void Sender::run() {
     else wait_for(outbox_.wake(), pause_until(next_attempt_));
     outbox_.clear_wake();
   }
-  if (open_) broker_->close(static_cast<int>(kGoodbye / 1ms));
+  if (open_) broker_->close(static_cast<int>(kCloseTimeout / 1ms));
   const std::lock_guard lock(mutex_);
   state_.connected = false;
   has_ended_ = true;
@@ -95,17 +95,18 @@ void Sender::run() {
 
 void Sender::connect() {
   answer_by_ = Clock::now() + settings_.answer_within;
-  if (const Status done = broker_->open(hurrying_); !done) return lose(done.error());
+  if (const Status done = broker_->open(deadline_passed_); !done)
+    return schedule_reconnect(done.error());
   open_ = true;
 }
 
 void Sender::work() {
   const bool was_ready = broker_->ready();
   if (was_ready)
-    if (const Status done = hand_over(); !done) return lose(done.error());
+    if (const Status done = send_queued(); !done) return schedule_reconnect(done.error());
   const Status done = broker_->work(outbox_.wake(), static_cast<int>(kLongestWork / 1ms));
   collect();
-  if (!done) return lose(done.error());
+  if (!done) return schedule_reconnect(done.error());
   if (broker_->ready() && !was_ready) {
     wait_ = settings_.first_wait;
     warned_ = false;
@@ -116,12 +117,12 @@ void Sender::work() {
   }
   if (!broker_->ready() && Clock::now() >= answer_by_) {
     broker_->close(0);
-    lose(problem(ErrorKind::kNoResource, "no answer"));
+    schedule_reconnect(problem(ErrorKind::kNoResource, "no answer"));
   }
 }
 
 /// Plans the next attempt, and warns once until a connection is established.
-void Sender::lose(const Error& error) {
+void Sender::schedule_reconnect(const Error& error) {
   open_ = false;
   const auto lost = broker_->take_back();
   given_ -= std::min(given_, lost.size());
@@ -137,12 +138,12 @@ void Sender::lose(const Error& error) {
   warn_(
       problem(ErrorKind::kNoResource,
               "The broker " + broker_->name() + " cannot be reached: " + error.statement(),
-              "messages are kept, up to queue-size= and queue-bytes=, and the connection is tried "
-              "again for ever; check the broker and address="));
+              "messages are kept, up to queue-size= and queue-bytes=, and the element keeps trying "
+              "to connect; check the broker and address="));
 }
 
-/// Gives messages to the broker in their order.
-Status Sender::hand_over() {
+/// Sends queued messages in their order.
+Status Sender::send_queued() {
   while (given_ < kWindow) {
     const auto item = outbox_.take();
     if (!item) break;
@@ -161,7 +162,7 @@ Status Sender::hand_over() {
   return {};
 }
 
-/// Removes the messages that the broker has got.
+/// Removes the messages that the broker has confirmed.
 void Sender::collect() {
   const auto numbers = broker_->take_delivered();
   for (const uint64_t number : numbers) outbox_.done(number);

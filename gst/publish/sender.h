@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The thread that brings messages to a broker.
+// The thread that sends messages to a broker.
 #pragma once
 
 #include <atomic>
@@ -29,12 +29,12 @@ struct SenderSettings {
 /// Counts since the start.
 struct SenderState {
   bool connected = false;
-  uint64_t published = 0;    // messages that the broker has got
+  uint64_t published = 0;    // messages that the broker has confirmed
   uint64_t connections = 0;  // established
   std::string last_error;    // of the connection; empty: none
 };
 
-/// Connects for ever, with growing pauses, and hands over messages in their order.
+/// Keeps connecting, with growing pauses, and sends messages in their order.
 class Sender {
  public:
   using Warn = std::function<void(const Error&)>;
@@ -57,8 +57,8 @@ class Sender {
   bool is_over() const;
   void connect();
   void work();
-  void lose(const Error& error);
-  Status hand_over();
+  void schedule_reconnect(const Error& error);
+  Status send_queued();
   void store();
   void collect();
   int pause_until(Clock::time_point time) const;
@@ -68,8 +68,8 @@ class Sender {
   std::optional<DiskQueue> disk_;
   const SenderSettings settings_;
   Warn warn_;
-  std::atomic<bool> stopping_ = false;  // what is left is delivered
-  std::atomic<bool> hurrying_ = false;  // the time for that is over
+  std::atomic<bool> stopping_ = false;         // what is left is delivered
+  std::atomic<bool> deadline_passed_ = false;  // stop-timeout has expired
 
   // The thread's own:
   bool open_ = false, warned_ = false, warned_disk_ = false;

@@ -16,10 +16,10 @@
 namespace keepbox {
 namespace {
 
-constexpr Size kUsualSize{320, 320};
+constexpr Size kDefaultSize{320, 320};
 constexpr size_t kMaxPixels = size_t{1} << 28;  // limit of the size in an index
-constexpr FrameRate kUsualRate{30, 1};
-constexpr int64_t kJitter = 1'000'000;  // tolerance for frames at an even rate
+constexpr FrameRate kDefaultRate{30, 1};
+constexpr int64_t kTimeTolerance = 1'000'000;  // tolerance for frames at an even rate
 
 struct State {
   Timeline recorded;
@@ -50,10 +50,10 @@ Size checked(Size size) {
 
 /// Returns 0/1 if the frames have no constant rate.
 FrameRate rate_of(const Timeline& timeline) {
-  if (timeline.empty()) return kUsualRate;
+  if (timeline.empty()) return kDefaultRate;
   for (int64_t i = 0; i < timeline.frames(); ++i) {
     const int64_t even = timeline.first() + timeline.interval() * i;
-    if (std::abs(timeline.begin_of(i) - even) > kJitter) return {};
+    if (std::abs(timeline.begin_of(i) - even) > kTimeTolerance) return {};
   }
   FrameRate rate;
   gst_video_guess_framerate(static_cast<GstClockTime>(timeline.interval()), &rate.numerator,
@@ -95,8 +95,8 @@ GstBuffer* black_frame(GstVideoInfo* info) {
 Size size_of(GstBaseSrc* base) {
   const State& f = Self::of(base);
   if (f.size.width != 0) return f.size;
-  const Size asked = checked(ask_input_size(GST_ELEMENT(base)));
-  return asked.width != 0 ? asked : kUsualSize;
+  const Size asked = checked(query_input_size(GST_ELEMENT(base)));
+  return asked.width != 0 ? asked : kDefaultSize;
 }
 
 GstCaps* fixate(GstBaseSrc* base, GstCaps* caps) {
@@ -128,7 +128,7 @@ gboolean set_caps(GstBaseSrc* base, GstCaps* caps) {
       gst_util_fraction_compare(rate.numerator, rate.denominator, info.fps_n, info.fps_d) == 0;
   const FrameRate asked{info.fps_n, info.fps_d};
   f.played =
-      as_recorded ? f.recorded : Timeline(f.frames, asked.numerator > 0 ? asked : kUsualRate);
+      as_recorded ? f.recorded : Timeline(f.frames, asked.numerator > 0 ? asked : kDefaultRate);
   f.end = f.played.end();
   return TRUE;
 }

@@ -33,7 +33,7 @@ struct IndexedTensor {
   DataType type = DataType::kFloat32;
   Shape shape;  // rank 0: only the file defines it
   GstTensorDimOrder order = GST_TENSOR_DIM_ORDER_ROW_MAJOR;
-  IndexedSource source;
+  IndexedProvenance source;
 };
 
 struct IndexedFrame {

@@ -17,7 +17,7 @@ namespace keepbox {
 namespace {
 
 constexpr size_t kMaxLabelBytes = size_t{1} << 24;
-constexpr size_t kLately = 16;  // sources shared by tensors of recent frames
+constexpr size_t kRecentSources = 16;  // sources shared by tensors of recent frames
 constexpr int64_t kMaxSide = INT32_MAX;
 
 constexpr std::pair<Units, std::string_view> kUnits[] = {{Units::kPixels, "pixels"},
@@ -121,8 +121,8 @@ Result<std::vector<std::string>> labels_in(const Folder& folder, const std::stri
 
 }  // namespace
 
-WrittenJson to_json(const IndexedSource& source) {
-  const TensorSource& facts = *source.facts;
+WrittenJson to_json(const IndexedProvenance& source) {
+  const TensorProvenance& facts = *source.facts;
   WrittenJson out = WrittenJson::object();
   if (facts.has_geometry()) {
     const Letterbox& at = facts.geometry;
@@ -141,9 +141,9 @@ WrittenJson to_json(const IndexedSource& source) {
   return out;
 }
 
-std::expected<IndexedSource, std::string> source_at(const Json& entry) {
+std::expected<IndexedProvenance, std::string> source_at(const Json& entry) {
   const auto found = entry.find("source");
-  if (found == entry.end()) return IndexedSource{};
+  if (found == entry.end()) return IndexedProvenance{};
   if (!found->is_object()) return wrong("a source that is not an object");
   const auto model = text_at(*found, "model"), detector = text_at(*found, "detector"),
              units = text_at(*found, "units"), labels = text_at(*found, "labels");
@@ -159,17 +159,17 @@ std::expected<IndexedSource, std::string> source_at(const Json& entry) {
   if (!tiles) return wrong(tiles.error());
   const auto held = found->find("held");
   if (held != found->end() && !held->is_boolean()) return wrong("held that is not true or false");
-  return IndexedSource{std::make_shared<const TensorSource>(
-                           TensorSource{.geometry = *geometry,
-                                        .tiles = *tiles,
-                                        .model = *model,
-                                        .detector = *detector,
-                                        .units = *known,
-                                        .held = held != found->end() && held->get<bool>()}),
-                       *labels};
+  return IndexedProvenance{std::make_shared<const TensorProvenance>(
+                               TensorProvenance{.geometry = *geometry,
+                                                .tiles = *tiles,
+                                                .model = *model,
+                                                .detector = *detector,
+                                                .units = *known,
+                                                .held = held != found->end() && held->get<bool>()}),
+                           *labels};
 }
 
-Status SourceLabels::read(const Folder& folder, const IndexedSource& source, size_t line) {
+Status SourceLabels::read(const Folder& folder, const IndexedProvenance& source, size_t line) {
   if (source.labels.empty() || files_.contains(source.labels)) return {};
   KB_ASSIGN(auto labels, placed(labels_in(folder, source.labels),
                                 std::string(kIndexName) + ":" + std::to_string(line)));
@@ -177,20 +177,20 @@ Status SourceLabels::read(const Folder& folder, const IndexedSource& source, siz
   return {};
 }
 
-SharedTensorSource SourceLabels::whole(const IndexedSource& source) {
+SharedProvenance SourceLabels::whole(const IndexedProvenance& source) {
   if (source.facts == nullptr) return nullptr;
-  const auto known = std::ranges::find_if(lately_, [&](const auto& each) {
+  const auto known = std::ranges::find_if(recent_, [&](const auto& each) {
     return each.first.labels == source.labels && same_source(each.first.facts, source.facts);
   });
-  if (known != lately_.end()) return known->second;
-  SharedTensorSource out = source.facts;
+  if (known != recent_.end()) return known->second;
+  SharedProvenance out = source.facts;
   if (!source.labels.empty()) {
-    TensorSource whole = *out;
+    TensorProvenance whole = *out;
     whole.labels = files_.at(source.labels);
-    out = std::make_shared<const TensorSource>(std::move(whole));
+    out = std::make_shared<const TensorProvenance>(std::move(whole));
   }
-  if (lately_.size() == kLately) lately_.erase(lately_.begin());
-  lately_.emplace_back(source, out);
+  if (recent_.size() == kRecentSources) recent_.erase(recent_.begin());
+  recent_.emplace_back(source, out);
   return out;
 }
 

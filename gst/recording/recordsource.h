@@ -21,16 +21,16 @@
 namespace keepbox {
 
 /// A tensor's source in an index.
-struct IndexedSource {
-  SharedTensorSource facts;  // without labels; nullptr if there is no source
-  std::string labels;        // file of its labels, or empty
+struct IndexedProvenance {
+  SharedProvenance facts;  // without labels; nullptr if there is no source
+  std::string labels;      // file of its labels, or empty
 };
 
 /// @pre source.facts.
-WrittenJson to_json(const IndexedSource& source);
+WrittenJson to_json(const IndexedProvenance& source);
 
 /// Returns the source of a tensor's entry without its labels, or the error.
-std::expected<IndexedSource, std::string> source_at(const Json& entry);
+std::expected<IndexedProvenance, std::string> source_at(const Json& entry);
 
 /// The labels of a recording's sources, each file read once: a short index may have many sources
 /// that share many labels.
@@ -38,15 +38,15 @@ class SourceLabels {
  public:
   /// Reads the file that a source names, while an index is read. kTruncated and kNoResource name
   /// the line of the index and the file.
-  Status read(const Folder& folder, const IndexedSource& source, size_t line);
+  Status read(const Folder& folder, const IndexedProvenance& source, size_t line);
 
   /// Returns the source with its labels; equal sources that were requested recently share one
   /// object. @pre read() has read its labels.
-  SharedTensorSource whole(const IndexedSource& source);
+  SharedProvenance whole(const IndexedProvenance& source);
 
  private:
   std::map<std::string, std::vector<std::string>> files_;
-  std::vector<std::pair<IndexedSource, SharedTensorSource>> lately_;
+  std::vector<std::pair<IndexedProvenance, SharedProvenance>> recent_;
 };
 
 /// Returns the text of a label file. Line ends within a name become spaces.

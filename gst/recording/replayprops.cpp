@@ -34,9 +34,9 @@ constexpr auto kLatest = static_cast<gdouble>(Timeline::kLatest);
 
 const Property<ReplayProps> kReplayProperties[] = {
     {"location",
-     "Folder of a tensorrecord recording, a NumPy file (.npy), or a file of raw numbers. A NumPy "
+     "Folder of a tensorrecord recording, a NumPy file (.npy), or a file of raw values. A NumPy "
      "file is one frame or one batch, as with dims; a raw file requires dims, and type if its "
-     "numbers are not float32.",
+     "values are not float32.",
      &ReplayProps::location},
     {"dims",
      "Dimensions of a tensor in a raw file, slowest first, such as 1,84,8400 or 1x84x8400. The "
@@ -45,8 +45,8 @@ const Property<ReplayProps> kReplayProperties[] = {
      "such as 300,6, are one frame.",
      &ReplayProps::dims},
     {"type",
-     "Type of the numbers in a raw file: float16, float32, float64, bfloat16, or int or uint "
-     "followed by 8, 16, 32 or 64.",
+     "Data type of a raw file: float16, float32, float64, bfloat16, or int or uint followed by 8, "
+     "16, 32 or 64.",
      &ReplayProps::type},
     {"tensor-id",
      "Tensor id for a raw or NumPy file; may be empty. Recordings contain their own ids.",

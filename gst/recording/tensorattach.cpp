@@ -189,8 +189,8 @@ Status attach(State& r, size_t frame, GstBuffer* buffer) {
     Result<GstBuffer*> data =
         r.uploader ? r.uploader->upload(tensor.data.get()) : gst_buffer_ref(tensor.data.get());
     KB_TRY(data);
-    if (auto source = tensor_source(tensor.data.get()); source != tensor_source(*data))
-      set_tensor_source(*data, std::move(source));  // source for the upload
+    if (auto source = provenance_of(tensor.data.get()); source != provenance_of(*data))
+      set_provenance(*data, std::move(source));  // source for the upload
     add_tensor(buffer, tensor.id.c_str(), tensor.type, tensor.shape, tensor.order, *data);
   }
   if (r.reader->skipped(frame)) note_skipped(buffer);
@@ -222,14 +222,15 @@ void set_context(GstElement* element, GstContext* context) {
   Self::parent_as<GstElementClass>()->set_context(element, context);
 }
 
-/// Adds the recorded tensors to a question that comes from the source of the frames.
-void take_part(State& r, InputQuestion& question) {
+/// Adds the recorded tensors to a query from the source of the frames.
+void add_tensor_forms(State& r, InputSizeQuery& question) {
   const std::lock_guard guard(r.forms_lock);
   question.tensors.insert(question.tensors.end(), r.forms.begin(), r.forms.end());
 }
 
 gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
-  if (InputQuestion* question = input_question(query)) take_part(Self::of(base), *question);
+  if (InputSizeQuery* question = input_size_query(query))
+    add_tensor_forms(Self::of(base), *question);
   return (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT &&
           Self::of(base).device->answer(GST_ELEMENT(base), query)) ||
          Self::parent_as<GstBaseTransformClass>()->query(base, direction, query);

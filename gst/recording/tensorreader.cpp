@@ -72,7 +72,7 @@ Result<StoredTensor> read_entry(const Folder& folder, const IndexedTensor& entry
                 array.shape.to_string() + " " + std::string(to_string(array.type)),
                 "record it again");
   KB_ASSIGN(auto data, read_data(file, array.offset, file.bytes - array.offset));
-  if (entry.source.facts != nullptr) set_tensor_source(data.get(), labels.whole(entry.source));
+  if (entry.source.facts != nullptr) set_provenance(data.get(), labels.whole(entry.source));
   return StoredTensor{entry.id, entry.type, array.shape, entry.order, std::move(data)};
 }
 

@@ -150,7 +150,7 @@ Status record(GstBaseTransform* base, GstBuffer* buffer) {
   State& r = Self::of(base);
   KB_TRY(check_readable(buffer, r.ids));
   FrameTensors tensors;
-  KB_TRY(tensors.look(buffer));
+  KB_TRY(tensors.list_tensors(buffer));
   for (size_t i = 0; i < tensors.listed().size(); ++i)
     if (const auto source = tensors.source(i); source != nullptr && source->objects)
       return reject(ErrorKind::kUnsupported,

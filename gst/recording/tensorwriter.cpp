@@ -100,7 +100,7 @@ Status TensorWriter::write_frame(const RecordedFrame& frame) {
                              .type = view.type,
                              .shape = view.shape,
                              .order = frame.tensors[i].order});
-    const SharedTensorSource& source = frame.tensors[i].source;
+    const SharedProvenance& source = frame.tensors[i].source;
     if (source == nullptr) continue;
     KB_ASSIGN(auto labels, write_labels(source->labels));
     entry.tensors.back().source = {source, std::move(labels)};

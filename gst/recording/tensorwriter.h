@@ -24,7 +24,7 @@ namespace keepbox {
 struct RecordedTensor {
   TensorView view;
   GstTensorDimOrder order = GST_TENSOR_DIM_ORDER_ROW_MAJOR;
-  SharedTensorSource source = nullptr;  // what it declares about itself
+  SharedProvenance source = nullptr;  // what it declares about itself
 };
 
 struct RecordedFrame {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kTimeRounding = 1'000'000;
 constexpr int64_t kSecond = 1'000'000'000;
-constexpr int64_t kUsual = kSecond / 30;
+constexpr int64_t kDefaultDuration = kSecond / 30;
 
 struct Round {
   int64_t number, rest;
@@ -47,7 +47,7 @@ std::optional<int64_t> frame_by_rate(int64_t time, int64_t duration, FrameRate r
 Timeline::Timeline(std::vector<int64_t> times, int64_t last)
     : times_(std::move(times)), frames_(static_cast<int64_t>(times_.size())) {
   const size_t count = times_.size();
-  const int64_t before = count > 1 ? times_[count - 1] - times_[count - 2] : kUsual;
+  const int64_t before = count > 1 ? times_[count - 1] - times_[count - 2] : kDefaultDuration;
   length_ = times_.back() - times_.front() + (last > 0 ? std::min(last, kLongest) : before);
 }
 
@@ -100,7 +100,7 @@ FrameFinder::FrameFinder(size_t frames, Timeline timeline, SyncMode mode, int64_
       shift_(offset_) {}
 
 void FrameFinder::seek() {
-  sought_ = true;
+  seeked_ = true;
   shift_ = offset_;
 }
 
@@ -130,7 +130,7 @@ int64_t FrameFinder::at(const Moment& moment, bool loop) {
 }
 
 int64_t FrameFinder::counted(const Moment& moment) {
-  if (!sought_) return next_;
+  if (!seeked_) return next_;
   const std::optional<int64_t> time = moment.time ? moment.time : moment.segment;
   std::optional<int64_t> frame;
   if (time && !timeline_.empty()) frame = timeline_.frame_at(*time - offset_, moment.duration);
@@ -144,7 +144,7 @@ FrameFinder::Found FrameFinder::next(const Moment& moment, bool loop) {
   if (timed) align(moment);
   const int64_t frame = timed ? at(moment, loop) : counted(moment);
   begun_ = true;
-  sought_ = false;
+  seeked_ = false;
   next_ = frame + (moment.backward ? -1 : 1);
   if (loop) return {Where::kFrame, static_cast<size_t>(round_of(frame, frames_).rest)};
   if (frame >= 0 && frame < frames_) return {Where::kFrame, static_cast<size_t>(frame)};

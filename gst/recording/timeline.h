@@ -98,7 +98,7 @@ class FrameFinder {
   int64_t offset_ = 0;  // from recorded times to the stream's
   int64_t shift_ = 0;   // the offset in the current round of a loop
   int64_t next_ = 0;    // if frames are counted
-  bool begun_ = false, sought_ = false, lost_ = false;
+  bool begun_ = false, seeked_ = false, lost_ = false;
   std::optional<int64_t> moved_;
 };
 

@@ -15,7 +15,7 @@ std::span<const FrameBox> BoxReader::read(GstBuffer* buffer, Size frame) {
   return boxes_;
 }
 
-std::optional<Error> BoxReader::complaint(const char* element) const {
+std::optional<Error> BoxReader::missing_meta_warning(const char* element) const {
   if (frames_ == 0 || analysed_) return std::nullopt;
   return problem(ErrorKind::kMismatch,
                  "None of " + std::to_string(frames_) + " frames had GstAnalyticsRelationMeta",

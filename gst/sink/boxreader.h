@@ -24,11 +24,11 @@ class BoxReader {
 
   guint64 frames() const { return frames_; }
   /// Returns a warning if no frame was analysed. @param element for its hint
-  std::optional<Error> complaint(const char* element) const;
+  std::optional<Error> missing_meta_warning(const char* element) const;
 
  private:
   std::vector<FrameBox> boxes_;
-  PointStore points_;
+  KeypointStore points_;
   std::set<GQuark> models_;
   guint64 frames_ = 0;
   bool analysed_ = false;  // a frame had analytics, even if without boxes

@@ -81,20 +81,20 @@ using Self = KeepboxBoxSink;
 void report_files(KeepboxBoxSink* self, Session& session) {
   for (const std::string& path : session.finished) {
     GST_INFO_OBJECT(self, "finished %s", path.c_str());
-    auto* news = gst_structure_new("boxsink-file-finished", "location", G_TYPE_STRING,
-                                   utf8(path).c_str(), nullptr);
-    gst_element_post_message(GST_ELEMENT(self), gst_message_new_element(GST_OBJECT(self), news));
+    auto* report = gst_structure_new("boxsink-file-finished", "location", G_TYPE_STRING,
+                                     utf8(path).c_str(), nullptr);
+    gst_element_post_message(GST_ELEMENT(self), gst_message_new_element(GST_OBJECT(self), report));
   }
   session.finished.clear();
 }
 
-void report_news(KeepboxBoxSink* self, Session& session) {
+void report_messages(KeepboxBoxSink* self, Session& session) {
   report_files(self, session);
   post_warnings(GST_ELEMENT(self), session.take_warnings());
-  const CategoryNews news = session.writer.take_news();
-  for (const std::string& text : news.chosen) GST_INFO_OBJECT(self, "%s", text.c_str());
-  for (const std::string& text : news.odd) GST_WARNING_OBJECT(self, "%s", text.c_str());
-  post_warnings(GST_ELEMENT(self), news.wrong);
+  const CategoryMessages report = session.writer.take_messages();
+  for (const std::string& text : report.chosen) GST_INFO_OBJECT(self, "%s", text.c_str());
+  for (const std::string& text : report.odd) GST_WARNING_OBJECT(self, "%s", text.c_str());
+  post_warnings(GST_ELEMENT(self), report.wrong);
 }
 
 /// True if a tracker follows the boxes: one upstream, or any whose ids are on them.
@@ -116,7 +116,7 @@ Status write_frame(KeepboxBoxSink* self, Session& session, GstBuffer* buffer) {
     KB_TRY(add_tensors(info, buffer, session.props));
   if (session.props.is(BoxFormat::kMot)) info.tracked = follows(GST_ELEMENT(self), session, boxes);
   KB_TRY(session.write(info, boxes, s.text));
-  report_news(self, session);
+  report_messages(self, session);
   ++session.number;
   return {};
 }
@@ -134,8 +134,8 @@ bool finish(KeepboxBoxSink* self) {
   Session& session = *self->state->session;
   if (session.ended || session.failed) return !session.failed;
   session.ended = true;
-  if (const auto complaint = self->state->reader.complaint("boxsink"))
-    post_warning(GST_ELEMENT(self), *complaint);
+  if (const auto missing_meta_warning = self->state->reader.missing_meta_warning("boxsink"))
+    post_warning(GST_ELEMENT(self), *missing_meta_warning);
   const bool done = check(self, session.finish());
   report_files(self, session);
   return done;
@@ -170,7 +170,7 @@ gboolean start(GstBaseSink* base) {
   auto session = Session::open(props, self->state->interrupt);
   self->state->interrupt.set(false);
   if (!session) return check(self, std::unexpected(session.error()));
-  report_news(self, self->state->session.emplace(std::move(*session)));
+  report_messages(self, self->state->session.emplace(std::move(*session)));
   return TRUE;
 }
 

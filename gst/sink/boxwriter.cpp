@@ -64,8 +64,8 @@ void BoxWriter::start_file(std::string& first) {
   first_ = first.empty();
 }
 
-CategoryNews BoxWriter::take_news() {
-  CategoryNews out = categories_.take_news();
+CategoryMessages BoxWriter::take_messages() {
+  CategoryMessages out = categories_.take_messages();
   std::ranges::move(words_.take_warnings(), std::back_inserter(out.wrong));
   return out;
 }

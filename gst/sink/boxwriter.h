@@ -73,7 +73,7 @@ class BoxWriter {
   void start_file(std::string& first);
 
   /// Returns news about the category ids of kCoco and the words of kDota.
-  CategoryNews take_news();
+  CategoryMessages take_messages();
 
  private:
   Status write_coco(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& out);

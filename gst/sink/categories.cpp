@@ -159,16 +159,16 @@ CategoryIds::Numbering& CategoryIds::settle(const FrameBox& box, bool fits) {
     const char* ids = fits           ? "COCO's own for its 80 classes, 1 to 90"
                       : box.class_id ? "the class numbers, from 0"
                                      : "1, 2 ... for labels in order of appearance";
-    news_.chosen.push_back("category ids" + of_model + " are " + ids);
+    messages_.chosen.push_back("category ids" + of_model + " are " + ids);
   } else if (numbering == Numbering::kCoco && !fits) {
     numbering = Numbering::kOwn;
     const char* further = of_model.empty() ? ", or model-name= of each of several decoders" : "";
-    news_.wrong.push_back(problem(ErrorKind::kMismatch,
-                                  "After frames with classes of COCO only, there is " +
-                                      text_of(box) + ": this and other new classes" + of_model +
-                                      " get category ids outside of COCO's",
-                                  std::string("set category-ids=") + further));
-    news_.chosen.push_back("category ids of new classes" + of_model + " are outside of COCO's");
+    messages_.wrong.push_back(problem(ErrorKind::kMismatch,
+                                      "The first boxes had COCO's classes only, but now there is " +
+                                          text_of(box) + ": this and other new classes" + of_model +
+                                          " get category ids outside of COCO's",
+                                      std::string("set category-ids=") + further));
+    messages_.chosen.push_back("category ids of new classes" + of_model + " are outside of COCO's");
   }
   return numbering;
 }
@@ -180,12 +180,13 @@ int64_t CategoryIds::number_of(const FrameBox& box, std::optional<size_t> row) {
   taken_.emplace(id, row);
   const std::string used = "category_id " + std::to_string(id) + " is used for " + text_of(box);
   if (id != wanted)
-    news_.odd.push_back(used + ", because " + std::to_string(wanted) +
-                        " is taken or reserved for COCO; set category-ids= to choose the numbers");
+    messages_.odd.push_back(
+        used + ", because " + std::to_string(wanted) +
+        " is taken or reserved for COCO; set category-ids= to choose the numbers");
   else if (!row && !box.class_id)
-    news_.odd.push_back(used +
-                        ", whose decoder gives no class number; set category-ids= to "
-                        "choose the numbers of the data set");
+    messages_.odd.push_back(used +
+                            ", whose decoder gives no class number; set category-ids= to "
+                            "choose the numbers of the data set");
   return id;
 }
 

@@ -29,7 +29,7 @@ Result<std::vector<CocoId>> load_coco_ids(const char* path, const char* property
 Result<std::vector<std::string>> load_names(const char* path, const char* property);
 
 /// Messages about the numbers, each reported once.
-struct CategoryNews {
+struct CategoryMessages {
   std::vector<std::string> chosen;  // the numbering chosen for a model
   std::vector<std::string> odd;     // unexpected numbers
   std::vector<Error> wrong;         // numbers that are useless for an evaluation
@@ -50,7 +50,7 @@ class CategoryIds {
   Result<int64_t> of(const FrameBox& box);
 
   /// Returns the news since the last call.
-  CategoryNews take_news() { return std::exchange(news_, {}); }
+  CategoryMessages take_messages() { return std::exchange(messages_, {}); }
 
  private:
   enum class Numbering { kUnknown, kCoco, kOwn };
@@ -68,7 +68,7 @@ class CategoryIds {
   std::map<int64_t, std::optional<size_t>> taken_;  // with the row of COCO that it is for
   bool coco_chosen_ = false;
   int64_t labels_ = 0;  // numbered so far
-  CategoryNews news_;
+  CategoryMessages messages_;
 };
 
 }  // namespace keepbox

@@ -26,7 +26,7 @@ const std::string& ClassWords::of(const std::string& name) {
   const auto known = words_.find(name);
   if (known != words_.end()) return known->second;
   const std::string whole = as_file_name(as_word(name));
-  const std::string word = unlike_others(name, shortened(whole, kMaxBytes));
+  const std::string word = unique_word(name, shortened(whole, kMaxBytes));
   if (whole.size() > kMaxBytes && !std::exchange(warned_shortened_, true))
     warnings_.push_back(problem(ErrorKind::kMismatch,
                                 "A class name of " + std::to_string(whole.size()) +
@@ -35,14 +35,14 @@ const std::string& ClassWords::of(const std::string& name) {
   return words_.emplace(name, word).first->second;
 }
 
-std::string ClassWords::unlike_others(const std::string& name, const std::string& word) {
+std::string ClassWords::unique_word(const std::string& name, const std::string& word) {
   if (!taken_.contains(word)) return word;
   std::string out;
   for (int number = 2; out.empty() || taken_.contains(out); ++number) {
     const std::string end = "-" + std::to_string(number);
     out = shortened(word, kMaxBytes - end.size()) + end;
   }
-  if (!std::exchange(warned_alike_, true))
+  if (!std::exchange(warned_duplicate_, true))
     warnings_.push_back(problem(ErrorKind::kMismatch,
                                 "Two classes give the file name " + word + ": the file of \"" +
                                     shortened(name, kMaxBytes) + "\" is named " + out));

@@ -25,11 +25,11 @@ class ClassWords {
   std::vector<Error> take_warnings() { return std::exchange(warnings_, {}); }
 
  private:
-  std::string unlike_others(const std::string& name, const std::string& word);
+  std::string unique_word(const std::string& name, const std::string& word);
 
   std::map<std::string, std::string> words_;  // by name
   std::set<std::string> taken_;
-  bool warned_shortened_ = false, warned_alike_ = false;
+  bool warned_shortened_ = false, warned_duplicate_ = false;
   std::vector<Error> warnings_;
 };
 

@@ -19,9 +19,7 @@ std::unexpected<Error> wrong(std::string_view pattern, bool of_classes) {
   if (of_classes)
     return reject(ErrorKind::kInvalid,
                   "location=" + std::string(pattern) +
-                      " does not have one %s for the class, and "
-                      "otherwise " +
-                      rest,
+                      " must have one %s for the class, and may otherwise only have " + rest,
                   "set location= to a pattern such as Task1_%s.txt");
   return reject(ErrorKind::kInvalid, "location=" + std::string(pattern) + " may only have " + rest,
                 "write %% for a percent sign");
@@ -88,7 +86,7 @@ bool FilePattern::add_conversion(std::string_view& rest, bool of_classes) {
 }
 
 /// Makes %d a number, unless it is the day of a month. @return false for a second number.
-bool FilePattern::settle_days() {
+bool FilePattern::resolve_day_or_number() {
   const auto is_time = [](const Part& part) {
     return part.kind == Kind::kTime && part.text != "%d";
   };
@@ -112,7 +110,7 @@ Result<FilePattern> FilePattern::parse(std::string_view pattern, bool of_classes
     out.parts_.push_back({Kind::kText, std::string(rest.substr(0, length))});
     rest.remove_prefix(length);
   }
-  if (out.classes_ != of_classes || !out.settle_days()) return wrong(pattern, of_classes);
+  if (out.classes_ != of_classes || !out.resolve_day_or_number()) return wrong(pattern, of_classes);
   return out;
 }
 

@@ -44,7 +44,7 @@ class FilePattern {
     size_t digits = 0;  // of the number, at least
   };
   bool add_conversion(std::string_view& rest, bool of_classes);
-  bool settle_days();
+  bool resolve_day_or_number();
 
   std::vector<Part> parts_;
   bool timed_ = false, numbered_ = false, classes_ = false;

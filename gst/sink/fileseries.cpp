@@ -61,7 +61,7 @@ FileName FileSeries::next() {
   return name;
 }
 
-bool FileSeries::takes_next(std::optional<uint64_t> time, uint64_t bytes) {
+bool FileSeries::starts_next_file(std::optional<uint64_t> time, uint64_t bytes) {
   // A flush starts the running time again.
   if (time && (!begin_ || *time < *begin_)) begin_ = time;
   const bool late = max_time_ != 0 && time && *time - *begin_ >= max_time_;

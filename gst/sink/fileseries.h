@@ -27,7 +27,7 @@ class FileSeries {
   /// True if a frame belongs to the next file, in which it then is the first one.
   /// @param time the frame's running time in ns, if known
   /// @param bytes the size of the file with the frame
-  bool takes_next(std::optional<uint64_t> time, uint64_t bytes);
+  bool starts_next_file(std::optional<uint64_t> time, uint64_t bytes);
 
   /// Notes that the file has text of a frame.
   void note_text() { has_text_ = true; }

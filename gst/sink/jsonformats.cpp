@@ -37,7 +37,7 @@ BoxJson detection_of(const FrameBox& box, const std::string& label, Size frame) 
   return out;
 }
 
-BoxJson keypoints_of(const FramePoints& points) {
+BoxJson keypoints_of(const FrameKeypoints& points) {
   BoxJson out;
   if (std::string name = name_of(points.name); !name.empty()) out["name"] = name;
   for (const Keypoint& p : points.points) out["points"].push_back({p.x, p.y, p.score});

@@ -25,10 +25,10 @@ Result<std::string> parse_tags(const std::string& text) {
 GType normalization_type() {
   static const GType type = register_enum(
       "KeepboxNormalization",
-      {{static_cast<int>(Normalization::kNone), "none", "They are written as they are."},
+      {{static_cast<int>(Normalization::kNone), "none", "Tensors are written unchanged."},
        {static_cast<int>(Normalization::kL2), "l2",
-        "Each tensor of an object is divided by its Euclidean length, so that the sum of products "
-        "of two embeddings is their cosine similarity."}});
+        "Each tensor of an object is divided by its Euclidean norm, so that the dot product of "
+        "two embeddings is their cosine similarity."}});
   return type;
 }
 

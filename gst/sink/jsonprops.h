@@ -49,7 +49,7 @@ std::vector<Property<Props>> with_json_rows(std::span<const Property<Props>> own
        "JSON object with user-defined values, such as {\"camera\":3}, written as tags in the JSON "
        "object of each frame; empty omits the field.",
        &Props::tags},
-      {"write-empty", "Write JSON objects, and kitti files, of frames without boxes, too.",
+      {"write-empty", "Also write JSON objects, and kitti files, for frames without boxes.",
        &Props::write_empty},
       {"add-system-timestamp",
        "Write the time of day as system_timestamp in the JSON object of each frame: the system "
@@ -71,7 +71,7 @@ std::vector<Property<Props>> with_json_rows(std::span<const Property<Props>> own
        "tensors in its JSON object, with precision, dims, model_name, layer_name and data, as "
        "gvametaconvert does.",
        &Props::add_tensor_data},
-      {"normalize", "What is done to the tensors of add-tensor-data.", &Props::normalize,
+      {"normalize", "Scaling of the tensors that add-tensor-data writes.", &Props::normalize,
        normalization_type},
   };
   std::vector<Property<Props>> out(own.begin(), own.end());

@@ -49,7 +49,7 @@ Status Session::open_next() {
     classes.emplace(name);
     return {};
   }
-  // A device cannot be finished: names that vary are those of regular files.
+  // Only regular files can be finished and followed by others, so names that vary need them.
   KB_ASSIGN(file, OutFile::open(name.before, series.varies() ? nullptr : interrupt));
   note_older(*file);
   if (!writer.head().empty()) KB_TRY(file->write(writer.head()));
@@ -68,7 +68,7 @@ Status Session::write_classes(const FrameInfo& frame, std::span<const FrameBox> 
   uint64_t largest = 0;
   for (const auto& [name, lines] : by_class)
     largest = std::max(largest, classes->size_with(name, lines));
-  if (series.takes_next(frame.running_time, largest)) KB_TRY(begin_next({}));
+  if (series.starts_next_file(frame.running_time, largest)) KB_TRY(begin_next({}));
   for (const auto& [name, lines] : by_class) {
     KB_ASSIGN(const auto written, classes->write(name, lines));
     note_older(*written);
@@ -84,7 +84,8 @@ Status Session::write(const FrameInfo& frame, std::span<const FrameBox> boxes, s
   KB_TRY(writer.write(frame, boxes, text));
   if (names && (!boxes.empty() || props.write_empty)) KB_TRY(write_file_of_frame(text));
   if (!file) return {};
-  if (series.takes_next(frame.running_time, file->size() + text.size() + writer.tail().size())) {
+  if (series.starts_next_file(frame.running_time,
+                              file->size() + text.size() + writer.tail().size())) {
     KB_TRY(begin_next(tail));
     writer.start_file(text);
   }

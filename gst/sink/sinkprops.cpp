@@ -18,8 +18,8 @@ GType format_type() {
        {static_cast<int>(BoxFormat::kCoco), "coco", "JSON array of COCO results, for pycocotools"},
        {static_cast<int>(BoxFormat::kMot), "mot",
         "MOTChallenge lines; frames are counted from 1, box pixels from 0. Boxes without an id "
-        "have -1, or are omitted downstream of a tracker, because evaluators refuse an id that is "
-        "twice on a frame"},
+        "have -1, or are omitted downstream of a tracker, because evaluators reject a frame "
+        "that has an id twice"},
        {static_cast<int>(BoxFormat::kKitti), "kitti", "KITTI object results, one file per frame"},
        {static_cast<int>(BoxFormat::kCsv), "csv",
         "CSV with a header and one line per box. Names are written as in the model: spreadsheets "
@@ -44,15 +44,15 @@ const Property<SinkProps> kSinkProperties[] = {
      "PATH.part left by an earlier run is renamed to PATH.part.1 or the next free number.",
      &SinkProps::location},
     {"max-file-time",
-     "Time in nanoseconds after which a file is finished and the next one begins, by the running "
-     "time of frames; 0 means one file. location needs a time or a number then. Each file is "
-     "complete: CSV has its header, COCO results are an array. Frame numbers continue. The files "
-     "of all classes (dota) are finished together. Not for kitti.",
+     "Running time in nanoseconds after which a file is finished and the next one begins; requires "
+     "a time or a number in location. 0 writes one file. Each file is complete: CSV has its "
+     "header, COCO results are an array. Frame numbers continue. The files of all classes (dota) "
+     "are finished together. Not for kitti.",
      &SinkProps::max_file_time, nullptr, 0, kMaxLimit},
     {"max-file-size",
-     "Size in bytes that files do not exceed, unless a single frame does: a frame that does not "
-     "fit begins the next file; 0 means one file. As with max-file-time, files are complete. For "
-     "dota the largest file counts. Not for kitti.",
+     "Maximum size of a file in bytes; a frame that does not fit begins the next file. Only a file "
+     "with a single frame may be larger. 0 writes one file. As with max-file-time, files are "
+     "complete. For dota the largest file counts. Not for kitti.",
      &SinkProps::max_file_size, nullptr, 0, kMaxLimit},
     {"first-frame",
      "Number of the first frame; -1 means 1 for mot and 0 for other formats. Every buffer is "

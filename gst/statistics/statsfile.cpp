@@ -30,7 +30,7 @@ std::string pipeline_of(GstElement* element) {
   return name;
 }
 
-/// Statistics of its own: a sink's base class has a property of that name, too.
+/// True for statistics of the element itself: GstBaseSink has a property of that name, too.
 bool has_stats(GstElement* element) {
   GstElementFactory* factory = gst_element_get_factory(element);
   const char* plugin = factory == nullptr
@@ -56,7 +56,7 @@ Status replace_file(const std::string& file, const std::string& text) {
                                G_FILE_SET_CONTENTS_CONSISTENT, kReadable, &error))
     return {};
   return file_error("Cannot write the statistics: " + std::string(error->message),
-                    "set file= to one in a folder that exists and may be written");
+                    "set file= to a file in an existing, writable folder");
 }
 
 }  // namespace
@@ -66,15 +66,17 @@ Result<StatsPlace> StatsPlace::parse(const std::string& params) {
       gst_structure_from_string(("keepboxstats," + params).c_str(), nullptr);
   const char* file = read == nullptr ? nullptr : gst_structure_get_string(read, "file");
   if (file == nullptr)
-    return fail(ErrorKind::kInvalid, "file=NAME as a parameter of keepboxstats",
-                params.empty() ? "none" : in_quotes(params), kStatsHint);
+    return reject(ErrorKind::kInvalid,
+                  params.empty() ? "file= is not set" : "file= is not set in " + in_quotes(params),
+                  kStatsHint);
   StatsPlace place;
   place.file = file;
   if (const char* source = gst_structure_get_string(read, "source")) place.source = source;
   const double interval = interval_of(read);
   if (!(interval >= kShortestInterval && interval <= kLongestInterval))
-    return fail(ErrorKind::kInvalid, "an interval of 0.1 to 86400 seconds for keepboxstats",
-                in_quotes(params), kStatsHint);
+    return reject(ErrorKind::kInvalid,
+                  "interval= is not a number of seconds from 0.1 to 86,400 in " + in_quotes(params),
+                  kStatsHint);
   place.interval = std::chrono::duration<double>(interval);
   return place;
 }
@@ -87,7 +89,7 @@ StatsFile::Watched::Watched(GstElement* element)
 void StatsFile::watch(GstElement* element) {
   if (!has_stats(element)) return;
   const std::lock_guard lock(list_mutex_);
-  // also one that had the same address and is gone
+  // also a destroyed one that had the same address
   watched_.remove_if([&](const Watched& each) { return each.address == element; });
   watched_.emplace_back(element);
   if (!thread_.joinable())

@@ -27,7 +27,7 @@ struct StatsPlace {
   static Result<StatsPlace> parse(const std::string& params);
 };
 
-/// Replaces a file at intervals, in a thread of its own. Readers always find a whole one.
+/// Replaces a file at intervals, in a separate thread. Readers never find an incomplete one.
 class StatsFile {
  public:
   explicit StatsFile(StatsPlace place) : place_(std::move(place)) {}

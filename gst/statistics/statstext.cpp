@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Groups the numbers of all elements by metric, because Prometheus wants the lines of one together.
-// Each has its help: readers of several files make up one of a file's name, and then refuse a
-// metric that is in two of them.
+// Groups the values of all elements by metric, because Prometheus requires the lines of a metric to
+// be adjacent. Each metric has a HELP line: without one, node_exporter makes one of the name of the
+// file, and then rejects a metric that is in two files.
 #include "gst/statistics/statstext.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ struct Metric {
 };
 using Metrics = std::map<std::string, Metric>;
 
-/// A backslash before what would end the text of a label.
+/// Escapes the value of a label.
 std::string escaped_label(std::string_view text) {
   std::string out;
   for (const char each : text) {
@@ -48,7 +48,7 @@ std::optional<std::string> number_text(const GValue& value) {
   }
 }
 
-/// Elements count in 64 bits what only grows; the length of a queue is the exception.
+/// Elements store counters in 64 bits; the length of a queue is 64 bits, too, but no counter.
 bool is_counter(std::string_view field, const GValue& value) {
   return G_VALUE_HOLDS_UINT64(&value) && field != "queued";
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Follows elements as they start. A tracer, because it needs no property and no line of the
-// application: a service sets it in its environment.
+// Observes elements as they start. It is a tracer because an environment variable enables it,
+// without a change of the pipeline or the application.
 #include "gst/statistics/statstracer.h"
 
 #include <gst/gsttracer.h>
@@ -22,8 +22,8 @@ G_DEFINE_TYPE(StatsTracer, stats_tracer, GST_TYPE_TRACER)
 
 StatsTracer* self_of(gpointer object) { return static_cast<StatsTracer*>(object); }
 
-/// Elements are in their pipeline when they start. Their last figures are written while they still
-/// have them, before a pipeline stops.
+/// Adds an element when it starts, because it is in its pipeline by then. Writes the last values
+/// before a pipeline stops, while elements still have them.
 void before_change(GObject* object, GstClockTime, GstElement* element, GstStateChange change) {
   keepbox::StatsFile& file = *self_of(object)->file;
   if (change == GST_STATE_CHANGE_READY_TO_PAUSED) file.watch(element);

@@ -28,12 +28,12 @@ const CudaDriver& cuda_driver() {
 Status cuda_status(CUresult result, const char* subject) {
   if (result == CUDA_SUCCESS) return {};
   return reject(ErrorKind::kNoResource,
-                std::string("CUDA failed at ") + subject + ": " + cuda_error_name(result),
+                std::string("CUDA failed while ") + subject + ": " + cuda_error_name(result),
                 "see nvidia-smi and the kernel log");
 }
 
 Result<CudaStream> make_stream(const CudaContext& context, StreamPriority priority) {
-  return made<CudaStream, CUstream>(context, "a CUDA stream", [&](CUstream* stream) {
+  return made<CudaStream, CUstream>(context, "making a stream", [&](CUstream* stream) {
     int lowest = 0, highest = 0;
     cuda_driver().priorities(&lowest, &highest);
     return cuda_driver().stream_create(stream, CU_STREAM_NON_BLOCKING,
@@ -56,7 +56,7 @@ Result<CudaEvent> make_event(const CudaContext& context, EventUse use) {
   const unsigned flags = use == EventUse::kOrder  ? CU_EVENT_DISABLE_TIMING
                          : use == EventUse::kTime ? CU_EVENT_DEFAULT
                                                   : CU_EVENT_BLOCKING_SYNC;
-  return made<CudaEvent, CUevent>(context, "a CUDA event", [&](CUevent* event) {
+  return made<CudaEvent, CUevent>(context, "making an event", [&](CUevent* event) {
     return cuda_driver().event_create(event, flags);
   });
 }
@@ -73,16 +73,17 @@ CUresult wait_shortly(CUevent event) {
 Result<CudaGraph> capture(const CudaContext& context, CUstream stream,
                           const std::function<Status()>& enqueue) {
   const CudaDriver& cuda = cuda_driver();
-  KB_TRY(cuda_status(cuda.begin_capture(stream, CU_STREAM_CAPTURE_MODE_RELAXED), "a capture"));
+  KB_TRY(
+      cuda_status(cuda.begin_capture(stream, CU_STREAM_CAPTURE_MODE_RELAXED), "capturing a graph"));
   const Status enqueued = enqueue();
   CUgraph graph = nullptr;
-  const Status captured = cuda_status(cuda.end_capture(stream, &graph), "a graph");
+  const Status captured = cuda_status(cuda.end_capture(stream, &graph), "capturing a graph");
   KB_TRY(enqueued);
   KB_TRY(captured);
   CUgraphExec ready = nullptr;
   const CUresult result = cuda.graph_instantiate(&ready, graph, 0);
   cuda.graph_destroy(graph);
-  KB_TRY(cuda_status(result, "a graph that can be launched"));
+  KB_TRY(cuda_status(result, "instantiating a graph"));
   return CudaGraph(context, ready);
 }
 
@@ -90,8 +91,8 @@ Result<DeviceMemory> allocate(const CudaContext& context, size_t bytes) {
   const CudaScope scope(context);
   KB_TRY(scope.status());
   CUdeviceptr data = 0;
-  const std::string expected = std::to_string(bytes) + " bytes of device memory";
-  KB_TRY(cuda_status(cuda_driver().alloc(&data, bytes), expected.c_str()));
+  const std::string what = "allocating " + std::to_string(bytes) + " bytes of device memory";
+  KB_TRY(cuda_status(cuda_driver().alloc(&data, bytes), what.c_str()));
   return DeviceMemory(context, data, bytes);
 }
 

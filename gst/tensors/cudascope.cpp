@@ -212,7 +212,7 @@ Result<GstBuffer*> CudaUploader::upload(GstBuffer* data) const {
   if (result != CUDA_SUCCESS) {
     if (device != 0) gst_cuda().CuMemFree(device);
     return reject(ErrorKind::kNoResource,
-                  "CUDA cannot take a tensor of " + std::to_string(bytes) +
+                  "CUDA failed while uploading a tensor of " + std::to_string(bytes) +
                       " bytes: " + cuda_error_name(result),
                   "free device memory, or set memory=system");
   }

@@ -21,7 +21,7 @@ Status require_driver() {
 
 std::unexpected<Error> refused(const std::string& subject, CUresult result, std::string hint) {
   return reject(ErrorKind::kNoResource,
-                "CUDA failed at " + subject + ": " + cuda_error_name(result), std::move(hint));
+                "CUDA failed while " + subject + ": " + cuda_error_name(result), std::move(hint));
 }
 
 struct ContextKey {
@@ -41,7 +41,7 @@ bool is_on(CUcontext context, int device) {
 /// Returns the context for memory of pools and virtual addresses, which belongs only to a device.
 Result<CUcontext> working_context(const DeviceData& lent, int device) {
   CUcontext context = nullptr;
-  if (lent.ready == DeviceData::Ready::kBehindStream)
+  if (lent.ready == DeviceData::Ready::kAfterStream)
     cuda_driver().stream_context(static_cast<CUstream>(lent.ready_on), &context);
   else cuda_driver().current_context(&context);
   if (context != nullptr && is_on(context, device)) return context;
@@ -64,15 +64,15 @@ Result<ContextKey> key_of(const DeviceData& lent) {
   const CUresult known = ask(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, &type);
   ask(CU_POINTER_ATTRIBUTE_IS_MANAGED, &managed);
   if (known != CUDA_SUCCESS || (type == CU_MEMORYTYPE_HOST && managed == 0))
-    return reject(
-        ErrorKind::kInvalid,
-        "The data is not in CUDA memory, but " +
-            (known == CUDA_SUCCESS ? "in pinned host memory"
-                                   : "at a pointer of no device (" + cuda_error_name(known) + ")"),
-        "set memory to KEEPBOX_MEMORY_SYSTEM for host data");
+    return reject(ErrorKind::kInvalid,
+                  "The data is not in CUDA memory, but " +
+                      (known == CUDA_SUCCESS
+                           ? "in pinned host memory"
+                           : "at an address unknown to CUDA (" + cuda_error_name(known) + ")"),
+                  "set memory to KEEPBOX_MEMORY_SYSTEM for host data");
   if (const CUresult result = ask(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, &place.device);
       result != CUDA_SUCCESS)
-    return refused("the device of the data", result, "see nvidia-smi");
+    return refused("finding the device of the data", result, "see nvidia-smi");
   if (ask(CU_POINTER_ATTRIBUTE_CONTEXT, &place.context) == CUDA_SUCCESS && place.context != nullptr)
     return place;
   KB_ASSIGN(auto context, working_context(lent, place.device));
@@ -100,7 +100,7 @@ Result<CudaContext> shared_context(const ContextKey& place) {
 }
 
 /// Objects that are released together with the memory.
-struct Loan {
+struct WrappedMemory {
   GDestroyNotify notify;
   gpointer user_data;
   CUevent event = nullptr;  // our own event
@@ -108,7 +108,7 @@ struct Loan {
 
 /// Releases the loan in the memory's context, which the allocator makes current.
 void give_back(gpointer data) {
-  auto* loan = static_cast<Loan*>(data);
+  auto* loan = static_cast<WrappedMemory*>(data);
   if (loan->event != nullptr) gst_cuda().CuEventDestroy(loan->event);
   if (loan->notify != nullptr) loan->notify(loan->user_data);
   delete loan;
@@ -121,7 +121,7 @@ Result<CUevent> record(CUstream stream) {
   if (result == CUDA_SUCCESS) result = gst_cuda().CuEventRecord(event, stream);
   if (result == CUDA_SUCCESS) return event;
   if (event != nullptr) gst_cuda().CuEventDestroy(event);
-  return refused("a stream of the context that the data was allocated in", result,
+  return refused("recording an event on the stream, which must be of the data's context", result,
                  "set ready_on to the stream that writes the tensor");
 }
 
@@ -138,7 +138,7 @@ Result<CUcontext> retained(int device) {
   if (result == CUDA_SUCCESS) result = cuda_driver().device_get(&handle, device);
   if (result == CUDA_SUCCESS) result = cuda_driver().primary_retain(&context, handle);
   if (result != CUDA_SUCCESS)
-    return refused("the primary context of CUDA device " + std::to_string(device), result,
+    return refused("retaining the primary context of device " + std::to_string(device), result,
                    "set a different device-id=, or see nvidia-smi");
   return known[device] = context;
 }
@@ -163,13 +163,13 @@ Result<GstMemory*> wrap_device_data(const DeviceData& lent, GDestroyNotify notif
   const CudaScope scope(context);
   KB_TRY(scope.status());
   CUevent ready = static_cast<CUevent>(lent.ready_on);
-  const bool own = lent.ready == DeviceData::Ready::kBehindStream;
+  const bool own = lent.ready == DeviceData::Ready::kAfterStream;
   if (own) {
     KB_ASSIGN(const auto event, record(static_cast<CUstream>(lent.ready_on)));
     ready = event;
   }
   GstMemory* memory = wrap_cuda(context, lent.data, lent.bytes, nullptr, give_back,
-                                new Loan{notify, user_data, own ? ready : nullptr});
+                                new WrappedMemory{notify, user_data, own ? ready : nullptr});
   GST_MINI_OBJECT_FLAG_SET(memory, GST_MEMORY_FLAG_READONLY);
   if (lent.ready != DeviceData::Ready::kNow)
     gst_mini_object_set_qdata(GST_MINI_OBJECT_CAST(memory), g_quark_from_string(kReadyEvent), ready,

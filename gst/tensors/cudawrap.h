@@ -13,7 +13,7 @@ namespace keepbox {
 struct DeviceData {
   gpointer data = nullptr;  // a CUdeviceptr
   gsize bytes = 0;          // 1 or more
-  enum class Ready { kNow, kBehindStream, kBehindEvent } ready = Ready::kNow;
+  enum class Ready { kNow, kAfterStream, kAfterEvent } ready = Ready::kNow;
   gpointer ready_on = nullptr;  // a CUstream, or a CUevent that has been recorded
 };
 

@@ -17,13 +17,13 @@ struct NoteMeta {
   GstMeta meta;
   // Made and destroyed by init_note and release_note:
   std::vector<GstBuffer*> data;  // owned
-  std::vector<SharedTensorSource> skipped;
+  std::vector<SharedProvenance> skipped;
 };
 
 gboolean init_note(GstMeta* meta, gpointer, GstBuffer*) {
   auto* note = reinterpret_cast<NoteMeta*>(meta);
   new (&note->data) std::vector<GstBuffer*>;
-  new (&note->skipped) std::vector<SharedTensorSource>;
+  new (&note->skipped) std::vector<SharedProvenance>;
   return TRUE;
 }
 
@@ -64,7 +64,7 @@ void note_decoded(GstBuffer* buffer, GstBuffer* data) {
   note_of(buffer).data.push_back(gst_buffer_ref(data));
 }
 
-void note_skipped(GstBuffer* buffer, SharedTensorSource source) {
+void note_skipped(GstBuffer* buffer, SharedProvenance source) {
   note_of(buffer).skipped.push_back(std::move(source));
 }
 
@@ -82,7 +82,7 @@ bool had_no_objects(GstBuffer* buffer) {
          });
 }
 
-bool was_skipped_by(GstBuffer* buffer, const SharedTensorSource& source) {
+bool was_skipped_by(GstBuffer* buffer, const SharedProvenance& source) {
   const NoteMeta* note = find_note(buffer);
   return note != nullptr && source != nullptr &&
          std::ranges::any_of(note->skipped,
@@ -100,7 +100,7 @@ void copy_note(GstBuffer* from, GstBuffer* to) {
   const NoteMeta* note = find_note(from);
   if (note == nullptr) return;
   for (GstBuffer* data : note->data) note_decoded(to, data);
-  for (const SharedTensorSource& source : note->skipped) note_skipped(to, source);
+  for (const SharedProvenance& source : note->skipped) note_skipped(to, source);
 }
 
 bool is_decoded_note(GType api) { return api == note_api(); }

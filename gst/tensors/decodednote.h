@@ -18,13 +18,13 @@ void note_decoded(GstBuffer* buffer, GstBuffer* data);
 /// none of its tensors are missing.
 /// @param buffer writable.
 /// @param source of its tensors; nullptr if unknown.
-void note_skipped(GstBuffer* buffer, SharedTensorSource source = nullptr);
+void note_skipped(GstBuffer* buffer, SharedProvenance source = nullptr);
 /// True if any inference element that runs on frames skipped the frame.
 bool was_skipped(GstBuffer* buffer);
 /// True if there was no object for an inference element that runs on objects.
 bool had_no_objects(GstBuffer* buffer);
 /// True if the element of that source skipped the frame.
-bool was_skipped_by(GstBuffer* buffer, const SharedTensorSource& source);
+bool was_skipped_by(GstBuffer* buffer, const SharedProvenance& source);
 
 /// The note of a buffer, for queries. Valid until the note changes.
 class DecodedNote {

@@ -21,7 +21,7 @@ Answer* answer_of(GstQuery* query) {
 
 }  // namespace
 
-std::optional<WantedFamily> ask_family(GstElement* inference) {
+std::optional<WantedFamily> query_family(GstElement* inference) {
   bool another = false;
   send_custom(inference, "sink", kProducer, &another);
   if (another) return std::nullopt;
@@ -30,30 +30,30 @@ std::optional<WantedFamily> ask_family(GstElement* inference) {
   return family;
 }
 
-bool asks_family(GstQuery* query) { return is_custom(query, kFamily); }
+bool is_family_query(GstQuery* query) { return is_custom(query, kFamily); }
 
-void answer_family(GstQuery* query, WantedFamily family) {
+void answer_family_query(GstQuery* query, WantedFamily family) {
   *answer_of<std::optional<WantedFamily>>(query) = std::move(family);
 }
 
-bool meets_family_query(GstQuery* query, gboolean& answered) {
+bool handle_family_query(GstQuery* query, gboolean& answered) {
   if (is_custom(query, kProducer)) *answer_of<bool>(query) = true;
   else if (!is_custom(query, kFamily)) return false;
   answered = is_custom(query, kProducer);
   return true;
 }
 
-bool ends_producer_query(GstQuery* query) { return is_custom(query, kProducer); }
+bool handle_producer_query(GstQuery* query) { return is_custom(query, kProducer); }
 
-Size ask_input_size(GstElement* source) {
-  InputQuestion question;
+Size query_input_size(GstElement* source) {
+  InputSizeQuery question;
   send_custom(source, "src", kInput, &question);
   if (question.answer.width != 0 || question.tensors.empty()) return question.answer;
   return likely_input(question.tensors.front().shape);
 }
 
-InputQuestion* input_question(GstQuery* query) {
-  return is_custom(query, kInput) ? answer_of<InputQuestion>(query) : nullptr;
+InputSizeQuery* input_size_query(GstQuery* query) {
+  return is_custom(query, kInput) ? answer_of<InputSizeQuery>(query) : nullptr;
 }
 
 }  // namespace keepbox

@@ -25,31 +25,31 @@ struct WantedFamily {
 /// Queries downstream of an inference element. std::nullopt if no decoder answers, if its detector
 /// is auto, or if several inference elements share a decoder on either side, so that decoders are
 /// ambiguous.
-std::optional<WantedFamily> ask_family(GstElement* inference);
+std::optional<WantedFamily> query_family(GstElement* inference);
 
-/// True if it is ask_family()'s query to a decoder.
-bool asks_family(GstQuery* query);
-/// Answers the query. @pre asks_family().
-void answer_family(GstQuery* query, WantedFamily family);
+/// True if it is query_family()'s query to a decoder.
+bool is_family_query(GstQuery* query);
+/// Answers the query. @pre is_family_query().
+void answer_family_query(GstQuery* query, WantedFamily family);
 
-/// Handles ask_family() of other elements in an inference element. @return true if the query was
+/// Handles query_family() of other elements in an inference element. @return true if the query was
 /// one of them; `answered` is then the return value.
-bool meets_family_query(GstQuery* query, gboolean& answered);
+bool handle_family_query(GstQuery* query, gboolean& answered);
 /// Handles it in a decoder that has nothing to answer.
-bool ends_producer_query(GstQuery* query);
+bool handle_producer_query(GstQuery* query);
 
 /// Tensors of a frame that has no picture, and the size of the input that they were made from.
-struct InputQuestion {
+struct InputSizeQuery {
   std::vector<TensorForm> tensors;
   Size answer;  // 0x0: unknown
 };
 
-/// Asks a decoder downstream; elements in between that attach tensors add theirs. Without a
-/// decoder, or if its properties and the tensors' shapes together do not show a size, the first
-/// tensor's likely one counts.
-Size ask_input_size(GstElement* source);
-/// Returns ask_input_size()'s question, or nullptr if the query is another one. It lives as long as
-/// the query.
-InputQuestion* input_question(GstQuery* query);
+/// Queries a decoder downstream; elements in between that attach tensors add theirs. Without a
+/// decoder, or if its properties and the tensors' shapes do not determine a size, returns the
+/// likely one for the first tensor.
+Size query_input_size(GstElement* source);
+/// Returns query_input_size()'s question, or nullptr if the query is another one. It lives as long
+/// as the query.
+InputSizeQuery* input_size_query(GstQuery* query);
 
 }  // namespace keepbox

@@ -56,9 +56,9 @@ Result<Labels> Labels::load(const char* path) {
   return labels;
 }
 
-Labels Labels::to_come() {
+Labels Labels::unknown_names() {
   Labels labels;
-  labels.to_come_ = true;
+  labels.unknown_names_ = true;
   return labels;
 }
 
@@ -78,7 +78,7 @@ Result<uint32_t> Labels::class_of(std::string_view text, const char* property) c
   if (found != names_.end()) return static_cast<uint32_t>(found - names_.begin());
   uint32_t id = 0;
   if (parse(text, id) && id < kMaxClasses) return id;
-  if (to_come_) return 0;
+  if (unknown_names_) return 0;
   const std::string what = std::string(property) + " names \"" + std::string(text) + "\", ";
   if (names_.empty())
     return reject(

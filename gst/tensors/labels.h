@@ -26,7 +26,7 @@ class Labels {
   explicit Labels(std::vector<std::string> names) : names_(std::move(names)) {}
 
   /// Creates labels whose names are not known yet: any name is accepted, as class 0.
-  static Labels to_come();
+  static Labels unknown_names();
 
   /// Reads a label file. Errors name the file and the cause: missing, not a regular file, empty,
   /// not UTF-8, more than 16 MiB or kMaxLabels lines.
@@ -53,7 +53,7 @@ class Labels {
 
  private:
   std::vector<std::string> names_;
-  bool to_come_ = false;
+  bool unknown_names_ = false;
   mutable std::vector<GQuark> quarks_;  // made on first use
 };
 

@@ -49,7 +49,7 @@ bool copies_tensors() {
 }
 
 /// @param moved may be nullptr.
-void copy_tensors(GstBuffer* copy, GstBuffer* original, const MovedSource* moved = nullptr) {
+void copy_tensors(GstBuffer* copy, GstBuffer* original, const MovedProvenance* moved = nullptr) {
   gpointer state = nullptr;
   while (GstMeta* meta =
              gst_buffer_iterate_meta_filtered(original, &state, gst_tensor_meta_api_get_type())) {
@@ -64,7 +64,7 @@ void copy_tensors(GstBuffer* copy, GstBuffer* original, const MovedSource* moved
 }
 
 bool is_of_objects(const GstTensor& tensor) {
-  const SharedTensorSource source = tensor_source(tensor.data);
+  const SharedProvenance source = provenance_of(tensor.data);
   return source != nullptr && source->objects;
 }
 
@@ -77,16 +77,16 @@ void FrameTensors::unmap() {
   downloaded_ = false;
 }
 
-Status FrameTensors::look(GstBuffer* buffer, Which which) {
+Status FrameTensors::list_tensors(GstBuffer* buffer, TensorSelection which) {
   unmap();
   listed_count_ = 0;
   image_ = 0;
-  const DecodedNote note(which == Which::kAll ? nullptr : buffer);
+  const DecodedNote note(which == TensorSelection::kAll ? nullptr : buffer);
   TensorWalk walk(buffer);
   while (const GstTensor* tensor = walk.next()) {
     if (!is_readable(*tensor) || note.has(tensor->data)) continue;
-    const bool any = which != Which::kOfFrames && which != Which::kOfObjects;
-    if (!any && is_of_objects(*tensor) != (which == Which::kOfObjects)) continue;
+    const bool any = which != TensorSelection::kOfFrames && which != TensorSelection::kOfObjects;
+    if (!any && is_of_objects(*tensor) != (which == TensorSelection::kOfObjects)) continue;
     if (listed_count_ == kMax)
       return reject(ErrorKind::kUnsupported,
                     "The frame has more than " + std::to_string(kMax) + " tensors",
@@ -97,7 +97,7 @@ Status FrameTensors::look(GstBuffer* buffer, Which which) {
     view = {.type = *to_data_type(tensor->data_type),
             .shape = Shape(std::span(tensor->dims, tensor->num_dims))};
     view.id = id_of(*tensor);
-    tensors_[listed_count_++] = {tensor, walk.parcel()};
+    tensors_[listed_count_++] = {tensor, walk.attachment()};
   }
   return {};
 }
@@ -179,8 +179,9 @@ Status FrameTensors::map_all(MemorySpace preferred) {
 
 void FrameTensors::mark_decoded(GstBuffer* buffer, std::span<const uint32_t> which) const {
   for (size_t i = 0; i < listed_count_; ++i)
-    if (std::ranges::any_of(
-            which, [&](uint32_t number) { return tensors_[number].parcel == tensors_[i].parcel; }))
+    if (std::ranges::any_of(which, [&](uint32_t number) {
+          return tensors_[number].attachment == tensors_[i].attachment;
+        }))
       note_decoded(buffer, tensors_[i].tensor->data);
 }
 
@@ -225,13 +226,13 @@ void add_tensor(GstBuffer* buffer, const char* id, DataType type, const Shape& s
   add_tensors(buffer, {&tensor, 1});
 }
 
-GstBuffer* shared_data(GstBuffer* data, SharedTensorSource source) {
+GstBuffer* shared_data(GstBuffer* data, SharedProvenance source) {
   GstBuffer* out = gst_buffer_new();
   gst_buffer_copy_into(out, data, GST_BUFFER_COPY_METADATA, 0, static_cast<gsize>(-1));
   for (guint i = 0; i < gst_buffer_n_memory(data); ++i)  // gst_buffer_copy() may copy memory
     gst_buffer_append_memory(out, gst_buffer_get_memory(data, i));
   gst_buffer_add_parent_buffer_meta(out, data);  // keeps the memory from returning to its pool
-  set_tensor_source(out, std::move(source));
+  set_provenance(out, std::move(source));
   return out;
 }
 
@@ -241,14 +242,14 @@ GstBuffer* copy_with_tensors(GstBuffer* buffer) {
   return copy;
 }
 
-void carry_tensors(GstBuffer* from, GstBuffer* to, const MovedSource& moved) {
+void carry_tensors(GstBuffer* from, GstBuffer* to, const MovedProvenance& moved) {
   copy_note(from, to);
   copy_tensors(to, from, &moved);
 }
 
-void move_source(GstTensor* tensor, GstBuffer* to, const MovedSource& moved) {
-  const SharedTensorSource from = tensor_source(tensor->data);
-  SharedTensorSource source = from != nullptr ? moved(from) : nullptr;
+void move_source(GstTensor* tensor, GstBuffer* to, const MovedProvenance& moved) {
+  const SharedProvenance from = provenance_of(tensor->data);
+  SharedProvenance source = from != nullptr ? moved(from) : nullptr;
   if (source == from) return;
   GstBuffer* data = shared_data(tensor->data, std::move(source));
   if (DecodedNote(to).has(tensor->data)) note_decoded(to, data);

@@ -18,7 +18,7 @@
 namespace keepbox {
 
 /// Selects tensors of a buffer.
-enum class Which {
+enum class TensorSelection {
   kAll,
   kUndecoded,  // tensors that no decoder upstream has decoded
   kOfFrames,   // of these, tensors of frames or their tiles, not of objects
@@ -39,11 +39,11 @@ class FrameTensors {
   /// Lists tensors without touching their data, replacing the previous list. @param buffer must
   /// outlive this, and must not get metas or mtds while in use. kUnsupported if it has more than
   /// kMax tensors.
-  Status look(GstBuffer* buffer, Which which = Which::kAll);
+  Status list_tensors(GstBuffer* buffer, TensorSelection which = TensorSelection::kAll);
   /// Returns id, type and shape of the listed tensors, without data.
   std::span<const TensorView> listed() const { return {listed_.data(), listed_count_}; }
 
-  /// Sets the quantization of a listed tensor (see TensorView) until the next look().
+  /// Sets the quantization of a listed tensor (see TensorView) until the next list_tensors().
   /// @param number index in listed().
   void set_quantization(size_t number, float scale, float zero_point) {
     listed_[number].scale = scale;
@@ -84,19 +84,17 @@ class FrameTensors {
   /// Returns the order of dimensions set by the producer. @param number index in listed().
   GstTensorDimOrder order(size_t number) const { return tensors_[number].tensor->dims_order; }
   /// Returns the source of a listed tensor, or nullptr. @param number index in listed().
-  SharedTensorSource source(size_t number) const {
+  SharedProvenance source(size_t number) const {
     return sources_[number] != nullptr ? sources_[number]
-                                       : tensor_source(tensors_[number].tensor->data);
+                                       : provenance_of(tensors_[number].tensor->data);
   }
-  /// Replaces the source of a listed tensor until the next look().
-  void set_source(size_t number, SharedTensorSource source) {
-    sources_[number] = std::move(source);
-  }
+  /// Replaces the source of a listed tensor until the next list_tensors().
+  void set_source(size_t number, SharedProvenance source) { sources_[number] = std::move(source); }
 
  private:
   struct Listed {
     const GstTensor* tensor;
-    const void* parcel;  // as in TensorWalk
+    const void* attachment;  // as in TensorWalk
   };
   Status map_one(uint32_t number);
   void show_image(size_t mapped);
@@ -104,7 +102,7 @@ class FrameTensors {
   void unmap();
 
   std::array<Listed, kMax> tensors_;
-  std::array<SharedTensorSource, kMax> sources_;  // override the sources on the tensors' data
+  std::array<SharedProvenance, kMax> sources_;  // override the sources on the tensors' data
   std::array<TensorView, kMax> listed_, views_;
   std::array<size_t, kMax> images_{};  // of the listed tensors' data
   size_t image_ = 0;                   // that views show
@@ -148,15 +146,15 @@ void add_tensor(GstBuffer* buffer, const char* id, DataType type, const Shape& s
 GstBuffer* copy_with_tensors(GstBuffer* buffer);
 
 /// Returns a tensor's data, sharing memory, with another source. Transfer full.
-GstBuffer* shared_data(GstBuffer* data, SharedTensorSource source);
+GstBuffer* shared_data(GstBuffer* data, SharedProvenance source);
 
 /// Adds the tensors of one buffer to another, with their decoding notes. Their data is shared;
 /// `moved` maps their sources.
-void carry_tensors(GstBuffer* from, GstBuffer* to, const MovedSource& moved);
+void carry_tensors(GstBuffer* from, GstBuffer* to, const MovedProvenance& moved);
 
 /// Replaces the data of a tensor that is moved to a buffer, which already has the note, by data
 /// with the moved source, if it has a source. @param tensor holds its data.
-void move_source(GstTensor* tensor, GstBuffer* to, const MovedSource& moved);
+void move_source(GstTensor* tensor, GstBuffer* to, const MovedProvenance& moved);
 
 /// True if it is the API of GstTensorMeta, or of the note.
 bool holds_tensors(GType api);

@@ -19,7 +19,7 @@ namespace keepbox {
 
 inline constexpr size_t kMaxLabels = size_t{1} << 16;  // limit per file
 
-struct TensorSource {
+struct TensorProvenance {
   uint64_t producer = 0;    // number of the element in this process; 0 if unknown
   Letterbox geometry;       // from the input frame to the model's input; sizes are 0 if unknown
   std::vector<Tile> tiles;  // of that frame, one per image of the tensors; empty if there are none
@@ -33,7 +33,7 @@ struct TensorSource {
   /// Labels of the classes of one of several tensors, by its id.
   std::map<std::string, std::vector<std::string>> labels_of;
   bool lost_geometry = false;  // the frame was flipped or rotated since; boxes cannot be placed
-  bool open_rows = false;      // the number of rows is dynamic, and thus no evidence
+  bool dynamic_rows = false;   // the number of rows is dynamic, and thus no evidence
   bool held = false;           // the tensor is held from an earlier frame
   bool objects = false;        // each image shows an object of the frame (picturerecords.h)
 
@@ -41,31 +41,31 @@ struct TensorSource {
     return geometry.frame.width != 0 && geometry.frame.height != 0 && geometry.model.width != 0 &&
            geometry.model.height != 0;
   }
-  friend bool operator==(const TensorSource&, const TensorSource&);
+  friend bool operator==(const TensorProvenance&, const TensorProvenance&);
 };
 
-using SharedTensorSource = std::shared_ptr<const TensorSource>;
+using SharedProvenance = std::shared_ptr<const TensorProvenance>;
 
 /// Maps a tensor's source to another frame.
-using MovedSource = std::function<SharedTensorSource(const SharedTensorSource&)>;
+using MovedProvenance = std::function<SharedProvenance(const SharedProvenance&)>;
 
 /// True if they are equal or both nullptr.
-bool same_source(const SharedTensorSource& a, const SharedTensorSource& b);
+bool same_source(const SharedProvenance& a, const SharedProvenance& b);
 
 /// True if what decodes one can decode the other: they differ at most in element, frame, and
 /// position of the frame in the input.
-bool same_producer(const SharedTensorSource& a, const SharedTensorSource& b);
+bool same_producer(const SharedProvenance& a, const SharedProvenance& b);
 
 /// True if they are of one element. If the element is unknown, same as same_producer().
-bool same_element(const SharedTensorSource& a, const SharedTensorSource& b);
+bool same_element(const SharedProvenance& a, const SharedProvenance& b);
 
 /// Returns a number that no other producer of this process has.
 uint64_t new_producer();
 
 /// Sets where a tensor is from. @param data writable metas.
-void set_tensor_source(GstBuffer* data, SharedTensorSource source);
+void set_provenance(GstBuffer* data, SharedProvenance source);
 
 /// Returns the source, or nullptr. @param data may be nullptr.
-SharedTensorSource tensor_source(GstBuffer* data);
+SharedProvenance provenance_of(GstBuffer* data);
 
 }  // namespace keepbox

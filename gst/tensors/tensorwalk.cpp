@@ -34,7 +34,7 @@ bool is_of_object(const GstAnalyticsMtd& mtd) {
   return false;
 }
 
-bool came_in_meta(GstBuffer* buffer, const GstBuffer* data) {
+bool is_in_tensor_meta(GstBuffer* buffer, const GstBuffer* data) {
   gpointer state = nullptr;
   while (GstMeta* meta =
              gst_buffer_iterate_meta_filtered(buffer, &state, gst_tensor_meta_api_get_type())) {
@@ -60,7 +60,7 @@ const GstTensor* TensorWalk::next_of_metas() {
   while (true) {
     while (meta_ != nullptr && index_ < meta_->num_tensors)
       if (const GstTensor* tensor = gst_tensor_meta_get(meta_, index_++)) return tensor;
-    parcel_ = meta_ = reinterpret_cast<GstTensorMeta*>(
+    attachment_ = meta_ = reinterpret_cast<GstTensorMeta*>(
         gst_buffer_iterate_meta_filtered(buffer_, &meta_state_, gst_tensor_meta_api_get_type()));
     index_ = 0;
     metas_done_ = meta_ == nullptr;
@@ -76,8 +76,9 @@ const GstTensor* TensorWalk::next_of_mtds() {
   GstAnalyticsMtd mtd;
   while (gst_analytics_relation_meta_iterate(meta, &mtd_state_, mtds.type(), &mtd)) {
     const GstTensor* tensor = mtds.tensor(&mtd);
-    if (tensor == nullptr || is_of_object(mtd) || came_in_meta(buffer_, tensor->data)) continue;
-    parcel_ = tensor;
+    if (tensor == nullptr || is_of_object(mtd) || is_in_tensor_meta(buffer_, tensor->data))
+      continue;
+    attachment_ = tensor;
     return tensor;
   }
   return nullptr;

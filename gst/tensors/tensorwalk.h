@@ -23,7 +23,7 @@ class TensorWalk {
 
   /// Returns an identity that is equal for tensors that a producer attached at once: one
   /// GstTensorMeta, or a single mtd.
-  const void* parcel() const { return parcel_; }
+  const void* attachment() const { return attachment_; }
 
  private:
   const GstTensor* next_of_metas();
@@ -34,7 +34,7 @@ class TensorWalk {
   GstTensorMeta* meta_ = nullptr;
   size_t index_ = 0;  // next index in meta_
   bool metas_done_ = false;
-  const void* parcel_ = nullptr;
+  const void* attachment_ = nullptr;
 };
 
 /// True if it is that type of mtd. Always false before GStreamer 1.28.

@@ -47,8 +47,8 @@ int list() {
 int print_or_check(const std::string& what) {
   if (const DetectorSpec* found = find_detector(what)) return put(print_detector(*found));
   if (!means_detector_file(what))
-    return fail_with("keepbox: expected a family listed by keepbox detectors or a file, found \"" +
-                     what + "\"");
+    return fail_with("keepbox: \"" + what +
+                     "\" is neither a family listed by keepbox detectors nor a file");
   const auto file = load_detector(what);
   if (!file) return fail_with(file.error().message());
   if (!file->label_file.empty())

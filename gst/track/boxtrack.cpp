@@ -90,7 +90,7 @@ int64_t time_of(GstBaseTransform* base, GstBuffer* buffer) {
 /// Warns once that boxes cannot be moved because they are on the frame already.
 void check_hold(KeepboxBoxTrack* self) {
   State& s = *self->state;
-  if (!s.tracks.left_repeated() || s.warned_of_hold) return;
+  if (!s.tracks.has_unmoved_boxes() || s.warned_of_hold) return;
   s.warned_of_hold = true;
   post_warning(GST_ELEMENT(self),
                problem(ErrorKind::kMismatch,

@@ -33,7 +33,7 @@ uint64_t class_of(const FrameBox& box) {
   return box.class_id ? *box.class_id : kByName | box.label;
 }
 
-Sighting sighting_of(const FrameBox& box, bool per_class) {
+Observation tracker_box_of(const FrameBox& box, bool per_class) {
   return {around({box.box, box.angle}), box.score, per_class ? class_of(box) : 0};
 }
 
@@ -46,7 +46,7 @@ Status check_mtds(GstAnalyticsRelationMeta* meta, gsize more) {
                 "lower max-detections= of boxdecode or raise its score-threshold=");
 }
 
-TrackInfo info_of(const TrackOfBox& track, int64_t seen) {
+TrackInfo info_of(const BoxTrack& track, int64_t seen) {
   return {.id = track.id,
           .first_seen = static_cast<GstClockTime>(track.since),
           .last_seen = static_cast<GstClockTime>(seen)};
@@ -62,9 +62,9 @@ void BoxTracks::set(const TrackProps& props, int64_t interval) {
   for (auto& [name, model] : models_) model.tracker.set(settings_);
 }
 
-void BoxTracks::end(bool anew) {
+void BoxTracks::end(bool reset_ids) {
   models_.clear();
-  if (anew) ids_given_ = {};
+  if (reset_ids) ids_given_ = {};
 }
 
 BoxTracks::OfModel* BoxTracks::of_model(GQuark name) {
@@ -102,7 +102,7 @@ Status BoxTracks::follow(GstBuffer* buffer, int64_t time, Size frame) {
   counts_ = {.last_id = ids_given_.last};
   ids_.clear();
   new_.clear();
-  left_repeated_ = false;
+  has_unmoved_boxes_ = false;
   const bool ran = read(buffer, frame);
   for (auto& [name, model] : models_) {
     if (model.foreign) continue;
@@ -119,9 +119,9 @@ Status BoxTracks::follow(GstBuffer* buffer, int64_t time, Size frame) {
 }
 
 void BoxTracks::analyse(OfModel& model, int64_t time) {
-  std::vector<Sighting> sightings;
+  std::vector<Observation> sightings;
   for (const auto* list : {&model.boxes, &model.weak})
-    for (const FrameBox& box : *list) sightings.push_back(sighting_of(box, props_.per_class));
+    for (const FrameBox& box : *list) sightings.push_back(tracker_box_of(box, props_.per_class));
   const auto tracks = model.tracker.update(sightings, time);
   model.last.clear();
   model.time = time;
@@ -145,12 +145,12 @@ void BoxTracks::repeat(OfModel& model) {
     const auto found = std::ranges::find_if(
         model.last, [&](const FollowedBox& box) { return box.is_repeated_by(held); });
     if (found != model.last.end()) ids_.push_back({held.od_id, found->track(), found->seen()});
-    left_repeated_ |= props_.predict && held.held;
+    has_unmoved_boxes_ |= props_.predict && held.held;
   }
 }
 
-/// Expects boxes as long as the tracks would not be lost. Misses of analysed frames, which end
-/// those without a time, do not occur here.
+/// Predicts boxes for as long as their tracks would not be lost. Tracks whose lost-after is 0 end
+/// with misses of analysed frames, which do not occur here.
 void BoxTracks::predict(const OfModel& model, int64_t time, Size frame) {
   const int64_t after = settings_.params.lost_after;
   const auto longest = after > 0 ? after : static_cast<int64_t>(GST_SECOND);

@@ -26,8 +26,8 @@ class BoxTracks {
   /// Takes properties. Tracks go on, unless the method or the model changes.
   /// @param interval of frames by the caps, in ns; 0 if unknown.
   void set(const TrackProps& props, int64_t interval);
-  /// Ends all tracks. @param anew ids start at 1 again.
-  void end(bool anew);
+  /// Ends all tracks. @param reset_ids ids start at 1 again.
+  void end(bool reset_ids);
 
   /// Follows objects to a frame and attaches a GstAnalyticsTrackingMtd to each box with an id, and
   /// boxes below the score threshold that have one. On frames that the model left out, boxes that
@@ -39,7 +39,7 @@ class BoxTracks {
 
   /// True if predict=true left boxes of the last frame where they were, because they repeat those
   /// of an earlier frame.
-  bool left_repeated() const { return left_repeated_; }
+  bool has_unmoved_boxes() const { return has_unmoved_boxes_; }
   /// Returns the counts of the last frame.
   const TrackCounts& counts() const { return counts_; }
 
@@ -53,7 +53,7 @@ class BoxTracks {
   };
   struct Id {  // of a box that is attached
     guint od_id;
-    TrackOfBox track;
+    BoxTrack track;
     int64_t seen;  // running time at which the model last found its object
   };
 
@@ -75,7 +75,7 @@ class BoxTracks {
   std::vector<Id> ids_;           // of boxes on the frame
   std::vector<FollowedBox> new_;  // boxes to attach
   TrackCounts counts_;
-  bool left_repeated_ = false;
+  bool has_unmoved_boxes_ = false;
 };
 
 }  // namespace keepbox

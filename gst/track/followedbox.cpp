@@ -24,7 +24,7 @@ PixelMap motion_of(const Box& box, const Box& from, const Box& to, bool grows) {
 
 }  // namespace
 
-FollowedBox::FollowedBox(const FrameBox& box, const TrackOfBox& track, int64_t seen)
+FollowedBox::FollowedBox(const FrameBox& box, const BoxTrack& track, int64_t seen)
     : box_(box),
       track_(track),
       seen_(seen),

@@ -16,11 +16,11 @@ namespace keepbox {
 class FollowedBox {
  public:
   /// @param seen running time of the frame, on which the model found the box.
-  FollowedBox(const FrameBox& box, const TrackOfBox& track, int64_t seen);
+  FollowedBox(const FrameBox& box, const BoxTrack& track, int64_t seen);
 
   /// Returns the box, without a mask; its keypoints and values are owned by this.
   FrameBox box() const;
-  const TrackOfBox& track() const { return track_; }
+  const BoxTrack& track() const { return track_; }
   int64_t seen() const { return seen_; }
   /// True if it is the same box as one of a later frame that repeats it.
   bool is_repeated_by(const FrameBox& held) const;
@@ -33,7 +33,7 @@ class FollowedBox {
 
  private:
   FrameBox box_;
-  TrackOfBox track_;
+  BoxTrack track_;
   int64_t seen_;
   std::vector<Keypoint> points_;
   std::vector<Edge> edges_;

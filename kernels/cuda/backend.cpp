@@ -18,8 +18,8 @@ bool compares_all(const Rules& rules) {
          (rules.contract.class_agnostic && rules.limits_classes());
 }
 
-/// Maximum count in a tally, see tally.cuh.
-constexpr uint64_t kMaxJudged = (uint64_t{1} << 22) - 1;
+/// Maximum count in a tally, see scan_counters.cuh.
+constexpr uint64_t kMaxScored = (uint64_t{1} << 22) - 1;
 
 Status supports(const Plan& plan) {
   const uint32_t images = plan.layout.images;
@@ -52,11 +52,11 @@ Status supports(const Plan& plan) {
                   "backend=cuda does not average " + std::string(plan.payload.kind.name) +
                       " for nms-method=weighted",
                   "set backend=auto, nms-method=greedy or keypoints=false");
-  const uint64_t judged = uint64_t{plan.layout.anchors} * plan.layout.classes;
-  if (plan.rules.multi_label && judged > kMaxJudged)
+  const uint64_t scored = uint64_t{plan.layout.anchors} * plan.layout.classes;
+  if (plan.rules.multi_label && scored > kMaxScored)
     return reject(ErrorKind::kUnsupported,
-                  "backend=cuda cannot compare " + std::to_string(judged) +
-                      " scores with multi-label: the maximum is " + std::to_string(kMaxJudged),
+                  "backend=cuda cannot compare " + std::to_string(scored) +
+                      " scores with multi-label: the maximum is " + std::to_string(kMaxScored),
                   "set multi-label=false or backend=auto");
   if (compares_all(plan.rules) && plan.rules.pre_nms_top_k > kMaxPaired)
     return reject(ErrorKind::kUnsupported,

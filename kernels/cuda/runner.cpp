@@ -14,9 +14,9 @@
 namespace keepbox::cuda {
 namespace {
 
-/// Candidates with angles from which on crowd() is faster: their overlaps take a thousand cycles,
-/// and it has all multiprocessors, where the frame kernel has a few blocks.
-constexpr uint32_t kOrientedCrowd = 256;
+/// Number of oriented candidates from which one_launch() is faster: an overlap takes a thousand
+/// cycles, and one_launch() has all multiprocessors, where the frame kernel has a few blocks.
+constexpr uint32_t kOrientedOneLaunch = 256;
 /// Cycles that a block waits for the others of its image; later, other work occupies the device.
 constexpr long long kWaitCycles = 400'000;
 
@@ -60,17 +60,18 @@ Status CudaRunner::prepare(const Plan& plan, MemorySpace memory, Path path,
   kept_capacity_ = plan.rules.kept_capacity;
   args_ = {.control = buffers_.control.data(),
            .candidates = buffers_.candidates.all(),
-           .dealt = buffers_.dealt.all(),
+           .bucketed = buffers_.bucketed.all(),
            .kept = buffers_.kept_of.all(),
            .headers = buffers_.headers.data(),
            .out = buffers_.output(),
            .out_stride = kept_capacity_,
-           .decode_only = path == Path::kCrowd || path == Path::kSlow || path == Path::kMasked ||
-                          !in_frame(plan.rules),
-           .patience = path == Path::kAlone ? 0 : kWaitCycles};
-  const bool crowds = path != Path::kSlow && path != Path::kMasked && in_crowd(plan_.rules);
+           .decode_only = path == Path::kOneLaunch || path == Path::kLarge ||
+                          path == Path::kMasked || !frame_kernel_supports(plan.rules),
+           .max_wait_cycles = path == Path::kAlone ? 0 : kWaitCycles};
+  const bool one_launch =
+      path != Path::kLarge && path != Path::kMasked && supports_one_launch(plan_.rules);
   KB_ASSIGN(grid_, choose_grid(plan_, plan.layout.images));
-  crowd_blocks_ = crowds ? grid_.processors : 0;
+  one_launch_blocks_ = one_launch ? grid_.processors : 0;
   args_.slices = grid_.slices;
   if (plan_.scan == Scan::kSegments || plan.payload.any()) {
     const auto segments = device_segments(plan, kFrameThreads / grid_.slices, segments_);
@@ -141,7 +142,7 @@ Status CudaRunner::bind(const Plan& plan, std::span<const TensorView> tensors) {
     data_[i] = static_cast<const std::byte*>(tensors[i].data);
     KB_TRY(wait_for(tensors[i]));
   }
-  numbers_ = bind_fields(plan_, segments_, plan.layout, tensors, data_);
+  load_kind_ = bind_fields(plan_, segments_, plan.layout, tensors, data_);
   return {};
 }
 
@@ -167,22 +168,24 @@ Status CudaRunner::run_frame(const Plan& plan, std::span<const TensorView> tenso
   plan_.letterbox = plan.letterbox;
   if (!std::ranges::equal(plan.tiles, tiles_, {}, &Tile::letterbox)) KB_TRY(upload_tiles(plan));
   args_.sequence = ++sequence_;
-  args_.turn = 1 - args_.turn;
-  args_.most = plan_.rules.pre_nms_top_k;
-  if (crowd_blocks_ != 0 && plan_.rules.oriented) args_.most = std::min(args_.most, kOrientedCrowd);
-  args_.followed = follows();
-  KB_TRY_CUDA(kernels_->frame(plan_, args_, segments_, numbers_, grid_.blocks, stream_.get()));
-  if (args_.followed) KB_TRY(enqueue_crowd(0, expected_));
+  args_.tally_index = 1 - args_.tally_index;
+  args_.limit = plan_.rules.pre_nms_top_k;
+  if (one_launch_blocks_ != 0 && plan_.rules.oriented)
+    args_.limit = std::min(args_.limit, kOrientedOneLaunch);
+  args_.followed = enqueues_ahead();
+  KB_TRY_CUDA(kernels_->frame(plan_, args_, segments_, load_kind_, grid_.blocks, stream_.get()));
+  if (args_.followed) KB_TRY(enqueue_one_launch(0, expected_));
   if (has_payload_) KB_TRY(payload_stage_.begin(plan, plan_, segments_, stream_.get()));
   KB_TRY(wait(buffers_.headers));
   const Header& first = buffers_.headers[0];
-  expected_ = first.state != State::kDone && is_crowd(first.candidates) ? first.candidates : 0;
+  expected_ =
+      first.state != State::kDone && fits_one_launch(first.candidates) ? first.candidates : 0;
   bool changed = false;  // boxes, by the host or on its behalf
   for (uint32_t image = 0; image < funnels_.size(); ++image) {
     const bool more = buffers_.headers[image].state == State::kMore;
-    if (more) KB_TRY(run_slowly(image));
+    if (more) KB_TRY(run_large_nms(image));
     changed |= more || buffers_.headers[image].empty != 0;
-    take_counts(image);
+    update_funnel(image);
   }
   clean_ = true;
   if (!has_payload_) return {};
@@ -191,11 +194,11 @@ Status CudaRunner::run_frame(const Plan& plan, std::span<const TensorView> tenso
   return payload_stage_.finish(plan, plan_, segments_, kept_, changed, stream_.get());
 }
 
-/// True if crowd() is enqueued together with the frame kernel, as it would be once that is
-/// complete: if the frame before was a crowd.
-bool CudaRunner::follows() const {
-  const bool wanted = expected_ != 0 || path_ == Path::kCrowd;
-  return wanted && crowd_blocks_ != 0 && buffers_.headers.size() == 1;
+/// True if one_launch() is enqueued together with the frame kernel instead of after it: if the last
+/// frame needed it.
+bool CudaRunner::enqueues_ahead() const {
+  const bool wanted = expected_ != 0 || path_ == Path::kOneLaunch;
+  return wanted && one_launch_blocks_ != 0 && buffers_.headers.size() == 1;
 }
 
 DevicePlan CudaRunner::plan_of(uint32_t image) const {
@@ -205,7 +208,7 @@ DevicePlan CudaRunner::plan_of(uint32_t image) const {
   return own;
 }
 
-SlowArgs CudaRunner::slow_args(uint32_t image) const {
+LargeArgs CudaRunner::large_args(uint32_t image) const {
   return {.control = &buffers_.control[image],
           .candidates = args_.candidates.from(size_t{image} * plan_.rules.candidates),
           .count = buffers_.headers[image].candidates,
@@ -219,21 +222,21 @@ SlowArgs CudaRunner::slow_args(uint32_t image) const {
           .sequence = sequence_};
 }
 
-Status CudaRunner::enqueue_crowd(uint32_t image, uint32_t expected) {
-  return check(
-      kernels_->crowd(plan_of(image), slow_args(image), expected, crowd_blocks_, stream_.get()),
-      "crowd");
+Status CudaRunner::enqueue_one_launch(uint32_t image, uint32_t expected) {
+  return check(kernels_->one_launch(plan_of(image), large_args(image), expected, one_launch_blocks_,
+                                    stream_.get()),
+               "crowd");
 }
 
-Status CudaRunner::run_slowly(uint32_t image) {
+Status CudaRunner::run_large_nms(uint32_t image) {
   Header& header = buffers_.headers[image];
   ++sequence_;
-  if (crowd_blocks_ != 0 && is_crowd(header.candidates)) {
-    KB_TRY(enqueue_crowd(image, header.candidates));
+  if (one_launch_blocks_ != 0 && fits_one_launch(header.candidates)) {
+    KB_TRY(enqueue_one_launch(image, header.candidates));
     return wait({&header, 1});
   }
   const DevicePlan own = plan_of(image);
-  SlowArgs args = slow_args(image);
+  LargeArgs args = large_args(image);
   KB_TRY_CUDA(launch_select(own, args, stream_.get()));
   if (plan_.rules.pre_nms_class_top_k != 0) {
     KB_TRY(wait({&header, 1}));
@@ -263,7 +266,7 @@ Status CudaRunner::wait(std::span<Header> headers) {
 }
 
 /// Updates the counters; empty boxes outside of the frame or filtered out are included in `kept`.
-void CudaRunner::take_counts(uint32_t image) {
+void CudaRunner::update_funnel(uint32_t image) {
   Header& header = buffers_.headers[image];
   funnels_[image] = {.anchors = header.anchors,
                      .above_threshold = header.above_threshold,
@@ -274,7 +277,7 @@ void CudaRunner::take_counts(uint32_t image) {
                                         : std::min(header.candidates, plan_.rules.pre_nms_top_k),
                      .kept = header.kept};
   if (header.empty == 0) return;
-  const auto written = room(image).first(header.kept);
+  const auto written = output_slots(image).first(header.kept);
   const auto filtered =
       std::ranges::count_if(written, [](const Detection& each) { return is_filtered(each.box); });
   funnels_[image].filtered_out = static_cast<uint32_t>(filtered);
@@ -282,13 +285,13 @@ void CudaRunner::take_counts(uint32_t image) {
   std::ranges::remove_if(written, [](const Detection& each) { return is_empty(each.box); });
 }
 
-std::span<Detection> CudaRunner::room(uint32_t image) const {
+std::span<Detection> CudaRunner::output_slots(uint32_t image) const {
   return buffers_.out.subspan(size_t{image} * kept_capacity_, kept_capacity_);
 }
 
 std::span<const Detection> CudaRunner::detections(uint32_t image) const {
   const Funnel& funnel = funnels_[image];
-  return room(image).first(funnel.kept - funnel.clipped_away - funnel.filtered_out);
+  return output_slots(image).first(funnel.kept - funnel.clipped_away - funnel.filtered_out);
 }
 
 }  // namespace keepbox::cuda

@@ -31,14 +31,14 @@ class CudaRunner final : public Runner {
   Status wait_for(const TensorView& tensor);
   Status bind(const Plan& plan, std::span<const TensorView> tensors);
   Status run_frame(const Plan& plan, std::span<const TensorView> tensors);
-  bool follows() const;
-  Status enqueue_crowd(uint32_t image, uint32_t expected);
-  Status run_slowly(uint32_t image);
-  SlowArgs slow_args(uint32_t image) const;
+  bool enqueues_ahead() const;
+  Status enqueue_one_launch(uint32_t image, uint32_t expected);
+  Status run_large_nms(uint32_t image);
+  LargeArgs large_args(uint32_t image) const;
   DevicePlan plan_of(uint32_t image) const;
   Status wait(std::span<Header> headers);
-  void take_counts(uint32_t image);
-  std::span<Detection> room(uint32_t image) const;
+  void update_funnel(uint32_t image);
+  std::span<Detection> output_slots(uint32_t image) const;
   void abandon();
 
   Stream stream_;
@@ -50,20 +50,20 @@ class CudaRunner final : public Runner {
   Buffers buffers_;
   DevicePlan plan_;
   std::vector<Letterbox> tiles_;  // as in the buffers
-  Numbers numbers_ = Numbers::kAny;
+  LoadKind load_kind_ = LoadKind::kAny;
   const Kernels* kernels_ = nullptr;
   FrameArgs args_;
   SegmentTable segments_;
   FrameGrid grid_;
   uint32_t nms_blocks_ = 0;
-  uint32_t crowd_blocks_ = 0;  // 0: crowd() is not used
-  uint32_t expected_ = 0;      // candidates of the next frame if it is a crowd, too; else 0
+  uint32_t one_launch_blocks_ = 0;  // 0: one_launch() is not used
+  uint32_t expected_ = 0;  // candidates of the last frame if one_launch() processed them; else 0
   uint32_t sequence_ = 0;
   uint32_t kept_capacity_ = 0;
   Path path_ = Path::kAny;
   bool clean_ = false;              // the control blocks are in the state that a frame leaves
   bool waits_for_tensors_ = false;  // the stream still waits for the tensors
-  bool lost_ = false;               // the context is gone
+  bool lost_ = false;               // the context was lost to an error
   std::vector<Funnel> funnels_;
   bool has_payload_ = false;
   CudaPayloadStage payload_stage_;

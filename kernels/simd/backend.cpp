@@ -13,7 +13,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace keepbox::simd::HWY_NAMESPACE {
 
-int64_t Running() { return HWY_TARGET; }
+int64_t CurrentTarget() { return HWY_TARGET; }
 
 }  // namespace keepbox::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -21,7 +21,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace keepbox::simd {
 
-HWY_EXPORT(Running);
+HWY_EXPORT(CurrentTarget);
 
 namespace {
 
@@ -47,7 +47,7 @@ Backend backend() {
           .kernels = &kKernels};
 }
 
-std::string_view target() { return hwy::TargetName(HWY_DYNAMIC_DISPATCH(Running)()); }
+std::string_view target() { return hwy::TargetName(HWY_DYNAMIC_DISPATCH(CurrentTarget)()); }
 
 std::vector<std::string_view> targets() {
   force_target("");

@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "core/reference/reference.h"
+#include "kernels/simd/field_reader.h"
 #include "kernels/simd/scores.h"
 #include "kernels/simd/simd.h"
-#include "kernels/simd/source.h"
 
 namespace keepbox::simd {
 namespace {
@@ -17,19 +17,19 @@ namespace {
 /// Prefetch distance in candidates, for their boxes.
 constexpr size_t kBoxesAhead = 16;
 
-/// Lists those of up to kBlock anchors that may pass, with their best class.
-size_t judge_block(const Scores& scores, size_t first, size_t count, Block& block) {
-  if (scores.objectness.numbers != nullptr) return judge_weighted(scores, first, count, block);
-  return (scores.rows ? judge_rows : judge_planes)(scores, first, count, block);
+/// Lists the anchors of a block that may pass, with their best class.
+size_t score_block(const Scores& scores, size_t first, size_t count, Block& block) {
+  if (scores.objectness.data != nullptr) return score_weighted(scores, first, count, block);
+  return (scores.rows ? score_rows : score_planes)(scores, first, count, block);
 }
 
 /// Returns values that vectors can read, or none. @param stride of the neighbouring values.
 std::optional<Column> column_of(const Field& field, std::span<const TensorView> tensors,
                                 uint32_t image, size_t stride) {
   const TensorView& view = tensors[static_cast<size_t>(field.tensor)];
-  if (!plain(view) && !whole(view)) return {};
+  if (!plain(view) && !is_integer(view)) return {};
   return Column{
-      .numbers = static_cast<const std::byte*>(view.data) + field.at(image, 0) * size_of(view.type),
+      .data = static_cast<const std::byte*>(view.data) + field.at(image, 0) * size_of(view.type),
       .type = view.type,
       .stride = stride,
       .scale = view.scale,
@@ -59,12 +59,12 @@ std::optional<Scores> scores_of(const Plan& plan, const Segment& segment,
   if (!rows && (classes.anchor_stride != 1 || soft)) return {};
   if (weighted ? rules.rule == ScoreRule::kClass || soft : rules.rule != ScoreRule::kClass)
     return {};
-  const auto numbers =
+  const auto values =
       column_of(classes, tensors, image, rows ? classes.anchor_stride : classes.channel_stride);
   const auto weights = weighted ? column_of(objectness, tensors, image, objectness.anchor_stride)
                                 : std::optional<Column>(Column{});
-  if (!numbers || !weights) return {};
-  return Scores{.classes = *numbers,
+  if (!values || !weights) return {};
+  return Scores{.classes = *values,
                 .objectness = *weights,
                 .rows = rows,
                 .first_class = plan.rules.first_class,
@@ -79,15 +79,16 @@ std::optional<Scores> scores_of(const Plan& plan, const Segment& segment,
 /// Decodes a range of anchors of a segment. Blocks count from its first anchor.
 class SegmentDecoder {
  public:
-  SegmentDecoder(const Source& from, const Scores& scores, std::span<Candidate> out, Funnel& funnel)
+  SegmentDecoder(const FieldReader& from, const Scores& scores, std::span<Candidate> out,
+                 Funnel& funnel)
       : from_(from), scores_(scores), collector_(from, out, funnel) {}
 
   uint32_t decode(AnchorRange anchors, Block& block) {
     const uint32_t base = from_.segment().first;
     for (uint32_t first = anchors.first; first < anchors.end; first += kBlock) {
       const size_t count = std::min<size_t>(kBlock, anchors.end - first);
-      const size_t passing = judge_block(scores_, first - base, count, block);
-      take(first, block, passing);
+      const size_t passing = score_block(scores_, first - base, count, block);
+      add_passing(first, block, passing);
     }
     return collector_.count();
   }
@@ -95,71 +96,71 @@ class SegmentDecoder {
  private:
   /// True if class scores are planes of float32 without objectness.
   bool plain_planes() const {
-    return !scores_.rows && scores_.objectness.numbers == nullptr &&
+    return !scores_.rows && scores_.objectness.data == nullptr &&
            scores_.classes.type == DataType::kFloat32;
   }
 
   /// Returns the minimum raw value of a class in plain planes.
-  float min_label() const {
+  float min_class_value() const {
     return scores_.rules.activation == Activation::kNone ? from_.rules.lowest_threshold
                                                          : scores_.min_logit;
   }
 
   /// @return the value of the first class for a block's first anchor
   const float* first_plane(uint32_t first) const {
-    return static_cast<const float*>(scores_.classes.numbers) +
+    return static_cast<const float*>(scores_.classes.data) +
            scores_.first_class * scores_.classes.stride + (first - from_.segment().first);
   }
 
   /// Visits all classes of the anchors that may pass, plane by plane because each has its own
   /// pages.
-  void take_labels(uint32_t first, const Block& block, size_t passing) {
-    const float least = min_label();
+  void add_all_classes(uint32_t first, const Block& block, size_t passing) {
+    const float min_value = min_class_value();
     const float* plane = first_plane(first);
     for (uint32_t c = scores_.first_class; c < scores_.end_class; ++c) {
       for (size_t i = 0; i < passing; ++i) {
         const auto at = static_cast<uint32_t>(block.passing[i]);
-        if (plane[at] < least) continue;
-        collector_.take(first + at, label(from_, first + at, {}, c));
+        if (plane[at] < min_value) continue;
+        collector_.add(first + at, class_score(from_, first + at, {}, c));
       }
       plane += scores_.classes.stride;
     }
   }
 
   /// Visits them anchor by anchor, because the means of bins cost more than page misses.
-  void take_binned_labels(uint32_t first, const Block& block, size_t passing) {
-    const float least = min_label();
+  void add_all_classes_by_anchor(uint32_t first, const Block& block, size_t passing) {
+    const float min_value = min_class_value();
     for (size_t i = 0; i < passing; ++i) {
       const auto at = static_cast<uint32_t>(block.passing[i]);
       const float* number = first_plane(first) + at;
       for (uint32_t c = scores_.first_class; c < scores_.end_class; ++c) {
-        if (*number >= least) collector_.take(first + at, label(from_, first + at, {}, c));
+        if (*number >= min_value) collector_.add(first + at, class_score(from_, first + at, {}, c));
         number += scores_.classes.stride;
       }
     }
   }
 
-  void take(uint32_t first, const Block& block, size_t passing) {
+  void add_passing(uint32_t first, const Block& block, size_t passing) {
     if (from_.rules.multi_label && plain_planes())
-      return from_.rules.boxes.bins > 1 ? take_binned_labels(first, block, passing)
-                                        : take_labels(first, block, passing);
+      return from_.rules.boxes.bins > 1 ? add_all_classes_by_anchor(first, block, passing)
+                                        : add_all_classes(first, block, passing);
     const bool soft = from_.rules.scores.activation == Activation::kSoftmax;
     for (size_t i = 0; i < passing; ++i) {
       if (i + kBoxesAhead < passing)
-        from_.fetch_box(first + static_cast<uint32_t>(block.passing[i + kBoxesAhead]));
+        from_.prefetch_box(first + static_cast<uint32_t>(block.passing[i + kBoxesAhead]));
       const auto at = static_cast<size_t>(block.passing[i]);
       const auto anchor = first + static_cast<uint32_t>(at);
       const auto class_id = static_cast<uint32_t>(block.class_id[at]);
-      if (from_.rules.multi_label) collector_.take(anchor);
+      if (from_.rules.multi_label) collector_.add(anchor);
       else if (class_id < kMaxClasses && !soft)
-        collector_.take(anchor, Verdict{block.best[at], class_id});
-      else collector_.take(anchor, judge(from_, anchor));
+        collector_.add(anchor, ScoredClass{block.best[at], class_id});
+      else collector_.add(anchor, best_of_anchor(from_, anchor));
     }
   }
 
-  const Source& from_;
+  const FieldReader& from_;
   const Scores& scores_;
-  Collector<Source> collector_;
+  Collector<FieldReader> collector_;
 };
 
 }  // namespace
@@ -174,15 +175,15 @@ uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t 
     const AnchorRange part{std::max(anchors.first, segment.first),
                            std::min(anchors.end, segment.first + segment.count)};
     if (part.end <= part.first) continue;
-    const auto room = out.subspan(count);
+    const auto rest = out.subspan(count);
     const auto scores = scores_of(plan, segment, tensors, image);
     if (!scores) {
-      count += reference::decode(plan, tensors, image, part, room, funnel);
+      count += reference::decode(plan, tensors, image, part, rest, funnel);
       continue;
     }
-    const Source from(plan, segment, tensors, image);
+    const FieldReader from(plan, segment, tensors, image);
     funnel.anchors += part.end - part.first;
-    count += SegmentDecoder(from, *scores, room, funnel).decode(part, block);
+    count += SegmentDecoder(from, *scores, rest, funnel).decode(part, block);
   }
   return count;
 }

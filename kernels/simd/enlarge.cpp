@@ -26,7 +26,7 @@ constexpr uint32_t kBlock = 512, kMaxSums = 1024;
 /// Interpolation of a block's pixels along an axis.
 struct Taps {
   HWY_ALIGN int32_t low[kBlock], high[kBlock];  // from the rectangle's first sum
-  HWY_ALIGN float part[kBlock];
+  HWY_ALIGN float weight[kBlock];
 
   /// @param pixel the first one. @param count of a block, rounded up to vectors.
   void fill(const MaskAxis& axis, uint32_t pixel, uint32_t count, uint32_t first, uint32_t sums) {
@@ -48,14 +48,13 @@ struct Taps {
       const auto floor = hn::ConvertTo(di, inside);
       hn::Store(own(floor), di, low + i);
       hn::Store(own(hn::Add(floor, hn::Set(di, 1))), di, high + i);
-      hn::Store(hn::Sub(inside, hn::ConvertTo(d, floor)), d, part + i);
+      hn::Store(hn::Sub(inside, hn::ConvertTo(d, floor)), d, weight + i);
     }
   }
 };
 
-HWY_INLINE hn::Vec<Floats> Between(hn::Vec<Floats> low, hn::Vec<Floats> high,
-                                   hn::Vec<Floats> part) {
-  return hn::Add(low, hn::Mul(hn::Sub(high, low), part));
+HWY_INLINE hn::Vec<Floats> Lerp(hn::Vec<Floats> low, hn::Vec<Floats> high, hn::Vec<Floats> weight) {
+  return hn::Add(low, hn::Mul(hn::Sub(high, low), weight));
 }
 
 /// A row of sums between two rows of the prototypes.
@@ -63,26 +62,26 @@ struct SumRow {
   // A vector may be read from any sum, hence one vector more.
   HWY_ALIGN float sums[kMaxSums + 16];
 
-  void interpolate(const float* upper, const float* lower, float part, uint32_t count) {
+  void interpolate(const float* upper, const float* lower, float weight, uint32_t count) {
     const Floats d;
-    const auto by = hn::Set(d, part);
+    const auto by = hn::Set(d, weight);
     uint32_t i = 0;
     const auto lanes = static_cast<uint32_t>(hn::Lanes(d));
     for (; i + lanes <= count; i += lanes)
-      hn::Store(Between(hn::LoadU(d, upper + i), hn::LoadU(d, lower + i), by), d, sums + i);
-    for (; i < count; ++i) sums[i] = between(upper[i], lower[i], part);
+      hn::Store(Lerp(hn::LoadU(d, upper + i), hn::LoadU(d, lower + i), by), d, sums + i);
+    for (; i < count; ++i) sums[i] = lerp(upper[i], lower[i], weight);
   }
 };
 
 /// Reads the sums of a vector's pixels from one vector of sums, which is faster than gathering.
-struct Near {
+struct TableRead {
   /// @param first the first sum of the vector, from which indices count.
   HWY_INLINE static hn::Vec<Floats> read(const SumRow& row, int32_t first, hn::Vec<Ints> index) {
     const Floats d;
     return hn::TableLookupLanes(hn::LoadU(d, row.sums + first), hn::IndicesFromVec(d, index));
   }
 };
-struct Far {
+struct GatherRead {
   HWY_INLINE static hn::Vec<Floats> read(const SumRow& row, int32_t, hn::Vec<Ints> index) {
     return hn::GatherIndex(Floats(), row.sums, index);
   }
@@ -93,12 +92,13 @@ struct Columns {
   uint32_t word, words;            // of each row
   uint32_t first_bits, last_bits;  // bits inside the rectangle, in the first and last word
   int32_t first_sum, sums;         // that the block reads
-  bool near;  // true if each vector of pixels reads sums of one vector, from which they count
+  bool in_one_vector;  // true if each vector of pixels reads sums of one vector, from which they
+                       // count
   Taps taps;
   int32_t first[kBlock];  // per vector, its first sum
 
   /// @param begin first word of the block, from the rectangle's first word.
-  void fill(const MaskAxis& axis, const MaskPlace& from, const MaskPlace& place, uint32_t begin) {
+  void fill(const MaskAxis& axis, const MaskRect& from, const MaskRect& place, uint32_t begin) {
     word = begin;
     words = std::min(place.words() - begin, kBlock / kWordPixels);
     const uint32_t pixel = (place.first_word() + begin) * kWordPixels;
@@ -114,11 +114,12 @@ struct Columns {
   /// Counts sums from the first of the block or of each vector.
   void count_from_first() {
     const auto lanes = static_cast<uint32_t>(hn::Lanes(Floats()));
-    near = true;
+    in_one_vector = true;
     for (uint32_t i = 0; i < words * kWordPixels; i += lanes)
-      near = near && taps.high[i + lanes - 1] - taps.low[i] < static_cast<int32_t>(lanes);
+      in_one_vector =
+          in_one_vector && taps.high[i + lanes - 1] - taps.low[i] < static_cast<int32_t>(lanes);
     for (uint32_t i = 0; i < words * kWordPixels; i += lanes) {
-      const int32_t from = near ? taps.low[i] : first_sum;
+      const int32_t from = in_one_vector ? taps.low[i] : first_sum;
       first[i / lanes] = from - first_sum;
       for (uint32_t k = i; k < i + lanes; ++k) taps.low[k] -= from, taps.high[k] -= from;
     }
@@ -135,7 +136,7 @@ struct Columns {
       const uint32_t i = of * kWordPixels + at;
       const auto left = Read::read(row, first[i / lanes], hn::Load(di, taps.low + i));
       const auto right = Read::read(row, first[i / lanes], hn::Load(di, taps.high + i));
-      const auto sum = Between(left, right, hn::Load(d, taps.part + i));
+      const auto sum = Lerp(left, right, hn::Load(d, taps.weight + i));
       out |= MaskBits(d, hn::Gt(sum, hn::Zero(d))) << at;
     }
     return out;
@@ -153,9 +154,9 @@ struct Columns {
 struct Job {
   const MaskAxis& columns;
   const MaskAxis& rows;
-  const MaskPlace& from;
+  const MaskRect& from;
   const float* sums;
-  const MaskPlace& place;
+  const MaskRect& place;
   uint32_t* bits;
 };
 
@@ -166,7 +167,7 @@ void EnlargeRows(const Job& job, const Columns& columns, const Taps& rows, uint3
   const float* const sums = job.sums + columns.first_sum;
   for (uint32_t y = 0; y < count; ++y) {
     row.interpolate(sums + size_t(rows.low[y]) * job.from.width,
-                    sums + size_t(rows.high[y]) * job.from.width, rows.part[y],
+                    sums + size_t(rows.high[y]) * job.from.width, rows.weight[y],
                     static_cast<uint32_t>(columns.sums));
     columns.write<Read>(row, job.bits + size_t{first + y} * job.place.words() + columns.word);
   }
@@ -184,18 +185,18 @@ bool EnlargeMask(const Job& job) {
       const auto lanes = static_cast<uint32_t>(hn::Lanes(Floats()));
       rows.fill(job.rows, job.place.y + y, (count + lanes - 1) / lanes * lanes, job.from.y,
                 job.from.height);
-      if (columns.near) EnlargeRows<Near>(job, columns, rows, y, count);
-      else EnlargeRows<Far>(job, columns, rows, y, count);
+      if (columns.in_one_vector) EnlargeRows<TableRead>(job, columns, rows, y, count);
+      else EnlargeRows<GatherRead>(job, columns, rows, y, count);
     }
   }
   return true;
 }
 
 /// @return the number of masks done; the next one needs more sums than fit.
-size_t Enlarge(const MaskAxis& columns, const MaskAxis& rows, const MaskPlaces& places,
+size_t Enlarge(const MaskAxis& columns, const MaskAxis& rows, const MaskRects& places,
                const float* sums, uint32_t* bits, size_t done) {
   for (; done < places.bits.size(); ++done) {
-    const MaskPlace &from = places.sums[done], &place = places.bits[done];
+    const MaskRect &from = places.sums[done], &place = places.bits[done];
     if (!EnlargeMask({columns, rows, from, sums + from.offset, place, bits + place.offset}))
       return done;
   }
@@ -210,7 +211,7 @@ namespace keepbox::simd {
 
 HWY_EXPORT(Enlarge);
 
-void enlarge(const Plan& plan, uint32_t image, const MaskPlaces& places, const float* sums,
+void enlarge(const Plan& plan, uint32_t image, const MaskRects& places, const float* sums,
              uint32_t* bits) {
   const MaskAxis columns = mask_columns(plan, image), rows = mask_rows(plan, image);
   const size_t count = places.bits.size();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Fast suppression: a candidate is dropped if any better one overlaps it. Comparisons start at the
-// best candidate and stop at the first overlap, as in the reference, which is early in a crowd.
+// best candidate and stop at the first overlap, as in the reference: early if boxes are dense.
 // Compiled once per instruction set.
 #if defined(KEEPBOX_SIMD_FAST) == defined(HWY_TARGET_TOGGLE)
 #ifdef KEEPBOX_SIMD_FAST
@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "core/reference/nms.h"
-#include "kernels/simd/crowd-inl.h"
+#include "kernels/simd/spatial_grid-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace keepbox::simd::HWY_NAMESPACE {
@@ -72,14 +72,14 @@ class Rows {
     const Floats d;
     bool found = false;
     const auto mark = [&](size_t k, auto over) HWY_ATTR {
-      const auto others = hn::FirstN(d, first > k ? first - k : 0);
-      const auto ours = hn::AndNot(others, hn::FirstN(d, end - k));
+      const auto before = hn::FirstN(d, first > k ? first - k : 0);
+      const auto ours = hn::AndNot(before, hn::FirstN(d, end - k));
       found = found || !hn::AllFalse(d, hn::And(over, ours));
     };
     size_t at = first & ~(hn::Lanes(d) - 1);
     for (size_t vectors = 1; at < end && !found; vectors = std::min(2 * vectors, kMaxAtOnce)) {
       const size_t next = at + vectors * hn::Lanes(d);
-      Vectors::strike(rules_, shape, lanes_, at, std::min(next, end), mark);
+      Vectors::suppress_overlapped(rules_, shape, lanes_, at, std::min(next, end), mark);
       at = next;
     }
     return found;
@@ -99,7 +99,7 @@ uint32_t suppress_by_all(const Plan& plan, std::span<const Candidate> candidates
   uint32_t number = 0;
   for (uint32_t i = 0; i < candidates.size() && number < kept.size(); ++i) {
     const Candidate& each = candidates[i];
-    if (scratch.stop.asked()) return 0;
+    if (scratch.stop.requested()) return 0;
     if (!limit.is_full(each) && !rows.overlaps(each)) {
       limit.count(each);
       kept[number++] = i;

@@ -14,7 +14,7 @@
 #include <span>
 
 #include "core/reference/nms.h"
-#include "kernels/simd/crowd-inl.h"
+#include "kernels/simd/spatial_grid-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace keepbox::simd::HWY_NAMESPACE {
@@ -24,18 +24,18 @@ namespace keepbox::simd::HWY_NAMESPACE {
 template <class Vectors>
 uint32_t suppress_greedily(const Plan& plan, std::span<const Candidate> candidates,
                            std::span<uint32_t> kept, const NmsScratch& scratch) {
-  Crowd<Vectors> crowd(plan, scratch);
+  SpatialGrid<Vectors> boxes(plan, scratch);
   reference::ClassLimit limit(plan);
   size_t number = 0, first = 0, wanted = 4 * kept.size();
   while (first < candidates.size() && number < kept.size()) {
     const auto some = candidates.subspan(first, std::min(wanted, candidates.size() - first));
-    crowd.gather(some);
-    for (size_t i = 0; i < number; ++i) crowd.strike(candidates[kept[i]]);
+    boxes.insert(some);
+    for (size_t i = 0; i < number; ++i) boxes.suppress_overlapped(candidates[kept[i]]);
     for (size_t i = 0; i < some.size() && number < kept.size(); ++i) {
-      if (!crowd.alive(i) || !limit.admits(some[i])) continue;
-      if (scratch.stop.asked()) return 0;
+      if (!boxes.alive(i) || !limit.admits(some[i])) continue;
+      if (scratch.stop.requested()) return 0;
       kept[number++] = static_cast<uint32_t>(first + i);
-      crowd.strike(some[i]);
+      boxes.suppress_overlapped(some[i]);
     }
     first += some.size();
     wanted = candidates.size();

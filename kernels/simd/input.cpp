@@ -32,21 +32,21 @@ HWY_INLINE V FromWords(hn::Vec<Words> words, int shift) {
 }
 
 /// Copies adjacent samples.
-size_t CopyRow(const Strand& strand, const uint8_t* row, const Lines& lines) {
+size_t CopyRow(const SampleGroup& group, const uint8_t* row, const RowBuffers& rows_out) {
   const Bytes d;
-  const size_t lanes = hn::Lanes(d), step = strand.step;
+  const size_t lanes = hn::Lanes(d), step = group.step;
   size_t x = 0;
-  for (; x + lanes <= strand.columns.size() && (x + lanes) * step <= strand.bytes; x += lanes) {
+  for (; x + lanes <= group.columns.size() && (x + lanes) * step <= group.bytes; x += lanes) {
     const uint8_t* const from = row + x * step;
     auto b0 = hn::Zero(d), b1 = hn::Zero(d), b2 = hn::Zero(d), b3 = hn::Zero(d);
     if (step == 1) b0 = hn::LoadU(d, from);
     else if (step == 2) hn::LoadInterleaved2(d, from, b0, b1);
     else if (step == 3) hn::LoadInterleaved3(d, from, b0, b1, b2);
     else hn::LoadInterleaved4(d, from, b0, b1, b2, b3);
-    for (size_t i = 0; i < strand.count; ++i) {
-      const auto at = strand.at[i];
+    for (size_t i = 0; i < group.count; ++i) {
+      const auto at = group.at[i];
       const auto bytes = at == 0 ? b0 : at == 1 ? b1 : at == 2 ? b2 : b3;
-      hn::StoreU(FromBytes(bytes), Floats(), lines[i] + x);
+      hn::StoreU(FromBytes(bytes), Floats(), rows_out[i] + x);
     }
   }
   return x;
@@ -54,42 +54,42 @@ size_t CopyRow(const Strand& strand, const uint8_t* row, const Lines& lines) {
 
 /// Reads words of four bytes with the samples of all components, and with `kOne` the next ones too.
 template <bool kOne, bool kBlend>
-size_t GatherRow(const Strand& strand, const uint8_t* row, const Lines& lines) {
+size_t GatherRow(const SampleGroup& group, const uint8_t* row, const RowBuffers& rows_out) {
   const Floats d;
   const Words di;
   const size_t lanes = hn::Lanes(d);
   const auto* base = reinterpret_cast<const int32_t*>(row);  // unaligned
   size_t x = 0;
-  for (; x + lanes <= strand.safe; x += lanes) {
-    const auto first = hn::GatherOffset(di, base, hn::LoadU(di, strand.first.data() + x));
+  for (; x + lanes <= group.word_columns; x += lanes) {
+    const auto first = hn::GatherOffset(di, base, hn::LoadU(di, group.first.data() + x));
     auto next = first;
-    if (kBlend && !kOne) next = hn::GatherOffset(di, base, hn::LoadU(di, strand.next.data() + x));
-    const auto part = hn::LoadU(d, strand.part.data() + x);
-    for (size_t i = 0; i < strand.count; ++i) {
-      const int shift = 8 * strand.at[i];
+    if (kBlend && !kOne) next = hn::GatherOffset(di, base, hn::LoadU(di, group.next.data() + x));
+    const auto weight = hn::LoadU(d, group.weight.data() + x);
+    for (size_t i = 0; i < group.count; ++i) {
+      const int shift = 8 * group.at[i];
       auto value = FromWords(first, shift);
       if (kBlend) {
-        const auto right = FromWords(next, kOne ? shift + 8 * int{strand.step} : shift);
-        value = hn::Add(value, hn::Mul(hn::Sub(right, value), part));
+        const auto right = FromWords(next, kOne ? shift + 8 * int{group.step} : shift);
+        value = hn::Add(value, hn::Mul(hn::Sub(right, value), weight));
       }
-      hn::StoreU(value, d, lines[i] + x);
+      hn::StoreU(value, d, rows_out[i] + x);
     }
   }
   return x;
 }
 
 /// Resamples a row to the columns of the picture's rectangle.
-void ResampleRow(const Strand& strand, const uint8_t* row, const Lines& lines) {
+void ResampleRow(const SampleGroup& group, const uint8_t* row, const RowBuffers& rows_out) {
   size_t x = 0;
-  if (strand.plain) x = CopyRow(strand, row, lines);
-  else if (strand.exact) x = GatherRow<true, false>(strand, row, lines);
-  else if (strand.one_word) x = GatherRow<true, true>(strand, row, lines);
-  else x = GatherRow<false, true>(strand, row, lines);
-  for (; x < strand.columns.size(); ++x)
-    for (size_t i = 0; i < strand.count; ++i) {
-      const Tap& tap = strand.columns[x];
-      const uint8_t* const from = row + strand.at[i];
-      lines[i][x] = blend(from[tap.first * strand.step], from[tap.next * strand.step], tap.part);
+  if (group.plain) x = CopyRow(group, row, rows_out);
+  else if (group.exact) x = GatherRow<true, false>(group, row, rows_out);
+  else if (group.one_word) x = GatherRow<true, true>(group, row, rows_out);
+  else x = GatherRow<false, true>(group, row, rows_out);
+  for (; x < group.columns.size(); ++x)
+    for (size_t i = 0; i < group.count; ++i) {
+      const Tap& tap = group.columns[x];
+      const uint8_t* const from = row + group.at[i];
+      rows_out[i][x] = blend(from[tap.first * group.step], from[tap.next * group.step], tap.weight);
     }
 }
 
@@ -98,14 +98,14 @@ HWY_INLINE V Clamped(V value) {
   return hn::Min(hn::Max(value, hn::Zero(d)), hn::Set(d, 255.0f));
 }
 
-/// Computes store_number() for vectors.
-HWY_INLINE hn::Vec<Floats> InType(V numbers, float) { return numbers; }
-HWY_INLINE hn::Vec<hn::Rebind<uint16_t, Floats>> InType(V numbers, uint16_t) {
+/// Computes store_value() for vectors.
+HWY_INLINE hn::Vec<Floats> InType(V values, float) { return values; }
+HWY_INLINE hn::Vec<hn::Rebind<uint16_t, Floats>> InType(V values, uint16_t) {
   const hn::Rebind<hwy::float16_t, Floats> half;
-  return hn::BitCast(hn::Rebind<uint16_t, Floats>(), hn::DemoteTo(half, numbers));
+  return hn::BitCast(hn::Rebind<uint16_t, Floats>(), hn::DemoteTo(half, values));
 }
-HWY_INLINE hn::Vec<Bytes> InType(V numbers, uint8_t) {
-  const auto rounded = hn::Add(Clamped(numbers), hn::Set(Floats(), 0.5f));
+HWY_INLINE hn::Vec<Bytes> InType(V values, uint8_t) {
+  const auto rounded = hn::Add(Clamped(values), hn::Set(Floats(), 0.5f));
   return hn::DemoteTo(Bytes(), hn::ConvertTo(Words(), rounded));
 }
 
@@ -113,9 +113,9 @@ HWY_INLINE hn::Vec<Bytes> InType(V numbers, uint8_t) {
 HWY_INLINE V Blended(const Mix& mix, size_t component, size_t x) {
   const Floats d;
   const auto top = hn::LoadU(d, mix.top[component] + x);
-  if (mix.part[component] == 0) return top;  // the other row has no weight
+  if (mix.weight[component] == 0) return top;  // the other row has no weight
   const auto bottom = hn::LoadU(d, mix.bottom[component] + x);
-  return hn::Add(top, hn::Mul(hn::Sub(bottom, top), hn::Set(d, mix.part[component])));
+  return hn::Add(top, hn::Mul(hn::Sub(bottom, top), hn::Set(d, mix.weight[component])));
 }
 
 /// Computes colour() for vectors.
@@ -140,7 +140,7 @@ HWY_INLINE void MixPixels(const PixelRules& rules, const Mix& mix, size_t x, T* 
   const hn::Rebind<T, Floats> dt;
   auto c0 = Blended(mix, mix.source[0], x), c1 = Blended(mix, mix.source[1], x),
        c2 = Blended(mix, mix.source[2], x);
-  if (mix.straight) {
+  if (mix.is_identity) {
     c0 = Clamped(c0);
     c1 = Clamped(c1);
     c2 = Clamped(c2);
@@ -172,14 +172,14 @@ void MixAs(const PixelRules& rules, const Mix& mix, T* to) {
   // The last vector overlaps the previous one.
   if (lanes <= mix.width) return MixPixels(rules, mix, mix.width - lanes, to);
   for (; x < mix.width; ++x) {
-    float component[3], numbers[3];
+    float component[3], values[3];
     for (size_t i = 0; i < 3; ++i) {
       component[i] = mix.top[i][x];
-      if (mix.part[i] != 0) component[i] = blend(component[i], mix.bottom[i][x], mix.part[i]);
+      if (mix.weight[i] != 0) component[i] = blend(component[i], mix.bottom[i][x], mix.weight[i]);
     }
-    to_channels(rules, component[0], component[1], component[2], numbers);
+    to_channels(rules, component[0], component[1], component[2], values);
     for (size_t i = 0; i < rules.channels; ++i)
-      store_number(to + x * rules.pixel_step + i * rules.channel_step, numbers[i]);
+      store_value(to + x * rules.pixel_step + i * rules.channel_step, values[i]);
   }
 }
 
@@ -197,7 +197,7 @@ void FillAs(const PixelRules& rules, size_t count, T* to) {
   const hn::ScalableTag<T> d;
   const size_t lanes = hn::Lanes(d);
   T number[3];
-  for (size_t i = 0; i < rules.channels; ++i) store_number(&number[i], rules.padding[i]);
+  for (size_t i = 0; i < rules.channels; ++i) store_value(&number[i], rules.padding[i]);
   if (rules.pixel_step == 1) {
     for (size_t i = 0; i < rules.channels; ++i) {
       T* const plane = to + i * rules.channel_step;
@@ -232,8 +232,8 @@ HWY_EXPORT(ResampleRow);
 HWY_EXPORT(MixRow);
 HWY_EXPORT(FillPixels);
 
-void resample_row(const Strand& strand, const uint8_t* row, const Lines& lines) {
-  HWY_DYNAMIC_DISPATCH(ResampleRow)(strand, row, lines);
+void resample_row(const SampleGroup& group, const uint8_t* row, const RowBuffers& rows_out) {
+  HWY_DYNAMIC_DISPATCH(ResampleRow)(group, row, rows_out);
 }
 void mix_row(const PixelRules& rules, const Mix& mix, void* to) {
   HWY_DYNAMIC_DISPATCH(MixRow)(rules, mix, to);

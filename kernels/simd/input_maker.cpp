@@ -12,47 +12,47 @@ namespace {
 
 constexpr size_t kWord = 4;
 
-bool together(const FrameComponent& a, const FrameComponent& b) {
+bool same_samples(const FrameComponent& a, const FrameComponent& b) {
   return a.plane == b.plane && a.step == b.step && a.sub_x == b.sub_x && a.sub_y == b.sub_y &&
          a.shift_x == b.shift_x && a.shift_y == b.shift_y &&
          std::max(a.offset, b.offset) - std::min(a.offset, b.offset) < int{kWord};
 }
 
 /// Derives the remaining fields of a strand from its components.
-void settle(Strand& strand, const InputPlan& plan) {
-  const FrameComponent& any = plan.frame.components[strand.component[0]];
-  strand.offset = 255;
-  for (size_t i = 0; i < strand.count; ++i)
-    strand.offset = std::min(strand.offset, plan.frame.components[strand.component[i]].offset);
+void settle(SampleGroup& group, const InputPlan& plan) {
+  const FrameComponent& any = plan.frame.components[group.component[0]];
+  group.offset = 255;
+  for (size_t i = 0; i < group.count; ++i)
+    group.offset = std::min(group.offset, plan.frame.components[group.component[i]].offset);
   size_t last = 0;
-  for (size_t i = 0; i < strand.count; ++i) {
-    strand.at[i] =
-        static_cast<uint8_t>(plan.frame.components[strand.component[i]].offset - strand.offset);
-    last = std::max<size_t>(last, strand.at[i]);
+  for (size_t i = 0; i < group.count; ++i) {
+    group.at[i] =
+        static_cast<uint8_t>(plan.frame.components[group.component[i]].offset - group.offset);
+    last = std::max<size_t>(last, group.at[i]);
   }
-  strand.plane = any.plane;
-  strand.step = any.step;
-  strand.columns = plan.columns[strand.component[0]];
-  strand.rows = plan.rows[strand.component[0]];
-  const uint32_t samples = any.across(plan.frame.size.width);
-  strand.bytes = size_t{samples - 1} * any.step + last + 1;
-  strand.exact = strand.plain = true;
-  for (const Tap& tap : strand.columns) {
-    strand.first.push_back(tap.first * any.step);
-    strand.next.push_back(tap.next * any.step);
-    strand.part.push_back(tap.part);
-    const auto x = static_cast<int32_t>(strand.part.size()) - 1;
-    strand.exact &= tap.part == 0;
-    strand.plain &= tap.part == 0 && tap.first == x;
-    if (strand.next.back() + kWord <= strand.bytes) strand.safe = strand.part.size();
+  group.plane = any.plane;
+  group.step = any.step;
+  group.columns = plan.columns[group.component[0]];
+  group.rows = plan.rows[group.component[0]];
+  const uint32_t samples = any.samples_per_row(plan.frame.size.width);
+  group.bytes = size_t{samples - 1} * any.step + last + 1;
+  group.exact = group.plain = true;
+  for (const Tap& tap : group.columns) {
+    group.first.push_back(tap.first * any.step);
+    group.next.push_back(tap.next * any.step);
+    group.weight.push_back(tap.weight);
+    const auto x = static_cast<int32_t>(group.weight.size()) - 1;
+    group.exact &= tap.weight == 0;
+    group.plain &= tap.weight == 0 && tap.first == x;
+    if (group.next.back() + kWord <= group.bytes) group.word_columns = group.weight.size();
   }
-  strand.one_word = last + any.step < kWord;
+  group.one_word = last + any.step < kWord;
   // Interleaved samples take at most four bytes.
-  strand.plain &= any.step <= kWord && last < any.step;
+  group.plain &= any.step <= kWord && last < any.step;
 }
 
 /// Returns the component of each channel if no colour conversion is needed, or nothing.
-std::optional<std::array<uint8_t, 3>> straight(const PixelRules& rules) {
+std::optional<std::array<uint8_t, 3>> identity_source(const PixelRules& rules) {
   std::array<uint8_t, 3> source{};
   for (size_t channel = 0; channel < 3; ++channel) {
     size_t ones = 0, zeros = 0;
@@ -76,15 +76,15 @@ class Maker final : public InputMaker {
   /// Resampled rows, by the last bit of their index: the two rows of a tap are adjacent.
   struct Cache {
     std::vector<float> floats;
-    Lines lines[2];
+    RowBuffers lines[2];
     int32_t row[2];
   };
 
-  const float* const* fetch(size_t strand, const FramePlanes& frame, int32_t row);
+  const float* const* fetch(size_t group, const FramePlanes& frame, int32_t row);
   void make_row(const FramePlanes& frame, uint32_t y, std::byte* to);
 
   const InputPlan plan_;
-  std::vector<Strand> strands_;
+  std::vector<SampleGroup> groups_;
   std::vector<Cache> caches_;
   Mix mix_;
 };
@@ -92,30 +92,30 @@ class Maker final : public InputMaker {
 Maker::Maker(const InputPlan& plan) : plan_(plan) {
   for (uint8_t i = 0; i < 3; ++i) {
     const FrameComponent& each = plan.frame.components[i];
-    const auto fits = std::ranges::find_if(strands_, [&](const Strand& strand) {
-      return std::all_of(strand.component, strand.component + strand.count, [&](uint8_t other) {
-        return together(plan.frame.components[other], each);
+    const auto fits = std::ranges::find_if(groups_, [&](const SampleGroup& group) {
+      return std::all_of(group.component, group.component + group.count, [&](uint8_t other) {
+        return same_samples(plan.frame.components[other], each);
       });
     });
-    Strand& strand = fits != strands_.end() ? *fits : strands_.emplace_back();
-    strand.component[strand.count++] = i;
+    SampleGroup& group = fits != groups_.end() ? *fits : groups_.emplace_back();
+    group.component[group.count++] = i;
   }
   mix_.width = plan.place.width;
-  const auto source = straight(plan.rules);
-  mix_.straight = source.has_value();
+  const auto source = identity_source(plan.rules);
+  mix_.is_identity = source.has_value();
   if (source) mix_.source = *source;
-  caches_.resize(strands_.size());
-  for (size_t s = 0; s < strands_.size(); ++s) {
-    settle(strands_[s], plan);
+  caches_.resize(groups_.size());
+  for (size_t s = 0; s < groups_.size(); ++s) {
+    settle(groups_[s], plan);
     caches_[s].floats.resize(size_t{6} * mix_.width);
     for (size_t i = 0; i < 6; ++i)
       caches_[s].lines[i / 3][i % 3] = caches_[s].floats.data() + i * mix_.width;
   }
 }
 
-const float* const* Maker::fetch(size_t strand, const FramePlanes& frame, int32_t row) {
-  const Strand& from = strands_[strand];
-  Cache& cache = caches_[strand];
+const float* const* Maker::fetch(size_t group, const FramePlanes& frame, int32_t row) {
+  const SampleGroup& from = groups_[group];
+  Cache& cache = caches_[group];
   const int slot = row & 1;
   if (cache.row[slot] != row) {
     const uint8_t* const data =
@@ -127,15 +127,15 @@ const float* const* Maker::fetch(size_t strand, const FramePlanes& frame, int32_
 }
 
 void Maker::make_row(const FramePlanes& frame, uint32_t y, std::byte* to) {
-  for (size_t s = 0; s < strands_.size(); ++s) {
-    const Strand& strand = strands_[s];
-    const Tap& tap = strand.rows[y];
+  for (size_t s = 0; s < groups_.size(); ++s) {
+    const SampleGroup& group = groups_[s];
+    const Tap& tap = group.rows[y];
     const float* const* top = fetch(s, frame, tap.first);
-    const float* const* bottom = tap.part == 0 ? top : fetch(s, frame, tap.next);
-    for (size_t i = 0; i < strand.count; ++i) {
-      mix_.top[strand.component[i]] = top[i];
-      mix_.bottom[strand.component[i]] = bottom[i];
-      mix_.part[strand.component[i]] = tap.part;
+    const float* const* bottom = tap.weight == 0 ? top : fetch(s, frame, tap.next);
+    for (size_t i = 0; i < group.count; ++i) {
+      mix_.top[group.component[i]] = top[i];
+      mix_.bottom[group.component[i]] = bottom[i];
+      mix_.weight[group.component[i]] = tap.weight;
     }
   }
   mix_row(plan_.rules, mix_, to);

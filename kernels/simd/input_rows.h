@@ -12,34 +12,34 @@ namespace keepbox::simd {
 
 /// Components that are interleaved in a plane and sampled at the same positions: R, G and B of
 /// packed pixels, U and V of NV12.
-struct Strand {
+struct SampleGroup {
   uint8_t component[3] = {};  // indices of the frame's components
   uint8_t at[3] = {};         // bytes from the start of the strand to a component's first sample
   uint8_t count = 0;          // number of components
   uint8_t plane = 0, offset = 0, step = 1;  // of FrameComponent, for the start of the strand
   std::vector<Tap> columns, rows;
   std::vector<int32_t> first, next;  // byte offsets of each column's samples in the row
-  std::vector<float> part;
-  size_t bytes = 0;       // readable bytes per row
-  size_t safe = 0;        // leading columns for which words of four bytes may be read
-  bool plain = false;     // each column is one sample
-  bool exact = false;     // columns are a subset of the samples
-  bool one_word = false;  // four bytes hold all components of a sample and the next one
+  std::vector<float> weight;
+  size_t bytes = 0;         // readable bytes per row
+  size_t word_columns = 0;  // leading columns for which words of four bytes may be read
+  bool plain = false;       // each column is one sample
+  bool exact = false;       // columns are a subset of the samples
+  bool one_word = false;    // four bytes hold all components of a sample and the next one
 };
 
 /// Output of a strand's components, one row of floats each.
-using Lines = std::array<float*, 3>;
+using RowBuffers = std::array<float*, 3>;
 
 /// Inputs for one row of the rectangle.
 struct Mix {
   std::array<const float*, 3> top{}, bottom{};  // by component
-  std::array<float, 3> part{};                  // if 0, bottom is not read
+  std::array<float, 3> weight{};                // if 0, bottom is not read
   uint32_t width = 0;
-  bool straight = false;                   // colours are components
+  bool is_identity = false;                // colours are components
   std::array<uint8_t, 3> source{0, 1, 2};  // component per channel
 };
 
-void resample_row(const Strand& strand, const uint8_t* row, const Lines& lines);
+void resample_row(const SampleGroup& group, const uint8_t* row, const RowBuffers& lines);
 
 /// Writes `mix.width` pixels. @param to value of the first channel of the first pixel.
 void mix_row(const PixelRules& rules, const Mix& mix, void* to);

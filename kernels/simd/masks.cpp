@@ -11,8 +11,8 @@
 
 #include "core/formula/mask.h"
 #include "core/reference/reference.h"
+#include "kernels/simd/field_reader.h"
 #include "kernels/simd/maskbits-inl.h"
-#include "kernels/simd/source.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace keepbox::simd::HWY_NAMESPACE {
@@ -23,15 +23,15 @@ using Vector = hn::Vec<Floats>;
 
 /// Number of values in a tile: some columns of a row of all prototypes, copied together because
 /// prototypes at a power-of-two distance evict each other from the cache.
-constexpr size_t kTileNumbers = 5120;
+constexpr size_t kTileValues = 5120;
 struct alignas(64) Tile {
-  float numbers[kTileNumbers];
+  float values[kTileValues];
   size_t width = 0;  // columns per prototype
 
   /// @param from the first prototype's value in the first column. @param stride to the next
   /// prototype.
   void fill(const float* from, size_t stride, size_t count) {
-    for (size_t c = 0; c < count; ++c) std::copy_n(from + c * stride, width, numbers + c * width);
+    for (size_t c = 0; c < count; ++c) std::copy_n(from + c * stride, width, values + c * width);
   }
 };
 
@@ -86,10 +86,10 @@ HWY_INLINE void SumColumns(const Row& row, size_t x, const Out& out, size_t coun
     const auto by = hn::Set(d, factor);
     HWY_UNROLL(8)
     for (size_t v = 0; v < kVectors; ++v) {
-      Vector numbers;
-      if constexpr (kPart) numbers = hn::LoadN(d, at, count);
-      else numbers = hn::LoadU(d, at + v * lanes);
-      sum[v] = hn::Add(sum[v], hn::Mul(by, numbers));
+      Vector values;
+      if constexpr (kPart) values = hn::LoadN(d, at, count);
+      else values = hn::LoadU(d, at + v * lanes);
+      sum[v] = hn::Add(sum[v], hn::Mul(by, values));
     }
     at += row.stride;
   }
@@ -108,7 +108,7 @@ void SumRow(const Row& row, size_t width, const Out& out) {
 }
 
 /// Sums the part of a rectangle in a tile's columns of one row.
-void SumPart(const Tile& tile, uint32_t left, uint32_t y, const MaskPlace& place,
+void SumPart(const Tile& tile, uint32_t left, uint32_t y, const MaskRect& place,
              std::span<const float> factors, const MaskOutput& out) {
   const uint32_t first = std::max(left, place.x);
   const uint32_t end = std::min(left + static_cast<uint32_t>(tile.width), place.x + place.width);
@@ -118,26 +118,26 @@ void SumPart(const Tile& tile, uint32_t left, uint32_t y, const MaskPlace& place
   if (out.sums != nullptr) to.sums = out.sums + place.offset + row * place.width + column;
   else
     to = {nullptr, out.bits + place.offset + row * place.words(), place.x % kWordPixels + column};
-  SumRow({tile.numbers + (first - left), tile.width, factors}, end - first, to);
+  SumRow({tile.values + (first - left), tile.width, factors}, end - first, to);
 }
 
 /// @param maps the image's prototypes. @pre at most kMaxFactors.
 void Masks(const float* maps, Size size, std::span<const float> factors,
-           std::span<const MaskPlace> places, const MaskOutput& out) {
+           std::span<const MaskRect> places, const MaskOutput& out) {
   if (places.empty()) return;
-  for (const MaskPlace& place : places)
+  for (const MaskRect& place : places)
     if (out.bits != nullptr)
       std::fill_n(out.bits + place.offset, size_t{place.words()} * place.height, 0u);
-  const size_t each = factors.size() / places.size(), most = kTileNumbers / each;
+  const size_t each = factors.size() / places.size(), max_columns = kTileValues / each;
   Tile tile;
   for (uint32_t y = 0; y < size.height; ++y)
-    for (uint32_t left = 0; left < size.width; left += static_cast<uint32_t>(most)) {
-      tile.width = std::min<size_t>(most, size.width - left);
-      const auto meets = [&](const MaskPlace& place) {
+    for (uint32_t left = 0; left < size.width; left += static_cast<uint32_t>(max_columns)) {
+      tile.width = std::min<size_t>(max_columns, size.width - left);
+      const auto overlaps_tile = [&](const MaskRect& place) {
         return y >= place.y && y < place.y + place.height && left < place.x + place.width &&
                place.x < left + tile.width;
       };
-      if (std::ranges::none_of(places, meets)) continue;
+      if (std::ranges::none_of(places, overlaps_tile)) continue;
       tile.fill(maps + size_t{y} * size.width + left, size_t{size.width} * size.height, each);
       for (size_t i = 0; i < places.size(); ++i)
         SumPart(tile, left, y, places[i], factors.subspan(i * each, each), out);
@@ -158,7 +158,7 @@ constexpr uint32_t kMaxFactors = 128;  // a tile has space for a few columns of 
 HWY_EXPORT(Masks);
 
 void masks(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
-           std::span<const float> factors, std::span<const MaskPlace> places,
+           std::span<const float> factors, std::span<const MaskRect> places,
            const MaskOutput& out) {
   const Field& field = plan.layout.segments.front()[FieldId::kPrototypes];
   const TensorView& view = tensors[static_cast<size_t>(field.tensor)];

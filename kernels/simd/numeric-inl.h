@@ -69,8 +69,8 @@ HWY_INLINE float ToFloat(float value) { return value; }
 HWY_INLINE float ToFloat(Half value) { return half_to_float(value.bits); }
 HWY_INLINE float ToFloat(BFloat value) { return bfloat16_to_float(value.bits); }
 template <class T>
-HWY_INLINE float ToFloat(T whole) {
-  return static_cast<float>(whole);
+HWY_INLINE float ToFloat(T integer) {
+  return static_cast<float>(integer);
 }
 
 /// Loads the first `count` values at `at`, up to a vector; 0 beyond.
@@ -92,8 +92,8 @@ HWY_INLINE hn::Vec<D> LoadFloats(D d, const BFloat* at, size_t count) {
   return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, LoadBits(d, at, count))));
 }
 
-/// Computes half_to_float() for vectors. Highway's own conversion treats infinities as numbers if
-/// there is no instruction for it; x86 has one besides AVX2.
+/// Computes half_to_float() for vectors. Highway's own conversion is wrong for infinities unless
+/// there is an instruction for it, as on x86 from AVX2 on.
 template <class D>
 HWY_INLINE hn::Vec<D> LoadFloats(D d, const Half* at, size_t count) {
   const hn::Rebind<uint16_t, D> bits;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Oriented boxes of core/formula/oriented.h for vectors: their bounds select candidates, each of
 // which is then decided by scalar code. Compiled once per instruction set.
-#if defined(KEEPBOX_SIMD_TURNED) == defined(HWY_TARGET_TOGGLE)
-#ifdef KEEPBOX_SIMD_TURNED
-#undef KEEPBOX_SIMD_TURNED
+#if defined(KEEPBOX_SIMD_ORIENTED) == defined(HWY_TARGET_TOGGLE)
+#ifdef KEEPBOX_SIMD_ORIENTED
+#undef KEEPBOX_SIMD_ORIENTED
 #else
-#define KEEPBOX_SIMD_TURNED
+#define KEEPBOX_SIMD_ORIENTED
 #endif
 
 #include <hwy/highway.h>
 
 #include "core/formula/oriented.h"
-#include "kernels/simd/crowd-inl.h"
+#include "kernels/simd/spatial_grid-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace keepbox::simd::HWY_NAMESPACE {
@@ -24,22 +24,30 @@ struct OrientedVectors {
 
   static void put(const Rules& rules, const OrientedShape& shape, const Lanes& lanes, size_t at) {
     const Box box = Of::bounds(shape, rules);
-    const float numbers[] = {
-        box.x1,        box.y1,  box.x2,       box.y2,       Of::area(shape, rules.contract),
-        shape.x,       shape.y, shape.half_w, shape.half_h, shape.turn.sin,
-        shape.turn.cos};
-    static_assert(std::size(numbers) + 1 == kArrays);
-    for (size_t i = 0; i < std::size(numbers); ++i) lanes[i][at] = numbers[i];
+    const float values[] = {box.x1,
+                            box.y1,
+                            box.x2,
+                            box.y2,
+                            Of::area(shape, rules.contract),
+                            shape.x,
+                            shape.y,
+                            shape.half_w,
+                            shape.half_h,
+                            shape.rotation.sin,
+                            shape.rotation.cos};
+    static_assert(std::size(values) + 1 == kArrays);
+    for (size_t i = 0; i < std::size(values); ++i) lanes[i][at] = values[i];
   }
 
   /// Calls mark(k, mask) for the vectors from `first` to `end` in which a box is suppressed.
   template <class Mark>
-  static HWY_INLINE void strike(const Rules& rules, const OrientedShape& shape, const Lanes& lanes,
-                                size_t first, size_t end, Mark mark) {
+  static HWY_INLINE void suppress_overlapped(const Rules& rules, const OrientedShape& shape,
+                                             const Lanes& lanes, size_t first, size_t end,
+                                             Mark mark) {
     const Floats d;
     const Box box = Of::bounds(shape, rules);
     const float area = Of::area(shape, rules.contract);
-    const bool all = !apart_is_free(rules);
+    const bool all = !disjoint_never_overlap(rules);
     const auto x1 = hn::Set(d, box.x1), y1 = hn::Set(d, box.y1), x2 = hn::Set(d, box.x2),
                y2 = hn::Set(d, box.y2);
     for (size_t k = first; k < end; k += hn::Lanes(d)) {

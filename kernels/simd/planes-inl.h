@@ -54,33 +54,33 @@ HWY_INLINE hn::Vec<D> LoadCompared(D d, const T* at, size_t count) {
   return count >= hn::Lanes(d) ? hn::LoadU(d, at) : hn::LoadN(d, at, count);
 }
 
-/// Running maxima of a block's anchors. Number and Class have the same size.
-template <class Number, class Class>
-struct Running {
-  Number* best;
+/// RunningBest maxima of a block's anchors. Value and Class have the same size.
+template <class Value, class Class>
+struct RunningBest {
+  Value* best;
   Class* class_id;
 };
 
 /// Loads the next vector of anchors, of which `left` remain, with their scores of kPlanes classes.
-template <size_t kPlanes, class D, class T, class Number, class Class>
-HWY_INLINE void ChallengeWith(D d, const T* plane, size_t stride, uint32_t class_id, size_t left,
-                              const Running<Number, Class>& running) {
+template <size_t kPlanes, class D, class T, class Value, class Class>
+HWY_INLINE void UpdateBest(D d, const T* plane, size_t stride, uint32_t class_id, size_t left,
+                           const RunningBest<Value, Class>& running) {
   const hn::RebindToSigned<D> di;
   auto best = hn::Load(d, running.best);
   auto best_class = hn::Load(di, running.class_id);
   HWY_UNROLL(8)
   for (size_t k = 0; k < kPlanes; ++k)
-    challenge(LoadCompared(d, plane + k * stride, left),
-              hn::Set(di, static_cast<Class>(class_id + k)), best, best_class);
+    update_best(LoadCompared(d, plane + k * stride, left),
+                hn::Set(di, static_cast<Class>(class_id + k)), best, best_class);
   hn::Store(best, d, running.best);
   hn::Store(best_class, di, running.class_id);
 }
 
 /// Processes all anchors of a block for kPlanes classes from `class_id`. Prefetches some lines
 /// ahead in each plane, and finally the beginning of the next planes.
-template <size_t kPlanes, class D, class T, class Number, class Class>
+template <size_t kPlanes, class D, class T, class Value, class Class>
 void SweepPlanes(D d, const T* plane, size_t stride, uint32_t class_id, size_t count,
-                 const Running<Number, Class>& running) {
+                 const RunningBest<Value, Class>& running) {
   constexpr size_t kLine = 64 / sizeof(T), kAheadInPlane = 16 * kLine;
   const size_t lanes = hn::Lanes(d), step = std::max(kLine, lanes);
   const size_t turn = count - std::min(count, kAheadInPlane);
@@ -91,28 +91,28 @@ void SweepPlanes(D d, const T* plane, size_t stride, uint32_t class_id, size_t c
     const size_t end = std::min(line + step, count);
     size_t i = line;
     for (; i + lanes <= end; i += lanes)
-      ChallengeWith<kPlanes>(d, plane + i, stride, class_id, lanes,
-                             Running{running.best + i, running.class_id + i});
+      UpdateBest<kPlanes>(d, plane + i, stride, class_id, lanes,
+                          RunningBest{running.best + i, running.class_id + i});
     if (i < end)
-      ChallengeWith<kPlanes>(d, plane + i, stride, class_id, end - i,
-                             Running{running.best + i, running.class_id + i});
+      UpdateBest<kPlanes>(d, plane + i, stride, class_id, end - i,
+                          RunningBest{running.best + i, running.class_id + i});
   }
 }
 
 /// Finds the best of `count` anchors from `first`. Processes several planes at a time, so that the
 /// running maxima are loaded and stored less often. @param from first class: integers start with
 /// the score of this class, which stays unless another one is greater.
-template <class D, class T, class Number, class Class>
-void ScanPlanes(D d, const T* numbers, const Scores& scores, size_t first, size_t count,
-                const Running<Number, Class>& running, uint32_t from = 0) {
-  using Limits = std::numeric_limits<Number>;
-  constexpr Number kLowest = Limits::has_infinity ? -Limits::infinity() : Limits::min();
+template <class D, class T, class Value, class Class>
+void ScanPlanes(D d, const T* values, const Scores& scores, size_t first, size_t count,
+                const RunningBest<Value, Class>& running, uint32_t from = 0) {
+  using Limits = std::numeric_limits<Value>;
+  constexpr Value kLowest = Limits::has_infinity ? -Limits::infinity() : Limits::min();
   std::fill_n(running.best, count, kLowest);
-  const bool whole = std::is_integral_v<T>;
-  std::fill_n(running.class_id, count, static_cast<Class>(whole ? 0 : kMaxClasses));
+  const bool integer = std::is_integral_v<T>;
+  std::fill_n(running.class_id, count, static_cast<Class>(integer ? 0 : kMaxClasses));
   const size_t stride = scores.classes.stride;
   uint32_t c = scores.first_class;
-  const T* plane = numbers + c * stride + first;
+  const T* plane = values + c * stride + first;
   for (; c + 8 <= scores.end_class; c += 8, plane += 8 * stride)
     SweepPlanes<8>(d, plane, stride, c - from, count, running);
   for (; c + 4 <= scores.end_class; c += 4, plane += 4 * stride)
@@ -124,21 +124,21 @@ void ScanPlanes(D d, const T* numbers, const Scores& scores, size_t first, size_
 /// Finds best scores, before activation, and classes of up to kBlock anchors.
 template <class T>
 void BestOfPlanes(const Scores& scores, size_t first, size_t count, Block& block) {
-  ScanPlanes(Floats(), static_cast<const T*>(scores.classes.numbers), scores, first, count,
-             Running{block.best, block.class_id});
+  ScanPlanes(Floats(), static_cast<const T*>(scores.classes.data), scores, first, count,
+             RunningBest{block.best, block.class_id});
 }
 
 /// Finds the best of 16-bit values without activation, with twice as many in a vector and no
 /// conversion. As integers, the bits of positive values have the same order as the values, and
-/// exceed the bits of all others except some NaN. Therefore a positive best is correct; other
-/// anchors get no class, and the upper bound of their score.
+/// exceed the bits of all others except some NaN. Therefore a positive best is correct; all other
+/// anchors get no class, and an upper bound as their score.
 template <class H>
 void BestOfBits(const Scores& scores, size_t first, size_t count, Block& block) {
   const Floats d;
   const Ints di;
   const hn::Rebind<int16_t, Floats> bits;
-  ScanPlanes(Shorts(), static_cast<const Bits16*>(scores.classes.numbers), scores, first, count,
-             Running{block.best_bits, block.best_bits_class});
+  ScanPlanes(Shorts(), static_cast<const Bits16*>(scores.classes.data), scores, first, count,
+             RunningBest{block.best_bits, block.best_bits_class});
   for (size_t i = 0; i < count; i += hn::Lanes(d)) {
     const auto best = hn::PromoteTo(di, hn::Load(bits, block.best_bits + i));
     const auto classes = hn::PromoteTo(di, hn::Load(bits, block.best_bits_class + i));
@@ -146,21 +146,22 @@ void BestOfBits(const Scores& scores, size_t first, size_t count, Block& block) 
         LoadFloats(d, reinterpret_cast<const H*>(block.best_bits + i), hn::Lanes(d));
     const auto number = hn::Le(best, hn::Set(di, H::kInfinity));
     const auto right = hn::And(number, hn::Gt(best, hn::Zero(di)));
-    const auto most = hn::IfThenZeroElse(hn::RebindMask(d, number), hn::Neg(Lowest()));
-    hn::Store(hn::IfThenElse(hn::RebindMask(d, right), scores_of_all, most), d, block.best + i);
+    const auto bound = hn::IfThenZeroElse(hn::RebindMask(d, number), hn::Neg(Lowest()));
+    hn::Store(hn::IfThenElse(hn::RebindMask(d, right), scores_of_all, bound), d, block.best + i);
     hn::Store(hn::IfThenElse(right, classes, NoClass()), di, block.class_id + i);
   }
 }
 
 /// Converts the compared integers to scores, and classes to ids from 0.
 template <class T, class Class>
-void RealBests(const Scores& scores, size_t count, const T* bests, const Class* classes,
-               Block& block) {
+void DequantizeBests(const Scores& scores, size_t count, const T* bests, const Class* classes,
+                     Block& block) {
   const Floats d;
   const Ints di;
   const hn::Rebind<std::make_unsigned_t<Class>, Ints> narrow;
   for (size_t i = 0; i < count; i += hn::Lanes(d)) {
-    hn::Store(Real(scores.classes, LoadFloats(d, bests + i, hn::Lanes(d))), d, block.best + i);
+    hn::Store(Dequantized(scores.classes, LoadFloats(d, bests + i, hn::Lanes(d))), d,
+              block.best + i);
     const auto ids = hn::PromoteTo(
         di, hn::LoadU(narrow, reinterpret_cast<const std::make_unsigned_t<Class>*>(classes) + i));
     hn::Store(hn::Add(ids, hn::Set(di, static_cast<int32_t>(scores.first_class))), di,
@@ -171,21 +172,21 @@ void RealBests(const Scores& scores, size_t count, const T* bests, const Class* 
 /// Finds the best of integers, whose order is that of the scores, in full vectors if an integer of
 /// their size can count the classes.
 template <class T>
-void BestOfWhole(const Scores& scores, size_t first, size_t count, Block& block) {
-  const T* numbers = static_cast<const T*>(scores.classes.numbers);
+void BestOfIntegers(const Scores& scores, size_t first, size_t count, Block& block) {
+  const T* values = static_cast<const T*>(scores.classes.data);
   constexpr uint32_t kByteClasses = 256;
   if (sizeof(T) == 1 && scores.end_class - scores.first_class <= kByteClasses) {
     if constexpr (sizeof(T) == 1) {
       T* bests = reinterpret_cast<T*>(block.best_bytes);
-      ScanPlanes(hn::ScalableTag<T>(), numbers, scores, first, count,
-                 Running{bests, block.best_bytes_class}, scores.first_class);
-      RealBests(scores, count, bests, block.best_bytes_class, block);
+      ScanPlanes(hn::ScalableTag<T>(), values, scores, first, count,
+                 RunningBest{bests, block.best_bytes_class}, scores.first_class);
+      DequantizeBests(scores, count, bests, block.best_bytes_class, block);
     }
     return;
   }
-  ScanPlanes(Shorts(), numbers, scores, first, count,
-             Running{block.best_bits, block.best_bits_class}, scores.first_class);
-  RealBests(scores, count, block.best_bits, block.best_bits_class, block);
+  ScanPlanes(Shorts(), values, scores, first, count,
+             RunningBest{block.best_bits, block.best_bits_class}, scores.first_class);
+  DequantizeBests(scores, count, block.best_bits, block.best_bits_class, block);
 }
 
 }  // namespace keepbox::simd::HWY_NAMESPACE

@@ -16,17 +16,17 @@ namespace keepbox::simd::HWY_NAMESPACE {
 template <class T>
 void BestOf(const Scores& scores, size_t first, size_t count, Block& block) {
   constexpr bool kBits = std::is_same_v<T, Half> || std::is_same_v<T, BFloat>;
-  if constexpr (std::is_integral_v<T>) BestOfWhole<T>(scores, first, count, block);
+  if constexpr (std::is_integral_v<T>) BestOfIntegers<T>(scores, first, count, block);
   else if constexpr (kBits) {
     if (scores.rules.activation == Activation::kNone) BestOfBits<T>(scores, first, count, block);
     else BestOfPlanes<T>(scores, first, count, block);
   } else BestOfPlanes<T>(scores, first, count, block);
 }
 
-size_t JudgePlanes(const Scores& scores, size_t first, size_t count, Block& block) {
+size_t ScorePlanes(const Scores& scores, size_t first, size_t count, Block& block) {
   WithType(scores.classes.type,
            [&](auto stored) HWY_ATTR { BestOf<decltype(stored)>(scores, first, count, block); });
-  return Pass(scores, count, block);
+  return ActivateAndList(scores, count, block);
 }
 
 }  // namespace keepbox::simd::HWY_NAMESPACE
@@ -35,10 +35,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace keepbox::simd {
 
-HWY_EXPORT(JudgePlanes);
+HWY_EXPORT(ScorePlanes);
 
-size_t judge_planes(const Scores& scores, size_t first, size_t count, Block& block) {
-  return HWY_DYNAMIC_DISPATCH(JudgePlanes)(scores, first, count, block);
+size_t score_planes(const Scores& scores, size_t first, size_t count, Block& block) {
+  return HWY_DYNAMIC_DISPATCH(ScorePlanes)(scores, first, count, block);
 }
 
 }  // namespace keepbox::simd

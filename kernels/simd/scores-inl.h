@@ -32,7 +32,7 @@ HWY_INLINE hn::Vec<Ints> NoClass() { return hn::Set(Ints(), static_cast<int32_t>
 
 /// Updates best and class if the score is greater: the first of equal scores stays, NaN never wins.
 template <class V, class I>
-HWY_INLINE void challenge(V score, I class_id, V& best, I& best_class) {
+HWY_INLINE void update_best(V score, I class_id, V& best, I& best_class) {
   const auto wins = hn::Gt(score, best);
   best = hn::IfThenElse(wins, score, best);
   best_class = hn::IfThenElse(hn::RebindMask(hn::DFromV<I>(), wins), class_id, best_class);
@@ -52,19 +52,19 @@ HWY_INLINE auto WithType(DataType type, F each) {
 }
 
 /// Dequantises: (stored - zero_point) * scale.
-HWY_INLINE hn::Vec<Floats> Real(const Column& column, hn::Vec<Floats> stored) {
+HWY_INLINE hn::Vec<Floats> Dequantized(const Column& column, hn::Vec<Floats> stored) {
   const Floats d;
   return hn::Mul(hn::Sub(stored, hn::Set(d, column.zero_point)), hn::Set(d, column.scale));
 }
 
 /// Converts a stored value of a column to float.
 template <class T>
-HWY_INLINE float RealOf(const Column& column, T stored) {
-  const float number = ToFloat(stored);
-  return std::is_integral_v<T> ? (number - column.zero_point) * column.scale : number;
+HWY_INLINE float DequantizedOf(const Column& column, T stored) {
+  const float value = ToFloat(stored);
+  return std::is_integral_v<T> ? (value - column.zero_point) * column.scale : value;
 }
-HWY_INLINE float RealOf(const Column& column, bool whole, float stored) {
-  return whole ? (stored - column.zero_point) * column.scale : stored;
+HWY_INLINE float DequantizedOf(const Column& column, bool integer, float stored) {
+  return integer ? (stored - column.zero_point) * column.scale : stored;
 }
 
 /// Computes activate() of core/formula/coding.h. For softmax an upper bound: e^(best - largest) is
@@ -73,10 +73,10 @@ HWY_INLINE hn::Vec<Floats> Activated(const ScoreRules& rules, hn::Vec<Floats> lo
   const Floats d;
   if (rules.activation == Activation::kNone) return logit;
   if (rules.activation == Activation::kSoftmax) return Exp(d, logit);
-  const auto limit = hn::Set(d, rules.logit_limit), least = hn::Neg(limit);
+  const auto limit = hn::Set(d, rules.logit_limit), low = hn::Neg(limit);
   if (rules.logit_limit > 0) {  // NaN stays NaN
     logit = hn::IfThenElse(hn::Gt(logit, limit), limit, logit);
-    logit = hn::IfThenElse(hn::Lt(logit, least), least, logit);
+    logit = hn::IfThenElse(hn::Lt(logit, low), low, logit);
   }
   return Sigmoid(d, logit);
 }
@@ -101,14 +101,14 @@ HWY_INLINE hn::Vec<Floats> LoadScores(const Scores& scores, const T* at, size_t 
                                       hn::Vec<Floats> factor) {
   const auto raw = LoadFloats(Floats(), at, left);
   if (!kMultiply) return raw;
-  return hn::Mul(factor,
-                 Activated(scores.rules, std::is_integral_v<T> ? Real(scores.classes, raw) : raw));
+  return hn::Mul(factor, Activated(scores.rules,
+                                   std::is_integral_v<T> ? Dequantized(scores.classes, raw) : raw));
 }
 
 /// Returns the best of a range of classes of a row, with each score multiplied if required.
 template <bool kMultiply, class T>
-HWY_INLINE Verdict BestOfRow(const Scores& scores, const T* row, size_t first, size_t end,
-                             float factor) {
+HWY_INLINE ScoredClass BestOfRow(const Scores& scores, const T* row, size_t first, size_t end,
+                                 float factor) {
   const Floats d;
   const Ints di;
   const size_t lanes = hn::Lanes(d);
@@ -119,7 +119,7 @@ HWY_INLINE Verdict BestOfRow(const Scores& scores, const T* row, size_t first, s
     const size_t left = end - c;
     auto score = LoadScores<kMultiply>(scores, row + c, left, by);
     if (left < lanes) score = hn::IfThenElse(hn::FirstN(d, left), score, Lowest());
-    challenge(score, hn::Iota(di, static_cast<int32_t>(c)), best, best_class);
+    update_best(score, hn::Iota(di, static_cast<int32_t>(c)), best, best_class);
   }
   const float top = hn::ReduceMax(d, best);
   const auto equal = hn::RebindMask(di, hn::Eq(best, hn::Set(d, top)));
@@ -145,7 +145,7 @@ inline size_t List(const Scores& scores, size_t count, Block& block) {
 }
 
 /// Activates the best scores of a block and lists the anchors that pass.
-inline size_t Pass(const Scores& scores, size_t count, Block& block) {
+inline size_t ActivateAndList(const Scores& scores, size_t count, Block& block) {
   const Floats d;
   for (size_t i = 0; i < count; i += hn::Lanes(d))
     hn::Store(Activated(scores.rules, hn::Load(d, block.best + i)), d, block.best + i);

@@ -13,7 +13,7 @@ namespace keepbox::simd {
 
 /// Values of one tensor, `stride` apart from anchor to anchor.
 struct Column {
-  const void* numbers = nullptr;  // of the first anchor; nullptr: none
+  const void* data = nullptr;  // of the first anchor; nullptr: none
   DataType type = DataType::kFloat32;
   size_t stride = 0;
   float scale = 1, zero_point = 0;  // value = (stored - zero_point) * scale
@@ -33,7 +33,7 @@ struct Scores {
   NmsContract contract;
 
   bool needs_object() const {
-    return objectness.numbers != nullptr && rules.rule != ScoreRule::kGeometricMean;
+    return objectness.data != nullptr && rules.rule != ScoreRule::kGeometricMean;
   }
 };
 
@@ -53,10 +53,10 @@ struct Block {
   alignas(64) int32_t passing[kBlock + 64];  // CompressStore may write a whole vector
 };
 
-/// Lists those of up to kBlock anchors from `first` that may pass, with their best class: of planes
-/// or rows without objectness, or of either with it. @return their number
-size_t judge_planes(const Scores& scores, size_t first, size_t count, Block& block);
-size_t judge_rows(const Scores& scores, size_t first, size_t count, Block& block);
-size_t judge_weighted(const Scores& scores, size_t first, size_t count, Block& block);
+/// Lists the anchors that may pass among `count` from `first`, at most kBlock, with their best
+/// class: for planes or rows without objectness, or for either with it. @return their number
+size_t score_planes(const Scores& scores, size_t first, size_t count, Block& block);
+size_t score_rows(const Scores& scores, size_t first, size_t count, Block& block);
+size_t score_weighted(const Scores& scores, size_t first, size_t count, Block& block);
 
 }  // namespace keepbox::simd

@@ -30,11 +30,10 @@ uint32_t nms(const Plan& plan, std::span<Candidate> candidates, std::span<uint32
 
 /// Computes float32 masks of planar prototypes; others fall back to the reference.
 void masks(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,
-           std::span<const float> factors, std::span<const MaskPlace> places,
-           const MaskOutput& out);
+           std::span<const float> factors, std::span<const MaskRect> places, const MaskOutput& out);
 
 /// Enlarges masks up to 16 pixels at once.
-void enlarge(const Plan& plan, uint32_t image, const MaskPlaces& places, const float* sums,
+void enlarge(const Plan& plan, uint32_t image, const MaskRects& places, const float* sums,
              uint32_t* bits);
 
 Result<std::unique_ptr<InputMaker>> input_maker(const InputPlan& plan);

@@ -10,7 +10,7 @@
 
 #include <hwy/highway.h>
 
-#include "kernels/simd/crowd-inl.h"
+#include "kernels/simd/spatial_grid-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace keepbox::simd::HWY_NAMESPACE {
@@ -29,25 +29,25 @@ struct UprightVectors {
 
   /// Calls mark(k, mask) for the vectors from `first` to `end` in which a box may be suppressed.
   template <class Mark>
-  static HWY_INLINE void strike(const Rules& rules, const Box& box, const Lanes& lanes,
-                                size_t first, size_t end, Mark mark) {
+  static HWY_INLINE void suppress_overlapped(const Rules& rules, const Box& box, const Lanes& lanes,
+                                             size_t first, size_t end, Mark mark) {
     const Floats d;
     const NmsContract& contract = rules.contract;
     const auto x1 = hn::Set(d, box.x1), y1 = hn::Set(d, box.y1), x2 = hn::Set(d, box.x2),
                y2 = hn::Set(d, box.y2), area = hn::Set(d, Upright::area(box, contract)),
-               threshold = hn::Set(d, rules.iou_threshold), least = hn::Set(d, kMinOverlap),
+               threshold = hn::Set(d, rules.iou_threshold), min_common = hn::Set(d, kMinOverlap),
                guarded = hn::Set(d, rules.iou_threshold * (1 - kOverlapGuard));
     for (size_t k = first; k < end; k += hn::Lanes(d)) {
       const auto width = extent(hn::Max(hn::Load(d, lanes[0] + k), x1),
                                 hn::Min(hn::Load(d, lanes[2] + k), x2), contract.plus_one);
       const auto height = extent(hn::Max(hn::Load(d, lanes[1] + k), y1),
                                  hn::Min(hn::Load(d, lanes[3] + k), y2), contract.plus_one);
-      const auto common = hn::Mul(width, height);
-      const auto both = hn::Sub(hn::Add(hn::Load(d, lanes[4] + k), area), common);
+      const auto intersection = hn::Mul(width, height);
+      const auto union_area = hn::Sub(hn::Add(hn::Load(d, lanes[4] + k), area), intersection);
       // Divides only if the overlap may exceed the threshold.
-      const auto less = hn::Lt(hn::Max(common, least), hn::Mul(both, guarded));
+      const auto less = hn::Lt(hn::Max(intersection, min_common), hn::Mul(union_area, guarded));
       if (!contract.empty_overlap && hn::AllTrue(d, less)) continue;
-      const auto iou = hn::Div(common, both);
+      const auto iou = hn::Div(intersection, union_area);
       const auto over = contract.iou_inclusive ? hn::Ge(iou, threshold) : hn::Gt(iou, threshold);
       mark(k, contract.empty_overlap ? hn::Or(over, empty(lanes, k, box)) : over);
     }
@@ -59,8 +59,8 @@ struct UprightVectors {
     const Floats d;
     const auto width = hn::Sub(hn::Load(d, lanes[2] + k), hn::Load(d, lanes[0] + k));
     const auto height = hn::Sub(hn::Load(d, lanes[3] + k), hn::Load(d, lanes[1] + k));
-    const auto both = hn::Add(hn::Mul(width, height), hn::Set(d, Upright::signed_area(box)));
-    return hn::Le(both, hn::Zero(d));
+    const auto union_area = hn::Add(hn::Mul(width, height), hn::Set(d, Upright::signed_area(box)));
+    return hn::Le(union_area, hn::Zero(d));
   }
 
   template <class V>

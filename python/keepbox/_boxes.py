@@ -236,7 +236,7 @@ class Boxes(Sequence['Boxes']):
         if not lengths:
             return None
         if len(lengths) > 1:
-            raise ValueError(f'embeddings of {sorted(lengths)} values; see tensors')
+            raise ValueError(f'embeddings differ in length: {sorted(lengths)} values; read tensors')
         out = np.full((len(found), lengths.pop()), np.nan, np.float32)
         for row, each in zip(out, found):
             if each is not None:

@@ -10,11 +10,11 @@ from typing import Any
 
 from ._frame import Frame
 from ._gi import Gst
-from ._line import Line
+from ._line import Pipeline
 from ._properties import as_text, dashed, owner_of, set_property
 from ._render import Renderer
 from ._sources import UPRIGHT, Source, Video, open_source
-from ._streams import PictureLine, PictureStream, Stream, VideoStream
+from ._streams import PicturePipeline, PictureStream, Stream, VideoStream
 
 ALIASES = {'confidence': 'score-threshold', 'iou': 'iou-threshold', 'classes': 'include-classes',
            'labels': 'label-file', 'model': 'model-file'}
@@ -50,18 +50,18 @@ class Detector:
                  iou: float | None = None, labels: str | os.PathLike[str] | None = None,
                  colors: str = 'RGB', tracker: str | None = None, **properties: object) -> None:
         if colors not in ('RGB', 'BGR'):
-            raise ValueError(f'expected RGB or BGR for colors, found {colors}')
+            raise ValueError(f'colors must be RGB or BGR, not {colors}')
         self._colors, self._tracker = colors, tracker
         self._renderer = Renderer(colors)
-        self._lines: weakref.WeakSet[Line] = weakref.WeakSet()
-        self._idle: list[PictureLine] = []
+        self._lines: weakref.WeakSet[Pipeline] = weakref.WeakSet()
+        self._idle: list[PicturePipeline] = []
         # Never play; they check values and hold them for streams to come.
         self._pattern = [Gst.ElementFactory.make(name) for name in ('tensorinfer', 'boxdecode')]
         self._set: dict[str, object] = {}
         given = {'model': model, 'classes': classes, 'confidence': confidence, 'iou': iou,
                  'labels': labels, **properties}
         self.set(**{name: value for name, value in given.items() if value is not None})
-        line = self._picture_line()
+        line = self._picture_pipeline()
         line.await_model()
         self._give_back(line)
 
@@ -87,9 +87,9 @@ class Detector:
         """
         opened = open_source(source, self._colors)
         if isinstance(opened, Video):
-            line = self._video_line(opened, opened.live if live is None else live)
+            line = self._video_pipeline(opened, opened.live if live is None else live)
             return VideoStream(line, self._renderer, opened.path)
-        line = self._idle.pop() if self._idle else self._picture_line()
+        line = self._idle.pop() if self._idle else self._picture_pipeline()
         return PictureStream(line, self._renderer, opened, self._give_back)
 
     def detect(self, source: Source) -> Frame:
@@ -163,32 +163,32 @@ class Detector:
         """Returns a setting, or None if it was not set; elements keep it as a float32."""
         return round(self._pattern[1].get_property(name), 6) if name in self._set else None
 
-    def _elements(self, line: Line) -> list[Any]:
+    def _elements(self, line: Pipeline) -> list[Any]:
         return [line.element('keepbox-infer'), line.element('keepbox-decode')]
 
     def _detection(self) -> str:
         line = 'video/x-raw ! tensorinfer name=keepbox-infer ! boxdecode name=keepbox-decode'
         return f'{line} ! {self._tracker}' if self._tracker else line
 
-    def _start(self, line: Line) -> None:
+    def _start(self, line: Pipeline) -> None:
         for name, value in self._set.items():
             set_property(owner_of(name, self._elements(line)), name, value)
         line.play()
         self._lines.add(line)
 
-    def _picture_line(self) -> PictureLine:
-        line = PictureLine(f'videoconvert ! {self._detection()}')
+    def _picture_pipeline(self) -> PicturePipeline:
+        line = PicturePipeline(f'videoconvert ! {self._detection()}')
         self._start(line)
         return line
 
-    def _give_back(self, line: PictureLine) -> None:
+    def _give_back(self, line: PicturePipeline) -> None:
         if line.is_open:
             self._idle.append(line)
 
-    def _video_line(self, video: Video, live: bool) -> Line:
+    def _video_pipeline(self, video: Video, live: bool) -> Pipeline:
         queue = 'queue max-size-time=0 max-size-bytes=0 max-size-buffers='
         queue += '1 leaky=downstream' if live else '2'
-        line = Line(f'{video.text} ! {UPRIGHT} ! video/x-raw ! {queue} ! {self._detection()}',
+        line = Pipeline(f'{video.text} ! {UPRIGHT} ! video/x-raw ! {queue} ! {self._detection()}',
                     'max-buffers=1 drop=true' if live else 'max-buffers=4')
         for name, value in video.properties.items():
             line.element('keepbox-source').set_property(name, value)

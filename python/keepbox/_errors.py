@@ -17,7 +17,7 @@ class Error(RuntimeError):
     Attributes:
         message: what is wrong, then what to do.
         element: the name of the element that failed, such as 'tensorinfer0'; '' if unknown.
-        details: what the element adds for those who search for a cause; '' if it adds nothing.
+        details: further information of the element for debugging; '' if there is none.
     """
 
     def __init__(self, message: str, element: str = '', details: str = '') -> None:

@@ -15,8 +15,8 @@ try:
     gi.require_version('GstApp', '1.0')
     gi.require_version('GstVideo', '1.0')
 except (ImportError, ValueError) as error:
-    raise ImportError(f'expected PyGObject with GStreamer 1.26 or newer in this Python, found'
-                      f' {error}: on Debian run {NEEDED}, and make virtual environments with'
+    raise ImportError(f'this Python lacks PyGObject with GStreamer 1.26 or newer ({error}): on'
+                      f' Debian run {NEEDED}, and make virtual environments with'
                       ' --system-site-packages') from error
 
 
@@ -48,14 +48,14 @@ _add_typelib_of_checkout()
 try:
     gi.require_version('Keepbox', '1.0')
 except ValueError as error:
-    raise ImportError(f'expected the typelib Keepbox-1.0, found none: run {NEEDED}, or ./dev build'
-                      ' in a checkout') from error
+    raise ImportError(f'the typelib Keepbox-1.0 is missing: run {NEEDED}, or ./dev build in a'
+                      ' checkout') from error
 from gi.repository import GLib, GObject, Gst, GstApp, GstVideo, Keepbox  # noqa: E402
 
 Gst.init(None)
 _add_plugins_of_checkout()
 if Gst.ElementFactory.find('boxdecode') is None:
-    raise ImportError(f'expected the element boxdecode, found none: run {NEEDED}, or set'
-                      ' GST_PLUGIN_PATH to the folder of libgstkeepbox.so')
+    raise ImportError(f'the element boxdecode is missing: run {NEEDED}, or set GST_PLUGIN_PATH to'
+                      ' the folder of libgstkeepbox.so')
 
 __all__ = ['GLib', 'GObject', 'Gst', 'GstApp', 'GstVideo', 'Keepbox']

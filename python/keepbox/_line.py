@@ -8,16 +8,16 @@ from typing import Any
 from ._errors import Error, error_of, failed_start, warn_of
 from ._gi import GLib, Gst
 
-# Between two looks at the bus, and at Ctrl-C.
-PATIENCE = 50 * Gst.MSECOND
+# Time between two reads of the bus, and two checks for Ctrl-C.
+BUS_POLL = 50 * Gst.MSECOND
 
 
-def is_there(element: str) -> bool:
+def is_installed(element: str) -> bool:
     """True if an element is installed."""
     return Gst.ElementFactory.find(element) is not None
 
 
-class Line:
+class Pipeline:
     """A pipeline that plays until it is closed or collected.
 
     text: the pipeline, without its appsink, whose properties are `sink`.
@@ -56,7 +56,7 @@ class Line:
     def await_model(self) -> None:
         """Waits until the model is loaded; raises Error if it cannot be."""
         while not self.loaded and self.error is None:
-            if message := self.bus.timed_pop(PATIENCE):
+            if message := self.bus.timed_pop(BUS_POLL):
                 self._take(message)
         if self.error:
             self.close()
@@ -81,7 +81,7 @@ class Line:
         """
         while True:
             ended = self.error is not None or self.out.is_eos()
-            sample = self.out.try_pull_sample(0 if ended else PATIENCE)
+            sample = self.out.try_pull_sample(0 if ended else BUS_POLL)
             self.read_bus()
             if sample is not None:
                 return sample

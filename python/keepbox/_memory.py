@@ -37,7 +37,7 @@ class _Mapped:
         self._buffer, self._info = buffer, _MapInfo()
         self._address = hash(buffer)  # PyGObject's hash of a boxed value is its address
         if not _map(self._address, ctypes.byref(self._info), int(Gst.MapFlags.READ)):
-            raise Error('expected a frame in system memory, found one that cannot be read')
+            raise Error('the memory of a frame cannot be read: download it to system memory')
         self.__array_interface__ = {'version': 3, 'typestr': '|u1', 'shape': (self._info.size,),
                                     'data': (self._info.data, False)}
 
@@ -66,7 +66,7 @@ def buffer_of(pixels: Pixels) -> Any:
     buffer = Gst.Buffer.new_allocate(None, height * stride, None)
     info, address = _MapInfo(), hash(buffer)
     if not _map(address, ctypes.byref(info), int(Gst.MapFlags.WRITE)):
-        raise Error('expected memory for a frame, found none')
+        raise Error('not enough memory for a frame')
     try:
         memory = (ctypes.c_uint8 * (height * stride)).from_address(info.data)
         np.ndarray((height, stride), np.uint8, memory)[:, row:] = 0

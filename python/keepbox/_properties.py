@@ -16,24 +16,25 @@ def dashed(name: str) -> str:
     return name.replace('_', '-')
 
 
-# Properties that tensorinfer has, too, for models that run on objects, which a Detector's does not.
-OF_THE_LAST = frozenset(('include-classes', 'min-size'))
+# Properties of boxdecode that tensorinfer has too, but only for models that run on objects.
+DECODER_PROPERTIES = frozenset(('include-classes', 'min-size'))
 
 
 def owner_of(name: str, elements: Iterable[Any]) -> Any:
-    """Returns the first of the elements that has the property; for OF_THE_LAST the last.
+    """Returns the first of the elements that has the property; for DECODER_PROPERTIES the last.
 
     Raises:
         TypeError: none has it, as for an unknown argument of a function.
     """
     elements = list(elements)
-    for element in reversed(elements) if dashed(name) in OF_THE_LAST else elements:
+    for element in reversed(elements) if dashed(name) in DECODER_PROPERTIES else elements:
         if element.find_property(dashed(name)):
             return element
     known = [spec.name for element in elements for spec in element.list_properties()]
     close = [each.replace('-', '_') for each in difflib.get_close_matches(dashed(name), known, 1)]
-    raise TypeError(f'expected a property of {" or ".join(kind(each) for each in elements)},'
-                    f' found {name}' + (f': did you mean {close[0]}?' if close else ''))
+    owners = " or ".join(kind(each) for each in elements)
+    raise TypeError(f'{name} is not a property of {owners}'
+                    + (f': did you mean {close[0]}?' if close else ''))
 
 
 def kind(element: Any) -> str:
@@ -58,15 +59,14 @@ def _enum(element: Any, spec: Any, value: object) -> Any:
     names = {each.value_nick: each for each in values}
     value = as_text(value)
     if value not in names:
-        raise ValueError(f'expected one of {", ".join(names)} for {spec.name}, found {value}')
+        raise ValueError(f'{spec.name} must be one of {", ".join(names)}, not {value}')
     return names[value]
 
 
 def _number(spec: Any, value: Any) -> Any:
     number = float(value) if spec.value_type.name in ('gfloat', 'gdouble') else int(value)
     if not spec.minimum <= number <= spec.maximum:
-        raise ValueError(f'expected {spec.minimum:g} to {spec.maximum:g} for {spec.name},'
-                         f' found {value}')
+        raise ValueError(f'{spec.name} must be {spec.minimum:g} to {spec.maximum:g}, not {value}')
     return number
 
 

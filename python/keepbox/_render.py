@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ._errors import Error
-from ._line import Line, is_there
+from ._line import Pipeline, is_installed
 from ._memory import Pixels, pixels_of
 from ._properties import owner_of, set_property
 
@@ -24,7 +24,7 @@ class Renderer:
 
     def __init__(self, colors: str) -> None:
         self._colors = colors
-        self._lines: dict[str, Line] = {}
+        self._lines: dict[str, Pipeline] = {}
         self._lock = threading.Lock()
 
     def image(self, sample: Any) -> Pixels:
@@ -42,20 +42,20 @@ class Renderer:
             while self._lines:
                 self._lines.popitem()[1].close()
 
-    def _plain(self) -> Line:
-        return Line(f'{IN} ! video/x-raw,format={self._colors}')
+    def _plain(self) -> Pipeline:
+        return Pipeline(f'{IN} ! video/x-raw,format={self._colors}')
 
-    def _overlay(self, properties: Mapping[str, object]) -> Line:
-        if not is_there('boxoverlay'):
-            raise Error('expected the element boxoverlay, found none: install'
-                        ' gstreamer1.0-keepbox-overlay')
-        line = Line(f'{IN} ! video/x-raw,format={self._colors} ! boxoverlay name=keepbox-overlay')
+    def _overlay(self, properties: Mapping[str, object]) -> Pipeline:
+        if not is_installed('boxoverlay'):
+            raise Error('the element boxoverlay is missing: install gstreamer1.0-keepbox-overlay')
+        line = Pipeline(f'{IN} ! video/x-raw,format={self._colors} '
+                        '! boxoverlay name=keepbox-overlay')
         overlay = line.element('keepbox-overlay')
         for name, value in properties.items():
             set_property(owner_of(name, [overlay]), name, value)
         return line
 
-    def _render(self, key: str, make: Callable[[], Line], sample: Any) -> Pixels:
+    def _render(self, key: str, make: Callable[[], Pipeline], sample: Any) -> Pixels:
         with self._lock:
             line = self._lines.pop(key, None)
             if line is None:
@@ -64,7 +64,7 @@ class Renderer:
             line.push(sample)
             out = line.pull()
             if out is None:
-                raise Error('expected a frame of the converter, found the end of its stream')
+                raise Error('the converter ended without a frame')
             self._lines[key] = line  # the newest is last
             if len(self._lines) > KEPT:
                 self._lines.pop(next(iter(self._lines))).close()

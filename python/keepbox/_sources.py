@@ -13,7 +13,7 @@ import numpy as np
 
 from ._errors import Error, warn
 from ._gi import Gst
-from ._line import Line
+from ._line import Pipeline
 from ._memory import Pixels, buffer_of
 
 Source = int | str | os.PathLike[str] | np.ndarray[Any, Any] | Iterable[Any]
@@ -59,7 +59,7 @@ def open_source(source: Source, colors: str) -> Video | Pictures:
         TypeError, ValueError: nothing that frames can be read from.
     """
     if isinstance(source, bool):
-        raise TypeError('expected a source of frames, found a bool')
+        raise TypeError('a bool is not a source of frames')
     if isinstance(source, int | np.integer):
         return Video('v4l2src name=keepbox-source', {'device': f'/dev/video{source}'}, live=True)
     if isinstance(source, str) and '://' in source:
@@ -76,8 +76,8 @@ def open_source(source: Source, colors: str) -> Video | Pictures:
         # Something that is not there yet, such as the next picture of a camera, is not waited for.
         ahead = AHEAD if isinstance(source, Sequence) else 0
         return Pictures((_open_item(item, colors) for item in source), ahead)
-    raise TypeError(f'expected a file, folder, pattern, URI, camera number, array or a list of'
-                    f' them, found {type(source).__name__}')
+    raise TypeError(f'{type(source).__name__} is not a source of frames: pass a file, folder,'
+                    ' pattern, URI, camera number or array, or a list of files or arrays')
 
 
 def is_array(source: object) -> bool:
@@ -89,7 +89,7 @@ def _open_path(path: str) -> Video | Pictures:
     if os.path.isdir(path):
         found = [str(each) for each in sorted(pathlib.Path(path).iterdir()) if is_picture(each)]
         if not found:
-            raise FileNotFoundError(f'expected pictures in the folder {path}, found none')
+            raise FileNotFoundError(f'there are no pictures in the folder {path}')
         return Pictures(_pictures_in(found))
     if os.path.exists(path):
         if is_picture(path):
@@ -97,11 +97,11 @@ def _open_path(path: str) -> Video | Pictures:
         return Video('filesrc name=keepbox-source ! decodebin', {'location': path}, path=path)
     found = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else []
     if not found:
-        raise FileNotFoundError(f'expected a file, found none named {path}')
+        raise FileNotFoundError(f'there is no file named {path}')
     others = [each for each in found if not is_picture(each)]
     if others:
-        raise ValueError(f'expected a pattern of pictures, found {others[0]}: call the detector for'
-                         ' each video')
+        raise ValueError(f'the pattern matches {others[0]}, which is not a picture: call the'
+                         ' detector for each video')
     return Pictures(_pictures_in(found))
 
 
@@ -114,18 +114,18 @@ def _open_item(item: object, colors: str) -> Picture:
     if isinstance(item, str | os.PathLike):
         return read_picture(os.fspath(item))
     if not is_array(item):
-        raise TypeError(f'expected arrays or names of pictures, found {type(item).__name__}')
+        raise TypeError(f'a list of pictures has {type(item).__name__}: pass arrays or file names')
     return _picture_of(np.asarray(item), colors)
 
 
 def _pictures_in(paths: Sequence[str]) -> Iterator[Picture]:
-    """Reads pictures; one that cannot be read is left out with a warning, for the sake of the
-    others."""
+    """Reads pictures. One that cannot be read is skipped with a warning, so that the others are
+    still read."""
     for path in paths:
         try:
             yield read_picture(path)
         except Error as error:
-            warn(f'expected a picture, found {path}, which is left out: {error}')
+            warn(f'the picture {path} cannot be read and is skipped: {error}')
 
 
 def read_picture(path: str) -> Picture:
@@ -136,8 +136,8 @@ def read_picture(path: str) -> Picture:
         Error: it cannot be decoded.
     """
     if not os.path.isfile(path):
-        raise FileNotFoundError(f'expected a picture, found no file named {path}')
-    line = Line(f'filesrc name=keepbox-source ! decodebin ! {UPRIGHT} ! video/x-raw',
+        raise FileNotFoundError(f'there is no picture named {path}')
+    line = Pipeline(f'filesrc name=keepbox-source ! decodebin ! {UPRIGHT} ! video/x-raw',
                 'max-buffers=1')
     try:
         line.element('keepbox-source').set_property('location', path)
@@ -146,7 +146,7 @@ def read_picture(path: str) -> Picture:
     finally:
         line.close()
     if sample is None:
-        raise Error(f'expected a picture, found none in {path}')
+        raise Error(f'the file {path} contains no picture')
     return Picture(sample, path)
 
 
@@ -154,11 +154,11 @@ def _picture_of(pixels: Pixels, colors: str) -> Picture:
     depth = pixels.shape[2] if pixels.ndim == 3 else 1
     formats = {1: 'GRAY8', 3: colors, 4: f'{colors}A'}
     if pixels.ndim not in (2, 3) or depth not in formats or not pixels.size:
-        raise ValueError('expected an array of height x width x 3, x 4 or x 1, or of height x'
-                         f' width, found one of shape {pixels.shape}')
+        raise ValueError(f'an array of shape {pixels.shape} is not a picture: pass height x width'
+                         ' x 3, x 4 or x 1, or height x width')
     if pixels.dtype != np.uint8:
-        raise TypeError(f'expected an array of uint8 with values from 0 to 255, found one of'
-                        f' {pixels.dtype}: convert it by .astype(numpy.uint8), after scaling')
+        raise TypeError(f'an array of {pixels.dtype} is not a picture: scale it to 0..255 and'
+                        ' convert it with .astype(numpy.uint8)')
     caps = (f'video/x-raw,format={formats[depth]},width={pixels.shape[1]},height={pixels.shape[0]},'
             'framerate=0/1')
     sample = Gst.Sample.new(buffer_of(pixels), Gst.Caps.from_string(caps), None, None)

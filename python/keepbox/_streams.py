@@ -11,7 +11,7 @@ from typing import Any
 from ._errors import Error
 from ._frame import Frame, time_of
 from ._gi import Gst
-from ._line import Line
+from ._line import Pipeline
 from ._properties import kind
 from ._render import Renderer
 from ._sources import Picture, Pictures
@@ -28,7 +28,7 @@ class Stream(Iterator[Frame]):
         Error: while iterating, if an element fails. Frames before that are returned first.
     """
 
-    def __init__(self, line: Line, renderer: Renderer) -> None:
+    def __init__(self, line: Pipeline, renderer: Renderer) -> None:
         self._line, self._renderer, self._count = line, renderer, 0
 
     def __iter__(self) -> Stream:
@@ -74,7 +74,7 @@ class Stream(Iterator[Frame]):
 class VideoStream(Stream):
     """The frames of a video, camera or network stream."""
 
-    def __init__(self, line: Line, renderer: Renderer, path: str | None) -> None:
+    def __init__(self, line: Pipeline, renderer: Renderer, path: str | None) -> None:
         super().__init__(line, renderer)
         self._path = path
 
@@ -85,7 +85,7 @@ class VideoStream(Stream):
         return Frame(sample, self._count, self._renderer, time=time_of(sample), path=self._path)
 
 
-class PictureLine(Line):
+class PicturePipeline(Pipeline):
     """A line that takes pictures, one after the other, of any size."""
 
     def __init__(self, text: str) -> None:
@@ -104,8 +104,8 @@ class PictureLine(Line):
 class PictureStream(Stream):
     """Pictures and arrays, on a line that the detector keeps."""
 
-    def __init__(self, line: PictureLine, renderer: Renderer, pictures: Pictures,
-                 give_back: Callable[[PictureLine], None]) -> None:
+    def __init__(self, line: PicturePipeline, renderer: Renderer, pictures: Pictures,
+                 give_back: Callable[[PicturePipeline], None]) -> None:
         super().__init__(line, renderer)
         self._pictures, self._give_back = pictures, give_back
         self._pushed: collections.deque[tuple[int, Picture]] = collections.deque()

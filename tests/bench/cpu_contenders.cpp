@@ -23,7 +23,7 @@ namespace {
 
 constexpr size_t kRepeats = 64;
 constexpr double kEnough = 2e6;  // microseconds after which fewer repeats suffice
-constexpr double kSlow = 1e5;    // one run of that length is enough to warm up
+constexpr double kLarge = 1e5;   // one run of that length is enough to warm up
 
 void flush(const std::vector<Tensor>& tensors) {
   constexpr size_t kLine = 64;
@@ -48,7 +48,7 @@ Timing timed(const Input& input, std::string contender, Work work) {
     return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
   };
   for (size_t i = 0; i < kTurns; ++i)
-    if (run(i) > kSlow) break;
+    if (run(i) > kLarge) break;
   for (double spent = 0; times.size() < kRepeats && spent < kEnough; spent += times.back())
     times.push_back(run(times.size()));
   std::ranges::sort(times);

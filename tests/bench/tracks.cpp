@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kStep = 1'000'000'000 / 30;
 
-using Frames = std::vector<std::vector<Sighting>>;
+using Frames = std::vector<std::vector<Observation>>;
 
 Frames crowd(int people, int frames) {
   Frames out;

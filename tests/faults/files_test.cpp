@@ -128,13 +128,13 @@ TEST_F(Lost, ModelBeforePlaying) {
              {"model.onnx", "model-file"});
 }
 
-TEST(LostFiles, RecordingBeforePlaying) {
+TEST(LostFiles, RecordingLostBeforePlayingIsAnError) {
   const test::TempDir dir;
   const std::string line = boxes_of(5, dir) + " ! fakesink";
   expect_one(Errors::of(line, [&] { fs::remove_all(dir / "rec"); }), {"rec", "location="});
 }
 
-TEST(LostFiles, TensorsWhilePlaying) {
+TEST(LostFiles, TensorsLostWhilePlayingAreAnError) {
   const test::TempDir dir;
   const std::string from = boxes_of(200, dir);
   Line line(from + " ! identity name=out ! boxsink location=" + (dir / "out.jsonl"));
@@ -148,7 +148,7 @@ TEST(LostFiles, TensorsWhilePlaying) {
   EXPECT_FALSE(fs::exists(dir / "out.jsonl"));
 }
 
-TEST(LostFiles, TensorThatShrinksWhilePlaying) {
+TEST(LostFiles, TensorThatShrinksWhilePlayingIsAnError) {
   const test::TempDir dir;
   const std::string from = boxes_of(200, dir);
   Line line(from + " ! identity name=out ! fakesink");

@@ -225,7 +225,7 @@ void boxes(Input& input) {
   KeepboxBox** read = keepbox_buffer_get_boxes(buffer, &number);
   KeepboxBox** copied = keepbox_buffer_dup_boxes(buffer, &copies);
   std::vector<FrameBox> expected;
-  PointStore points;
+  KeypointStore points;
   GstBuffer* kept = gst_buffer_ref(buffer);
   read_boxes(kept, expected, &points);
   gst_buffer_unref(buffer);

@@ -51,7 +51,7 @@ FrameBox DrawnBoxes::draw(Input& input, Size frame) {
   return box;
 }
 
-void DrawnBoxes::draw_points(Input& input, Size frame, FramePoints& out) {
+void DrawnBoxes::draw_points(Input& input, Size frame, FrameKeypoints& out) {
   auto& points = points_.emplace_back(input.between(1, 18));
   for (Keypoint& point : points)
     point = {any_place(input, frame.width), any_place(input, frame.height), input.number()};

@@ -21,7 +21,7 @@ class DrawnBoxes {
 
  private:
   FrameBox draw(Input& input, Size frame);
-  void draw_points(Input& input, Size frame, FramePoints& out);
+  void draw_points(Input& input, Size frame, FrameKeypoints& out);
   void draw_mask(Input& input, const Box& box, FrameMask& out);
 
   std::deque<std::vector<Keypoint>> points_;

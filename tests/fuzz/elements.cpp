@@ -166,7 +166,7 @@ size_t Rig::drain() {
   size_t frames = 0;
   while (GstBuffer* buffer = gst_harness_try_pull(harness_)) {
     std::vector<FrameBox> boxes;
-    PointStore others;
+    KeypointStore others;
     read_boxes(buffer, boxes, &others);
     for (const FrameBox& box : boxes)
       if (box.anchor && !std::isfinite(box.box.x1 + box.box.y1 + box.box.x2 + box.box.y2))

@@ -83,7 +83,7 @@ void check_frame_mask(const Json& json, const MaskView& mask, const Box& place, 
     }
 }
 
-void check_points(const Json& json, const FramePoints& points) {
+void check_points(const Json& json, const FrameKeypoints& points) {
   check_text(json, "name", written_name(points.name));
   if (json["points"].size() != points.points.size()) violated("points that are lost");
   for (size_t i = 0; i < points.points.size(); ++i) {

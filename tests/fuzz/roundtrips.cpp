@@ -42,10 +42,10 @@ std::unique_ptr<Recorded> any_recorded(Input& input) {
   view.bytes = out->data.size();
   if (input.chance(40)) out->tensor.order = GST_TENSOR_DIM_ORDER_COL_MAJOR;
   if (input.chance(50)) return out;
-  TensorSource source{.model = any_name(input)};
+  TensorProvenance source{.model = any_name(input)};
   if (input.chance(50)) source.geometry = {{64, 48}, {32, 32}, 2, any_scale(input), 0, 4};
   for (uint32_t i = input.below(4); i > 0; --i) source.labels.push_back(any_name(input));
-  out->tensor.source = std::make_shared<const TensorSource>(std::move(source));
+  out->tensor.source = std::make_shared<const TensorProvenance>(std::move(source));
   return out;
 }
 
@@ -58,7 +58,7 @@ void compare(const Recorded& recorded, const StoredTensor& read) {
   if (gst_buffer_get_size(read.data.get()) != size ||
       (size != 0 && gst_buffer_memcmp(read.data.get(), 0, recorded.data.data(), size) != 0))
     violated("data that are read otherwise");
-  const SharedTensorSource &wrote = recorded.tensor.source, said = tensor_source(read.data.get());
+  const SharedProvenance &wrote = recorded.tensor.source, said = provenance_of(read.data.get());
   if ((wrote == nullptr) != (said == nullptr)) violated("a source that is lost or invented");
   if (wrote == nullptr) return;
   if (said->labels.size() != wrote->labels.size()) violated("labels that are read otherwise");

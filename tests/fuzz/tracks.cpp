@@ -17,7 +17,7 @@ constexpr int64_t kStep = 1'000'000'000 / 30;
 
 struct TimedFrame {
   int64_t time;
-  std::vector<Sighting> boxes;
+  std::vector<Observation> boxes;
 };
 
 TrackSettings draw_settings(Input& input) {
@@ -39,8 +39,8 @@ TrackSettings draw_settings(Input& input) {
 }
 
 /// Returns a box of one of a few objects that move, in whole pixels so that many are equal.
-Sighting draw_box(Input& input, int frame) {
-  Sighting out;
+Observation draw_box(Input& input, int frame) {
+  Observation out;
   out.kind = input.below(2);
   out.score = input.chance(5) ? input.number() : static_cast<float>(input.below(21)) / 20;
   if (input.chance(8)) {

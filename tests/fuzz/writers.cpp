@@ -65,7 +65,7 @@ void coco(Input& input) {
     frames.push_back({info, drawn.back().boxes});
     count("boxes of coco", drawn.back().boxes.size());
   }
-  static_cast<void>(writer.take_news());
+  static_cast<void>(writer.take_messages());
   check_coco(frames, options, text + std::string(writer.tail()));
 }
 

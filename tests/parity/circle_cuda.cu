@@ -12,14 +12,14 @@ const Kernels& circle_kernels() {
   using test::Circle;
   static constexpr Kernels kKernels{
       [](const DevicePlan& plan, const FrameArgs& args, const SegmentTable& segments,
-         Numbers numbers, dim3 grid, cudaStream_t stream) {
-        if (numbers != Numbers::kFloat) return cudaErrorInvalidValue;
+         LoadKind load_kind, dim3 grid, cudaStream_t stream) {
+        if (load_kind != LoadKind::kFloat) return cudaErrorInvalidValue;
         const void* const kernel = plan.scan == Scan::kSegments
-                                       ? frame_kernel<InSegments<PlainLoad>, Circle>()
-                                       : frame_kernel<PlainLoad, Circle>();
+                                       ? frame_kernel<InSegments<FloatLoad>, Circle>()
+                                       : frame_kernel<FloatLoad, Circle>();
         return launch_frame(kernel, plan, args, segments, grid, stream);
       },
-      launch_crowd<Circle>, launch_nms<Circle>, load_crowds<Circle>};
+      launch_one_launch_nms<Circle>, launch_nms<Circle>, load_large_nms<Circle>};
   return kKernels;
 }
 

@@ -24,8 +24,9 @@ struct CircleVectors {
   }
 
   template <class Mark>
-  static HWY_INLINE void strike(const Rules& rules, const Geometry::Shape& shape,
-                                const Lanes& lanes, size_t first, size_t end, Mark mark) {
+  static HWY_INLINE void suppress_overlapped(const Rules& rules, const Geometry::Shape& shape,
+                                             const Lanes& lanes, size_t first, size_t end,
+                                             Mark mark) {
     const Floats d;
     const auto threshold = hn::Set(d, rules.iou_threshold);
     for (size_t k = first; k < end; k += hn::Lanes(d)) {

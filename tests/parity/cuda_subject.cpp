@@ -107,7 +107,7 @@ struct Bench {
                angle_of(got_keys[i])};
   }
 
-  SlowArgs slow(size_t count) const {
+  LargeArgs slow(size_t count) const {
     return {.control = buffers.control.data(),
             .candidates = buffers.candidates.all(),
             .count = static_cast<uint32_t>(count),
@@ -133,7 +133,7 @@ uint32_t device_decode(const Plan& plan, std::span<const TensorView> tensors, ui
   const auto numbers = bind_fields(bench.plan, bench.segments, layout, on_device.views(), data);
   const FrameArgs args{.control = bench.buffers.control.data(),
                        .candidates = bench.buffers.candidates.all(),
-                       .dealt = bench.buffers.dealt.all(),
+                       .bucketed = bench.buffers.bucketed.all(),
                        .headers = bench.buffers.headers.data(),
                        .slices = kSlices,
                        .decode_only = true};
@@ -153,7 +153,7 @@ uint32_t device_decode(const Plan& plan, std::span<const TensorView> tensors, ui
 uint32_t device_select(const Plan& plan, std::span<const Candidate> candidates, std::span<SortSlot>,
                        std::span<Candidate> ordered) {
   const Bench bench(plan);
-  const SlowArgs args = bench.slow(candidates.size());
+  const LargeArgs args = bench.slow(candidates.size());
   bench.upload(args.candidates, candidates);
   MUST(launch_select(bench.plan, args, nullptr));
   MUST(cudaDeviceSynchronize());
@@ -168,7 +168,7 @@ uint32_t device_select(const Plan& plan, std::span<const Candidate> candidates, 
 uint32_t device_nms(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept,
                     const NmsScratch&) {
   const Bench bench(plan);
-  const SlowArgs args = bench.slow(candidates.size());
+  const LargeArgs args = bench.slow(candidates.size());
   bench.upload(args.ordered, candidates);
   uint32_t blocks = 0;
   MUST(kernels_for(plan.rules).load(&blocks));
@@ -217,8 +217,8 @@ std::vector<std::string> cuda_subjects() {
 Backend cuda_subject(const std::string& name) {
   Backend subject = cuda::backend();
   if (name == "cuda") subject.kernels = &kDeviceKernels;
-  if (name == "cuda crowd") subject.runner = runner_by<Path::kCrowd>;
-  if (name == "cuda slow") subject.runner = runner_by<Path::kSlow>;
+  if (name == "cuda crowd") subject.runner = runner_by<Path::kOneLaunch>;
+  if (name == "cuda slow") subject.runner = runner_by<Path::kLarge>;
   if (name == "cuda masked") subject.runner = runner_by<Path::kMasked>;
   if (name == "cuda alone") subject.runner = runner_by<Path::kAlone>;
   if (name == "cuda staged") subject.memory = MemorySpace::kSystem;
@@ -227,8 +227,8 @@ Backend cuda_subject(const std::string& name) {
 
 Backend circle_subject(const std::string& name) {
   Backend subject = cuda::backend();
-  subject.runner = name == "cuda crowd"    ? circles_by<Path::kCrowd>
-                   : name == "cuda slow"   ? circles_by<Path::kSlow>
+  subject.runner = name == "cuda crowd"    ? circles_by<Path::kOneLaunch>
+                   : name == "cuda slow"   ? circles_by<Path::kLarge>
                    : name == "cuda masked" ? circles_by<Path::kMasked>
                                            : circles_by<Path::kAny>;
   return subject;

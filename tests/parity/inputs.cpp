@@ -154,8 +154,9 @@ InputCase input_case(const FrameLayout& layout, unsigned seed) {
     size_t row = 0, rows = 0;
     for (const FrameComponent& each : plan->frame.components) {
       if (each.plane != p) continue;
-      row = std::max(row, size_t{each.offset} + (each.across(frame.width) - 1) * each.step + 1);
-      rows = std::max<size_t>(rows, each.down(frame.height));
+      row = std::max(row,
+                     size_t{each.offset} + (each.samples_per_row(frame.width) - 1) * each.step + 1);
+      rows = std::max<size_t>(rows, each.samples_per_column(frame.height));
     }
     out.stride[p] = row + static_cast<size_t>(pick(random, 0, 2) == 0 ? 0 : pick(random, 0, 70));
     out.planes[p] = FencedBytes(out.stride[p] * (rows - 1) + row);

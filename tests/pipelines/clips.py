@@ -38,7 +38,7 @@ def test_file_with_boxes_held_between(folder):
     for number, line in enumerate(third.read_text().splitlines()):
         assert ('"held":true' in line) == (number % 3 != 0), f'{number}: {line}'
     _, told = run(PIPELINES / 'file', '--interval', 0, 'x', status=2)
-    assert 'found 0' in told, told
+    assert 'not 0' in told, told
 
 
 def count(lines, *words, status=0):
@@ -57,9 +57,9 @@ def test_count(folder):
     assert table == ('begin,frames,mean,max,tracked\n0,2,1.50,2,2\n60,2,0.00,0,\n180,1,1.00,1,\n')
     assert count(lines[:2], 'dog', 0.5)[0].splitlines()[1:] == ['0.5,1,1.00,1,1', '59.5,1,0.00,0,']
     _, told = count(lines, 'dgo')
-    assert told == 'count.py: expected boxes of the class dgo, found those of cat, dog', told
-    assert 'found no boxes' in count([frame(1)], 'cat')[1] and not count(lines, 'cat')[1]
-    assert 'without: {"frame"' in count([{'frame': 0}], 'cat', status=1)[1]
+    assert told == 'count.py: no box has the class dgo; the classes were cat, dog', told
+    assert 'there were no boxes' in count([frame(1)], 'cat')[1] and not count(lines, 'cat')[1]
+    assert 'no timestamp: {"frame"' in count([{'frame': 0}], 'cat', status=1)[1]
     count([], status=1)
 
 
@@ -226,11 +226,11 @@ def test_crossings(folder):
 
 def test_crossings_explains(folder):
     walk = {0: [(7, 'cat', 10, 50)]}
-    assert 'found no box of dog, but those of cat' in crossings(walk, '--line', 'a=0,0,9,9',
-                                                                '--class', 'dog')[1]
-    for words, told in (((), 'a --line or a --zone'), (('--line', 'a=1,2,3'), 'found a=1,2,3'),
-                        (('--zone', 'a=1,2,3,4'), 'X3,Y3'), (('--size', '3'), 'found --size'),
-                        (('--line', 'a=0,0,9,9', '--point', 'top'), 'found top'),
+    assert 'no box has the class dog; the classes were cat' in crossings(
+        walk, '--line', 'a=0,0,9,9', '--class', 'dog')[1]
+    for words, told in (((), 'a --line or a --zone'), (('--line', 'a=1,2,3'), 'a=1,2,3 is not'),
+                        (('--zone', 'a=1,2,3,4'), 'X3,Y3'), (('--size', '3'), '--size is not'),
+                        (('--line', 'a=0,0,9,9', '--point', 'top'), 'not top'),
                         (('--line', 'a=0,0,9,9', '--lost', 'x'), 'number of seconds')):
         assert told in crossings(walk, *words, status=1)[1], words
     untracked = '{"timestamp":0,"resolution":{"width":9,"height":9},"objects":[{"detection":{}}]}'
@@ -254,7 +254,7 @@ def test_streams(folder):
     assert told.startswith('2 streams, 251 frames, '), told
     one, other = (places(folder / 'with a blank' / f'{number}.jsonl') for number in range(2))
     assert one != other[:1]
-    assert 'a folder for boxes' in run(PIPELINES / 'streams', status=2)[1]
+    assert 'the folder for the boxes' in run(PIPELINES / 'streams', status=2)[1]
 
 
 def test_wall(folder):
@@ -276,7 +276,7 @@ def test_wall(folder):
         drawn = np.abs(boxed[tile] - plain[tile]).max(2) > 40
         assert .01 < drawn.mean() < .2, drawn.mean()
     assert (np.abs(plain[:, :416] - plain[:, 420:]).max(2) > 40).mean() > .3, 'of the same clip'
-    assert 'a name for the picture' in run(PIPELINES / 'wall', status=2)[1]
+    assert 'the name of the picture' in run(PIPELINES / 'wall', status=2)[1]
 
 
 def test_hero(folder):
@@ -287,7 +287,7 @@ def test_hero(folder):
     assert data[:4] == b'RIFF' and data[8:12] == b'WEBP' and 60 <= data.count(b'ANMF') <= 62, \
         (data[:12], data.count(b'ANMF'))
     assert 300_000 < len(data) < 1_500_000, len(data)
-    assert 'boxtrack' in told and 'expected one name' in run(PIPELINES / 'hero', status=2)[1]
+    assert 'boxtrack' in told and 'one name is needed' in run(PIPELINES / 'hero', status=2)[1]
 
 
 def test_pictures_of_what_is_kept(folder):
@@ -306,7 +306,7 @@ def test_pictures_of_what_is_kept(folder):
         assert len(out.splitlines()) == 20
         counts.append(len(json.loads(out.splitlines()[-1])['objects']))
     assert counts[0] > 3 * counts[1] > 30, counts
-    assert 'the number of a frame' in run(PIPELINES / 'kept', 'x', CLIP, 'y', status=2)[1]
+    assert 'FRAME must be a number' in run(PIPELINES / 'kept', 'x', CLIP, 'y', status=2)[1]
 
 
 def test_pictures_of_tiles(folder):
@@ -351,7 +351,7 @@ def test_captions(folder):
     places = np.flatnonzero((strip[0] != strip[1]).any(0))
     assert 0 < len(places) and places.max() < 190, places
     _, told = run(PIPELINES / 'caption.py', picture, boxes, 'a', boxes, status=1)
-    assert 'expected words' in told, told
+    assert 'WORDS are missing' in told, told
 
 
 if __name__ == '__main__':

@@ -86,7 +86,7 @@ def test_a_checkout_that_was_moved(folder):
     assert told(checkout, 'build') == ''
     other = checkout.rename(folder / 'other')
     said = told(other, 'build', status=1)
-    assert f'found {other}/build, made as {checkout}/build' in said, said
+    assert f'{other}/build was made as {checkout}/build' in said, said
     assert f"run 'rm -r {other}/build'" in said, said
     assert said in told(other, 'run', 'true'), 'a command runs, and the reason is known if it fails'
 

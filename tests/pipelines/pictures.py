@@ -98,15 +98,15 @@ def test_options(folder):
 def test_what_is_wrong_is_said_first(folder):
     place = folder / 'pictures'
     place.mkdir()
-    for words, told in (([place], 'found 1 names'),
-                        ([folder / 'nosuch', folder / 'out'], 'found none named'),
-                        ([place, place], "found that of the pictures"),
-                        (['--modle', 'x'], 'found --modle'),
-                        ([place, folder / 'out', '--model'], 'a value'),
-                        (['--threshold', 'low', place, folder / 'out'], 'found low')):
+    for words, told in (([place], '1 names were given'),
+                        ([folder / 'nosuch', folder / 'out'], 'there is no folder'),
+                        ([place, place], "the folder of the pictures"),
+                        (['--modle', 'x'], '--modle is not an option'),
+                        ([place, folder / 'out', '--model'], '--model needs a value'),
+                        (['--threshold', 'low', place, folder / 'out'], 'not low')):
         assert told in run(SCRIPT, *words, status=2)[1], words
     need_all()
-    for words, told in (([place], 'expected pictures in the folder'),
+    for words, told in (([place], 'no pictures in the folder'),
                         (['--classes', 'nosuch', lay_out(folder)], 'nosuch')):
         assert told in run(SCRIPT, *words, folder / 'out', status=1)[1], words
 

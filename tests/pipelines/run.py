@@ -63,7 +63,7 @@ def test_camera(folder):
     _, noise = run(PIPELINES / 'camera', 'videotestsrc num-buffers=3 pattern=ball', 'fakesink')
     assert 'gst-launch-1.0 -e videotestsrc' in noise
     _, noise = run(PIPELINES / 'camera', '--size', status=2)
-    assert 'expected a value after --size' in noise
+    assert '--size needs a value' in noise
 
 
 def test_file(folder):
@@ -71,8 +71,8 @@ def test_file(folder):
     run(PIPELINES / 'file', PIPELINES / 'media/shapes.webm', folder / 'boxes.jsonl')
     frames, labels = labels_in(folder / 'boxes.jsonl')
     assert len(frames) > 100 and 'star' in labels
-    for words, told in (([], 'expected one or two names'), (['--modle', 'x'], 'found --modle'),
-                        (['--channels', 'gbr', 'x'], 'expected rgb or bgr')):
+    for words, told in (([], 'one or two names are needed'), (['--modle', 'x'], '--modle is none'),
+                        (['--channels', 'gbr', 'x'], '--channels must be rgb or bgr')):
         assert told in run(PIPELINES / 'file', *words, status=2)[1]
 
 

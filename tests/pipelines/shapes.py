@@ -267,7 +267,7 @@ def test_picture(folder):
     need('boxoverlay')
     run(PIPELINES / 'parts', folder / 'parts.png')
     assert (folder / 'parts.png').read_bytes().startswith(b'\x89PNG')
-    assert 'expected one name, found 0' in run(PIPELINES / 'parts', status=2)[1]
+    assert 'one name is needed; 0' in run(PIPELINES / 'parts', status=2)[1]
 
 
 if __name__ == '__main__':

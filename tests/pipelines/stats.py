@@ -91,8 +91,8 @@ def test_a_file_that_cannot_be_written_is_one_message(folder):
 
 def test_wrong_parameters_are_a_message(folder):
     need_tracer()
-    for params, words in (('', 'expected file=NAME'),
-                          (f'file={folder}/x.prom,interval=0', '0.1 to 86400 seconds')):
+    for params, words in (('', 'file= is not set'),
+                          (f'file={folder}/x.prom,interval=0', 'seconds from 0.1 to 86,400')):
         told = traced(f'videotestsrc num-buffers=2 ! {BOXES} ! fakesink', params)
         assert words in told and 'GST_TRACERS=' in told, told
     assert not list(folder.iterdir())

@@ -25,7 +25,7 @@ uint64_t follow_crowd(uint64_t frames, const std::function<void(uint64_t)>& each
   for (const TrackMethodRow& row : track_methods()) trackers.push_back(std::make_unique<Own>(row));
   test::Crowd crowd(kPeople, 1);
   for (uint64_t number = 1; number <= frames; ++number) {
-    std::vector<Sighting> boxes;
+    std::vector<Observation> boxes;
     for (const test::CrowdBox& box : crowd.next(0.2f, 2)) boxes.push_back({box.box, box.score, 0});
     for (const auto& tracker : trackers)
       tracker->update(boxes, static_cast<int64_t>(number) * kStep);

@@ -65,8 +65,8 @@ int main(int argc, char** argv) {
     std::istringstream words(line);
     int64_t time = 0;
     words >> time;
-    std::vector<Sighting> boxes;
-    for (Sighting box;
+    std::vector<Observation> boxes;
+    for (Observation box;
          words >> box.box.x1 >> box.box.y1 >> box.box.x2 >> box.box.y2 >> box.score;) {
       uint64_t kind = 0;
       words >> kind;
@@ -77,7 +77,7 @@ int main(int argc, char** argv) {
     const auto tracks = tracker.update(boxes, time);
     spent += std::chrono::steady_clock::now() - begun;
     ++frames;
-    for (const TrackOfBox& track : tracks) std::cout << track.id << ' ';
+    for (const BoxTrack& track : tracks) std::cout << track.id << ' ';
     std::cout << '\n';
   }
   const double us = std::chrono::duration<double, std::micro>(spent).count();

@@ -99,7 +99,7 @@ class Busy : public testing::Test {
 constexpr const char* kSource = "videotestsrc ! video/x-raw,format=RGB,width=96,height=64 ! ";
 constexpr const char* kQueue = " ! queue max-size-buffers=2 ! ";
 
-TEST_F(Busy, FromFramesToAFile) {
+TEST_F(Busy, FullPipelineToAFileHasNoRace) {
   keep_busy(kSource + std::string("framesave") + kQueue +
                 "videoconvertscale ! video/x-raw,width=64,height=64 ! " +
                 tensors("segments", "1,26,84") + kQueue + tensors("prototypes", "1,16,16,16") +
@@ -109,7 +109,7 @@ TEST_F(Busy, FromFramesToAFile) {
             9);
 }
 
-TEST_F(Busy, TwoBranchesOfOneFrame) {
+TEST_F(Busy, TwoBranchesOfOneFrameHaveNoRace) {
   const std::string branch = " ! boxdecode detector=yolov8-pose num-classes=6" +
                              std::string(kQueue) + "boxoverlay ! fakesink async=false ";
   keep_busy(kSource + tensors("pose", "1,25,84") + " ! tee name=t t. ! queue" + branch +

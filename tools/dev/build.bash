@@ -16,14 +16,14 @@ cuda_options() { # FOLDER
 describe_move() { # FOLDER
   local made
   made=$(cat "$1/made-as" 2>/dev/null) || return 0
-  [[ $made == "$1" ]] || echo "a build folder is needed where it was made, found $1, made as $made; run 'rm -r $1', then ./dev build"
+  [[ $made == "$1" ]] || echo "the build folder was moved: $1 was made as $made; run 'rm -r $1', then ./dev build"
 }
 
 # Two ninjas in one folder would corrupt each other's work.
 lock_build() {
   exec 8<"$build"
   flock -n 8 || { say "waiting for another ./dev that is building in $build" && flock 8; }
-  [[ $build -ef /proc/self/fd/8 ]] || die "$build was removed meanwhile; call ./dev again"
+  [[ $build -ef /proc/self/fd/8 ]] || die "$build was removed in the meantime; run ./dev again"
 }
 
 build_in() { # FOLDER [MESON_OPTIONS...]
@@ -61,7 +61,7 @@ run_ninja_briefly() { run_ninja | { grep -vE '^ninja: (Entering directory|no wor
 
 want_cuda() {
   KEEPBOX_CUDA=${KEEPBOX_CUDA:-1}
-  [[ $KEEPBOX_CUDA != 0 ]] || die "expected no KEEPBOX_CUDA=0 together with --cuda, found both; remove one of them"
+  [[ $KEEPBOX_CUDA != 0 ]] || die "--cuda and KEEPBOX_CUDA=0 contradict each other; remove one of them"
 }
 
 command_build() { # [--cuda]
@@ -70,7 +70,7 @@ command_build() { # [--cuda]
     want_cuda
     shift
   fi
-  (($# == 0)) || die "expected nothing or --cuda after ./dev build, found $1"
+  (($# == 0)) || die "./dev build takes --cuda, not $1"
   choose_environment
   mapfile -t options < <(cuda_options "$top/build")
   build_in "$top/build" "${options[@]}"

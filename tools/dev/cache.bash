@@ -7,7 +7,7 @@ as_root() { if ((EUID == 0)); then "$@"; else sudo "$@"; fi; }
 need_root_rights() { # PURPOSE ADVICE
   ((EUID != 0)) || return 0
   if ! command -v sudo >/dev/null || ! sudo -v 2>/dev/null; then
-    die "root rights are needed to $1, found user $(id -un) and no working sudo; $2"
+    die "root rights are needed to $1, but user $(id -un) has no working sudo; $2"
   fi
 }
 
@@ -16,10 +16,10 @@ open_cache() {
   [[ -z ${KEEPBOX_INSIDE:-} ]] || return 0
   # the lock file marks the folder as ours, because ./dev clean removes all of it
   if [[ ! -e $cache/keepbox.lock && -n $(ls -A "$cache" 2>/dev/null) ]]; then
-    die "a new or empty cache folder is needed, found other files in $cache; set KEEPBOX_CACHE to another folder"
+    die "the cache folder $cache has files of something else; set KEEPBOX_CACHE to a new or empty folder"
   fi
   if ! { mkdir -p "$cache" && : >>"$cache/keepbox.lock" && mkdir -p "$cache"/{home,log,mnt,tmp}; } 2>/dev/null; then
-    die "a writable cache folder is needed, found $cache, which user $(id -un) cannot write; set KEEPBOX_CACHE to another folder"
+    die "user $(id -un) cannot write to the cache folder $cache; set KEEPBOX_CACHE to another folder"
   fi
   chmod 1777 "$cache/tmp"
 }
@@ -43,7 +43,7 @@ remove_tree() { # FOLDER
   [[ -e $1 || -L $1 ]] || return 0
   local mounts
   mounts=$(mounts_below "$1")
-  [[ -z $mounts ]] || die "$1 must hold no mounts to be removed, found ${mounts//$'\n'/ }; unmount first"
+  [[ -z $mounts ]] || die "$1 cannot be removed while something is mounted in it: ${mounts//$'\n'/ }; unmount first"
   if ! rm -rf --one-file-system -- "$1" 2>/dev/null; then
     need_root_rights "remove $1" "remove it as root"
     as_root rm -rf --one-file-system -- "$1"
@@ -62,7 +62,7 @@ restore_owner() {
 
 command_clean() {
   local path
-  [[ -z ${KEEPBOX_INSIDE:-} ]] || die "./dev clean must be called outside the build environment, found it called inside; leave ./dev shell first"
+  [[ -z ${KEEPBOX_INSIDE:-} ]] || die "./dev clean does not work inside the build environment; leave ./dev shell first"
   if [[ -e $cache/keepbox.lock ]]; then
     lock_cache
     mounts_below "$cache" | sort -r | while read -r path; do

@@ -20,7 +20,7 @@ provide_old_libraries() { # FOLDER FILES...
   while missing=$(missing_libraries "$@") && [[ -n $missing ]]; do
     for library in $missing; do
       found=$(find "$cache/trixie/usr/lib" -name "$library" -print -quit)
-      [[ -n $found && ! -e $folder/$library ]] || die "$library is needed by the tests, found in neither Debian root in a form that loads; add its package to ./dev"
+      [[ -n $found && ! -e $folder/$library ]] || die "the tests need $library, which neither Debian root has in a form that loads; add its package to ./dev"
       cp -L "$found" "$folder/$library.new"
       mv "$folder/$library.new" "$folder/$library"
     done
@@ -28,7 +28,7 @@ provide_old_libraries() { # FOLDER FILES...
 }
 
 prepare_compat_roots() {
-  [[ -z ${KEEPBOX_INSIDE:-} ]] || die "./dev compat must be called outside the build environment, found it called inside; leave ./dev shell first"
+  [[ -z ${KEEPBOX_INSIDE:-} ]] || die "./dev compat does not work inside the build environment; leave ./dev shell first"
   prepare_root trixie "${packages[@]}" "${root_packages[@]}"
   prepare_root forky "${compat_packages[@]}"
 }
@@ -78,7 +78,7 @@ refresh_helpers() { # FOLDER
 command_compat() {
   case ${1:-} in
     run)
-      (($# > 1)) || die "a command is needed: ./dev compat run CMD..."
+      (($# > 1)) || die "no command was given: ./dev compat run CMD..."
       prepare_compat run
       exec_in_env "${@:2}"
       ;;

@@ -142,7 +142,7 @@ without_schema_lines() {
 
 command_run() {
   local moved
-  (($# > 0)) || die "a command is needed: ./dev run CMD..."
+  (($# > 0)) || die "no command was given: ./dev run CMD..."
   choose_environment
   moved=$(describe_move "$build")
   [[ -z $moved ]] || say "$moved"

@@ -5,7 +5,7 @@
 command_bundle() {
   local out=${1:-$top/build/bundle}
   # a folder that is not an older bundle must not be removed
-  [[ ! -e $out || -x $out/run ]] || die "a new folder or an older bundle is needed, found other things in $out; name another folder"
+  [[ ! -e $out || -x $out/run ]] || die "$out exists and is not a bundle; name another folder"
   command_build --cuda
   remove_tree "$build/bundle.new"
   in_env "$top/tools/make_bundle" "$build" "$build/bundle.new" || die "making the bundle failed, see above"
@@ -31,7 +31,7 @@ add_packages() { # PURPOSE PROGRAM PACKAGES...
 
 try_packages() { # SUITES...
   local suite mirror
-  [[ -n $(ls "$top"/out/packages/*.deb 2>/dev/null) ]] || die "packages are needed in out/packages, found none; run ./dev package"
+  [[ -n $(ls "$top"/out/packages/*.deb 2>/dev/null) ]] || die "there are no packages in out/packages; run ./dev package"
   check_space
   install_on_host "to make Debian roots" mmdebstrap debian-archive-keyring
   need_root_rights "make Debian roots" "run './dev package --try' as root"
@@ -63,7 +63,7 @@ command_package() { # [--cuda | --try [SUITES...]]
       ;;
     --cuda) want_cuda ;;
     '') KEEPBOX_CUDA=${KEEPBOX_CUDA:-0} ;;
-    *) die "expected nothing, --cuda or --try after ./dev package, found $1" ;;
+    *) die "./dev package takes --cuda or --try, not $1" ;;
   esac
   choose_environment
   add_packages "to make packages" dh_python3 "${package_packages[@]}"

@@ -12,18 +12,18 @@ root_ready() { # SUITE PACKAGES...
 
 check_host() { # SUITE
   local architecture
-  command -v apt-get >/dev/null || die "a host with apt is needed to make a Debian $1 root, found none; install GStreamer >= $gstreamer_wanted and the other packages listed in ./dev (missing: $(native_missing | paste -sd' '))"
+  command -v apt-get >/dev/null || die "a Debian $1 root can only be made on a host with apt; install GStreamer >= $gstreamer_wanted and the other packages listed in ./dev (missing: $(native_missing | paste -sd' '))"
   architecture=$(dpkg --print-architecture)
-  [[ $architecture == amd64 || $architecture == arm64 ]] || die "an amd64 or arm64 host is needed, found $architecture; use another machine"
+  [[ $architecture == amd64 || $architecture == arm64 ]] || die "$architecture is not supported; use an amd64 or arm64 machine"
   if ((EUID == 0)) && ! unshare -m true 2>/dev/null; then
-    die "the right to mount is needed to use a Debian $1 root, found a root user without it (a container?); use a privileged container, or an image with GStreamer >= $gstreamer_wanted such as debian:trixie"
+    die "a Debian $1 root needs the right to mount, which this root user lacks (a container?); use a privileged container, or an image with GStreamer >= $gstreamer_wanted such as debian:trixie"
   fi
 }
 
 check_space() {
   local free
   free=$(df -Pm "$cache" | awk 'NR == 2 { print $4 }')
-  ((free >= space_wanted_mb)) || die "$space_wanted_mb MB of free space are needed in $cache, found $free MB; free some or set KEEPBOX_CACHE to another folder"
+  ((free >= space_wanted_mb)) || die "$cache has $free MB of free space, and $space_wanted_mb MB are needed; free some, or set KEEPBOX_CACHE to another folder"
 }
 
 host_mirrors() {
@@ -50,7 +50,7 @@ find_mirror() { # SUITE
       return
     fi
   done < <(host_mirrors)
-  [[ -z ${KEEPBOX_MIRROR:-} ]] || die "a Debian mirror with suite $1 is needed, found none at ${tried[*]} (proxy: $(proxy_settings | paste -sd' ' | grep . || echo none)); check the network, or set another KEEPBOX_MIRROR"
+  [[ -z ${KEEPBOX_MIRROR:-} ]] || die "no Debian mirror with suite $1 was found at ${tried[*]} (proxy: $(proxy_settings | paste -sd' ' | grep . || echo none)); check the network, or set another KEEPBOX_MIRROR"
 }
 
 proxy_settings() {

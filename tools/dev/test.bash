@@ -69,7 +69,7 @@ command_test() {
 
 command_demo() {
   targets=("${plugin_targets[@]}") # the demo does not need the tests
-  [[ -x $top/pipelines/demo/run ]] || die "the demo is needed at pipelines/demo/run, found no executable file there; use a complete checkout"
+  [[ -x $top/pipelines/demo/run ]] || die "pipelines/demo/run is missing or not executable; use a complete checkout"
   command_build
   in_env "$top/pipelines/demo/run" "$@" || die "the demo failed, see above"
   restore_owner

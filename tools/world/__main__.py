@@ -92,7 +92,7 @@ def main():
     elif args.out:
         write_folder(args)
     else:
-        parser.error("expected --out or --clip, found neither")
+        parser.error("nothing to write: give --out or --clip")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ except ImportError:
     try:
         import cairocffi as cairo
     except ImportError:
-        sys.exit(f"expected the Python module cairo or cairocffi, found neither: install "
+        sys.exit("neither the Python module cairo nor cairocffi is installed: install "
                  f"python3-cairo, or cairocffi for {sys.executable}")
 
 __all__ = ["cairo"]

@@ -8,7 +8,7 @@
 
 namespace keepbox::families {
 
-inline constexpr float kThirds[]{1, 1.2599210498948732f, 1.5874010519681994f};
+inline constexpr float kOctaveScales[]{1, 1.2599210498948732f, 1.5874010519681994f};
 inline constexpr AnchorSize kRatios[]{{1, 1}, {1.4f, 0.7f}, {0.7f, 1.4f}};
 inline constexpr AnchorSize kSquareRatios[]{{1.4142135623730951f, 0.70710678118654752f},
                                             {1, 1},
@@ -23,20 +23,21 @@ constexpr double root(double x) {
   return y;
 }
 
-constexpr AnchorSize shaped_size(double side, double ratio) {
+constexpr AnchorSize anchor_of_ratio(double side, double ratio) {
   return {static_cast<float>(side * root(ratio)), static_cast<float>(side / root(ratio))};
 }
 
 constexpr std::array<AnchorSize, 33> tensorflow_anchors() {
   std::array<AnchorSize, 33> out{};
   size_t n = 0;
-  out[n++] = shaped_size(0.1 * 300, 1);
-  out[n++] = shaped_size(0.2 * 300, 2);
-  out[n++] = shaped_size(0.2 * 300, 0.5);
+  out[n++] = anchor_of_ratio(0.1 * 300, 1);
+  out[n++] = anchor_of_ratio(0.2 * 300, 2);
+  out[n++] = anchor_of_ratio(0.2 * 300, 0.5);
   for (int k = 1; k < 6; ++k) {
     const double side = (0.2 + 0.15 * k) * 300, next = k == 5 ? 300 : (0.35 + 0.15 * k) * 300;
-    for (const double ratio : {1.0, 2.0, 0.5, 3.0, 1 / 3.0}) out[n++] = shaped_size(side, ratio);
-    out[n++] = shaped_size(root(side * next), 1);
+    for (const double ratio : {1.0, 2.0, 0.5, 3.0, 1 / 3.0})
+      out[n++] = anchor_of_ratio(side, ratio);
+    out[n++] = anchor_of_ratio(root(side * next), 1);
   }
   return out;
 }
@@ -44,7 +45,8 @@ inline constexpr auto kTensorflowAnchors = tensorflow_anchors();
 
 /// Limits sizes to the input, as torchvision does.
 template <size_t kCount>
-constexpr std::array<AnchorSize, kCount> inside(std::array<AnchorSize, kCount> sizes, float side) {
+constexpr std::array<AnchorSize, kCount> clamped_to(std::array<AnchorSize, kCount> sizes,
+                                                    float side) {
   for (AnchorSize& size : sizes) size = {std::min(size.width, side), std::min(size.height, side)};
   return sizes;
 }
@@ -55,32 +57,32 @@ constexpr std::array<AnchorSize, 30> ssd300_anchors() {
   std::array<AnchorSize, 30> out{};
   size_t n = 0;
   for (int k = 0; k < 6; ++k) {
-    out[n++] = shaped_size(kSides[k], 1);
-    out[n++] = shaped_size(root(kSides[k] * kSides[k + 1]), 1);
+    out[n++] = anchor_of_ratio(kSides[k], 1);
+    out[n++] = anchor_of_ratio(root(kSides[k] * kSides[k + 1]), 1);
     for (int ratio = 2; ratio < 2 + kRatiosOf[k]; ++ratio) {
-      out[n++] = shaped_size(kSides[k], ratio);
-      out[n++] = shaped_size(kSides[k], 1.0 / ratio);
+      out[n++] = anchor_of_ratio(kSides[k], ratio);
+      out[n++] = anchor_of_ratio(kSides[k], 1.0 / ratio);
     }
   }
   return out;
 }
-inline constexpr auto kSsd300Anchors = inside(ssd300_anchors(), 300);
+inline constexpr auto kSsd300Anchors = clamped_to(ssd300_anchors(), 300);
 
 constexpr std::array<AnchorSize, 36> ssdlite_anchors() {
   std::array<AnchorSize, 36> out{};
   size_t n = 0;
   for (int k = 0; k < 6; ++k) {
     const double side = (0.2 + 0.15 * k) * 320, next = k == 5 ? 320 : (0.35 + 0.15 * k) * 320;
-    out[n++] = shaped_size(side, 1);
-    out[n++] = shaped_size(root(side * next), 1);
+    out[n++] = anchor_of_ratio(side, 1);
+    out[n++] = anchor_of_ratio(root(side * next), 1);
     for (const double ratio : {2.0, 3.0}) {
-      out[n++] = shaped_size(side, ratio);
-      out[n++] = shaped_size(side, 1 / ratio);
+      out[n++] = anchor_of_ratio(side, ratio);
+      out[n++] = anchor_of_ratio(side, 1 / ratio);
     }
   }
   return out;
 }
-inline constexpr auto kSsdliteAnchors = inside(ssdlite_anchors(), 320);
+inline constexpr auto kSsdliteAnchors = clamped_to(ssdlite_anchors(), 320);
 
 constexpr DetectorSpec ssd(std::string_view name, std::string_view summary, Activation activation,
                            bool box_yx) {
@@ -102,11 +104,11 @@ constexpr DetectorSpec with_anchors(DetectorSpec spec, AnchorRule anchors, Strid
   return with_strides(spec, strides, each);
 }
 
-inline constexpr float kTorchvisionDeltas = 4.135166556742356f;  // log(1000 / 16)
+inline constexpr float kTorchvisionDeltaLimit = 4.135166556742356f;  // log(1000 / 16)
 
 /// Limits the growth of sides, as torchvision does.
-constexpr DetectorSpec limited(DetectorSpec spec) {
-  spec.delta_limit = kTorchvisionDeltas;
+constexpr DetectorSpec with_delta_limit(DetectorSpec spec) {
+  spec.delta_limit = kTorchvisionDeltaLimit;
   return spec;
 }
 
@@ -116,12 +118,16 @@ constexpr DetectorSpec retinanet() {
             "RetinaNet of torchvision before its post-processing: deltas tx ty tw th and class "
             "logits, in one tensor each or one per level",
             {.plain = {"bbox_regression"}}, {.plain = {"cls_logits"}}, BoxCoding::kPriorDelta),
-      {.base = 4, .scales = kThirds, .ratios = kSquareRatios, .scales_inner = true, .whole = true},
-      kFive, {9});
+      {.base = 4,
+       .scales = kOctaveScales,
+       .ratios = kSquareRatios,
+       .scales_inner = true,
+       .integer_sides = true},
+      kStrides5, {9});
   // torchvision's ratio is height / width, 0.5 first.
   spec.units = Units::kNormalized;
   spec.activation = Activation::kSigmoid;
-  return limited(labelled(spec));
+  return with_delta_limit(with_multi_label(spec));
 }
 
 constexpr DetectorSpec efficientdet() {
@@ -130,7 +136,7 @@ constexpr DetectorSpec efficientdet() {
             "EfficientDet before its post-processing: deltas ty tx th tw and class logits, in one "
             "tensor each or one per level",
             {}, {}, BoxCoding::kPriorDelta),
-      {.base = 4, .scales = kThirds, .ratios = kRatios}, kFive, {9});
+      {.base = 4, .scales = kOctaveScales, .ratios = kRatios}, kStrides5, {9});
   spec.box_yx = true;
   spec.units = Units::kNormalized;
   spec.cell_offset = 0.5f;
@@ -139,7 +145,7 @@ constexpr DetectorSpec efficientdet() {
                 .mean = kImageNetMean,
                 .resize = ResizeMode::kLetterboxTopLeft,
                 .pad = 0};
-  return labelled(spec);
+  return with_multi_label(spec);
 }
 
 }  // namespace keepbox::families

@@ -14,14 +14,15 @@ using Plain = std::array<std::string_view, 2>;
 using Strides = std::array<uint16_t, kMaxLevels>;
 using CellAnchors = std::array<uint8_t, kMaxLevels>;
 
-inline constexpr Strides kThree{8, 16, 32}, kFour{8, 16, 32, 64}, kFive{8, 16, 32, 64, 128};
+inline constexpr Strides kStrides3{8, 16, 32}, kStrides4{8, 16, 32, 64},
+    kStrides5{8, 16, 32, 64, 128};
 
-using Three = std::array<float, 3>;
+using Rgb = std::array<float, 3>;
 
 // ImageNet's mean and standard deviation of R, G, B, times 255.
-inline constexpr Three kImageNetMean{123.675f, 116.28f, 103.53f},
+inline constexpr Rgb kImageNetMean{123.675f, 116.28f, 103.53f},
     kImageNetDeviation{58.395f, 57.12f, 57.375f};
-inline constexpr Three k255{255, 255, 255}, kOne{1, 1, 1}, k128{127.5f, 127.5f, 127.5f};
+inline constexpr Rgb k255{255, 255, 255}, kOne{1, 1, 1}, k128{127.5f, 127.5f, 127.5f};
 
 /// Ultralytics and the repositories before it: R, G, B in 0..1, centred with a grey border.
 inline constexpr InputRule kYoloInput{.deviation = k255};
@@ -45,22 +46,22 @@ inline constexpr InputRule kSsdInput{
 inline constexpr InputRule kMediapipeInput{.deviation = k128, .mean = k128, .pad = 0};
 inline constexpr InputRule kMediapipeUnitInput{.deviation = k255, .pad = 0};
 
-constexpr DetectorSpec fed(DetectorSpec spec, const InputRule& input) {
+constexpr DetectorSpec with_input(DetectorSpec spec, const InputRule& input) {
   spec.input = input;
   return spec;
 }
 
-constexpr DetectorSpec by_table(DetectorSpec spec) {
+constexpr DetectorSpec with_prior_table(DetectorSpec spec) {
   spec.priors = true;
   return spec;
 }
 
-constexpr DetectorSpec shaped(DetectorSpec spec) {
+constexpr DetectorSpec recognised_by_shape(DetectorSpec spec) {
   spec.by_shape = true;
   return spec;
 }
 
-constexpr DetectorSpec hinted(DetectorSpec spec, const ShapeHint& shape) {
+constexpr DetectorSpec with_shape_hint(DetectorSpec spec, const ShapeHint& shape) {
   spec.shape = shape;
   return spec;
 }
@@ -71,9 +72,9 @@ constexpr DetectorSpec with_decoded_twin(DetectorSpec spec, std::string_view nam
 }
 
 /// Allows recognition by shape with the number of classes of the published models.
-constexpr DetectorSpec usual(DetectorSpec spec, uint16_t classes) {
+constexpr DetectorSpec with_usual_classes(DetectorSpec spec, uint16_t classes) {
   spec.usual_classes = classes;
-  return shaped(spec);
+  return recognised_by_shape(spec);
 }
 
 constexpr DetectorSpec with_units(DetectorSpec spec, Units units) {
@@ -87,7 +88,7 @@ constexpr DetectorSpec with_payload(DetectorSpec spec, Payload payload, uint16_t
   return spec;
 }
 
-constexpr DetectorSpec suppressed(DetectorSpec spec, std::string_view contract) {
+constexpr DetectorSpec with_nms(DetectorSpec spec, std::string_view contract) {
   spec.nms = NmsMethod::kGreedy;
   spec.contract = contract;
   return spec;
@@ -98,7 +99,7 @@ constexpr DetectorSpec with_xy_scales(DetectorSpec spec, std::array<float, kMaxL
   return spec;
 }
 
-constexpr DetectorSpec labelled(DetectorSpec spec) {
+constexpr DetectorSpec with_multi_label(DetectorSpec spec) {
   spec.multi_label = true;
   return spec;
 }

@@ -57,7 +57,7 @@ inline constexpr Export kPaddleExports[]{
      .output_count = 2,
      .missing = "no output with rows of 6 values: export the model with its NMS"}};
 
-constexpr DetectorSpec exported(DetectorSpec spec, std::span<const Export> exports) {
+constexpr DetectorSpec with_exports(DetectorSpec spec, std::span<const Export> exports) {
   spec.exports = exports;
   return spec;
 }

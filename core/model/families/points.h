@@ -14,13 +14,13 @@ constexpr DetectorSpec with_points(DetectorSpec spec, uint16_t count, PointRule 
   return spec;
 }
 
-inline constexpr PointRule kFace{.numbers = 2, .set = "face-landmarks/5"},
-    kFaceScores{.numbers = 3, .set = "face-landmarks/5"};
+inline constexpr PointRule kFace{.values = 2, .set = "face-landmarks/5"},
+    kFaceScores{.values = 3, .set = "face-landmarks/5"};
 
 /// Adds five face landmarks in separate tensors.
 constexpr DetectorSpec with_landmarks(DetectorSpec spec, PointCoding coding, Ids ids = {},
                                       Plain plain = {}) {
-  spec = with_points(spec, 10, {.coding = coding, .numbers = 2, .set = "face-landmarks/5"});
+  spec = with_points(spec, 10, {.coding = coding, .values = 2, .set = "face-landmarks/5"});
   return with_tensor(
       spec,
       {.role = Role::kKeypoints, .optional = true, .ids = ids, .plain = plain, .channels = 10});
@@ -32,7 +32,7 @@ constexpr DetectorSpec scrfd() {
             "SCRFD: scores, distances left top right bottom and five points, one tensor each per "
             "level",
             {.ids = {"bbox_*"}}, {.ids = {"score_*"}, .channels = 1}, BoxCoding::kDistances),
-      kThree, {2});
+      kStrides3, {2});
   spec.interleaved = true;
   spec.input = {.deviation = {128, 128, 128},
                 .mean = k128,
@@ -52,7 +52,7 @@ constexpr DetectorSpec retinaface(std::string_view name, std::string_view summar
                 .bgr = true,
                 .resize = ResizeMode::kLetterboxTopLeft,
                 .pad = 0};
-  return with_landmarks(with_anchors(spec, {.sizes = kRetinaFaceAnchors}, kThree, {2}),
+  return with_landmarks(with_anchors(spec, {.sizes = kRetinaFaceAnchors}, kStrides3, {2}),
                         PointCoding::kPriorDelta, {}, {"landms"});
 }
 
@@ -62,7 +62,7 @@ constexpr DetectorSpec yunet() {
             "YuNet (OpenCV's FaceDetectorYN): class, objectness, box and five points, one tensor "
             "each per level",
             {.ids = {"bbox_*"}}, {.ids = {"cls_*"}, .channels = 1}, BoxCoding::kGridExp),
-      kThree);
+      kStrides3);
   spec.score = ScoreRule::kGeometricMean;
   spec.input = {.deviation = kOne, .bgr = true, .resize = ResizeMode::kLetterboxTopLeft, .pad = 0};
   spec = with_tensor(spec, {.role = Role::kObjectness, .ids = {"obj_*"}, .channels = 1});
@@ -83,11 +83,11 @@ constexpr DetectorSpec mediapipe(std::string_view name, std::string_view summary
   spec.activation = Activation::kSigmoid;
   spec.logit_limit = 100;
   spec = with_points(spec, static_cast<uint16_t>(channels - 4),
-                     {.coding = PointCoding::kCellPixels, .numbers = 2, .set = set});
+                     {.coding = PointCoding::kCellPixels, .values = 2, .set = set});
   spec.contract = "mediapipe";
   spec.score_threshold = score_threshold;
   spec.iou_threshold = 0.3f;
-  return fed(spec, input);
+  return with_input(spec, input);
 }
 
 /// Scores, sizes and offsets per cell, one map each.
@@ -114,7 +114,7 @@ constexpr DetectorSpec centerface() {
   spec.cell_offset = 0.5f;
   spec = with_landmarks(spec, PointCoding::kInBox);
   spec.points.yx = true;
-  return fed(spec, {.deviation = kOne, .resize = ResizeMode::kStretch});
+  return with_input(spec, {.deviation = kOne, .resize = ResizeMode::kStretch});
 }
 
 constexpr DetectorSpec centernet() {
@@ -129,7 +129,7 @@ constexpr DetectorSpec centernet() {
                 .mean = {119.85f, 113.985f, 104.04f},
                 .bgr = true,
                 .pad = 0};
-  return labelled(spec);
+  return with_multi_label(spec);
 }
 
 constexpr DetectorSpec fcos() {
@@ -138,11 +138,11 @@ constexpr DetectorSpec fcos() {
             "FCOS of torchvision before its post-processing: class logits, centerness and "
             "distances in strides, in one tensor each or one per level",
             {.plain = {"bbox_regression"}}, {.plain = {"cls_logits"}}, BoxCoding::kDistances),
-      kFive);
+      kStrides5);
   spec.score = ScoreRule::kGeometricMean;
   spec.activation = Activation::kSigmoid;
-  spec.anchors.whole = true;
-  return labelled(
+  spec.anchors.integer_sides = true;
+  return with_multi_label(
       with_tensor(spec, {.role = Role::kObjectness, .plain = {"bbox_ctrness"}, .channels = 1}));
 }
 

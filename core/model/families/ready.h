@@ -21,16 +21,16 @@ constexpr DetectorSpec ready_rows(std::string_view name, std::string_view summar
 constexpr DetectorSpec ready_queries(std::string_view name, std::string_view summary) {
   DetectorSpec spec = with_units(ready_rows(name, summary), Units::kNormalized);
   spec.coding = BoxCoding::kCenterSize;
-  return fed(spec, kStretchedInput);
+  return with_input(spec, kStretchedInput);
 }
 
-constexpr DetectorSpec in_columns(DetectorSpec spec, Columns columns) {
+constexpr DetectorSpec with_columns(DetectorSpec spec, Columns columns) {
   spec.columns = columns;
   return spec;
 }
 
 /// Adds a payload after the class.
-constexpr DetectorSpec behind_rows(DetectorSpec spec, Payload payload, uint16_t count) {
+constexpr DetectorSpec with_row_payload(DetectorSpec spec, Payload payload, uint16_t count) {
   spec.columns.payload = 6;
   return with_payload(spec, payload, count);
 }
@@ -65,7 +65,7 @@ constexpr DetectorSpec paddle_rows(std::string_view name, std::string_view summa
   spec.tensor_count = 2;
   spec.columns = {.box = 2, .score = 1, .class_id = 0};
   spec.units = Units::kPixels;
-  return fed(spec, kPaddleInput);
+  return with_input(spec, kPaddleInput);
 }
 
 struct Outputs {
@@ -92,7 +92,7 @@ constexpr DetectorSpec without_count(DetectorSpec spec) {
   return spec;
 }
 
-constexpr DetectorSpec yx(DetectorSpec spec) {
+constexpr DetectorSpec with_yx_order(DetectorSpec spec) {
   spec.box_yx = true;
   return spec;
 }

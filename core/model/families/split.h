@@ -23,9 +23,9 @@ constexpr DetectorSpec split(std::string_view name, std::string_view summary, Te
 constexpr DetectorSpec split_heads(std::string_view name, std::string_view summary,
                                    Activation activation) {
   DetectorSpec spec = with_strides(
-      binned(split(name, summary, {}, {}, BoxCoding::kDistanceBins), 16, 0.5f), kThree);
+      binned(split(name, summary, {}, {}, BoxCoding::kDistanceBins), 16, 0.5f), kStrides3);
   spec.activation = activation;
-  return fed(spec, kYoloInput);
+  return with_input(spec, kYoloInput);
 }
 
 /// Queries: no NMS, and a box may have several classes.
@@ -37,26 +37,26 @@ constexpr DetectorSpec queries(std::string_view name, std::string_view summary, 
   spec.activation = Activation::kSigmoid;
   spec.multi_label = true;
   spec.nms = NmsMethod::kNone;
-  return fed(spec, kStretchedInput);
+  return with_input(spec, kStretchedInput);
 }
 
 constexpr DetectorSpec detr(DetectorSpec spec) {
   spec.activation = Activation::kSoftmax;
   spec.background = Background::kLast;
   spec.multi_label = false;
-  return fed(spec, kImageNetInput);
+  return with_input(spec, kImageNetInput);
 }
 
 /// PicoDet: distributions over eight bins, and scores, per level.
 constexpr DetectorSpec picodet() {
-  DetectorSpec spec = labelled(with_strides(
+  DetectorSpec spec = with_multi_label(with_strides(
       binned(split("picodet",
                    "PicoDet before its post-processing: scores, and left top right bottom as "
                    "softmax over bins, one tensor each per level",
                    {}, {}, BoxCoding::kDistanceBins),
              8, 0.5f),
-      kFour));
-  return fed(spec, kImageNetInput);
+      kStrides4));
+  return with_input(spec, kImageNetInput);
 }
 
 constexpr DetectorSpec nanodet() {
@@ -65,10 +65,10 @@ constexpr DetectorSpec nanodet() {
                                           "bottom as softmax over bins"),
                              8, 0);
   spec.columns = {.classes = 0, .box_last = true};
-  spec.strides = kFour;
+  spec.strides = kStrides4;
   InputRule input = kImageNetInput;
   input.bgr = true;
-  return fed(spec, input);
+  return with_input(spec, input);
 }
 
 }  // namespace keepbox::families

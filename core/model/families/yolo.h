@@ -19,7 +19,7 @@ constexpr DetectorSpec objectness_rows(std::string_view name, std::string_view s
           .summary = summary,
           .columns = {.objectness = 4, .classes = 5},
           .score = ScoreRule::kProduct,
-          .strides = kThree,
+          .strides = kStrides3,
           .cell_anchors = {anchors},
           .input = kYoloInput};
 }
@@ -32,7 +32,7 @@ constexpr DetectorSpec one_class_by_objectness(DetectorSpec spec) {
 /// Feature maps of raw heads, one per level.
 constexpr DetectorSpec anchored_heads(std::string_view name, std::string_view summary,
                                       BoxCoding coding, std::span<const AnchorSize> anchors,
-                                      Strides strides = kThree) {
+                                      Strides strides = kStrides3) {
   DetectorSpec spec = objectness_rows(name, summary, 3);
   spec.coding = coding;
   spec.activation = Activation::kSigmoid;
@@ -46,7 +46,7 @@ constexpr DetectorSpec yolox(std::string_view name, std::string_view summary, Bo
   spec.tensors[0].ids = {"yolox-out"};
   spec.coding = coding;
   spec.score = ScoreRule::kArgmaxFirst;
-  return fed(spec, kYoloxInput);
+  return with_input(spec, kYoloxInput);
 }
 
 constexpr DetectorSpec class_planes(std::string_view name, std::string_view summary, Ids ids = {}) {
@@ -54,7 +54,7 @@ constexpr DetectorSpec class_planes(std::string_view name, std::string_view summ
           .summary = summary,
           .tensors = {{{.ids = ids}}},
           .columns = {.classes = 4},
-          .strides = kThree,
+          .strides = kStrides3,
           .input = kYoloInput};
 }
 
@@ -85,7 +85,7 @@ constexpr DetectorSpec normalized_rows(std::string_view name, std::string_view s
   DetectorSpec spec = with_units(class_planes(name, summary), Units::kNormalized);
   spec.strides = {};
   spec.nms = NmsMethod::kNone;
-  return fed(spec, kStretchedInput);
+  return with_input(spec, kStretchedInput);
 }
 
 }  // namespace keepbox::families

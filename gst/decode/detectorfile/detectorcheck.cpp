@@ -72,7 +72,7 @@ bool has_values(const DetectorSpec& spec) {
 }
 
 /// Returns the count of values that follow a box in its tensor and are read with it.
-size_t behind_boxes(const DetectorSpec& spec) {
+size_t values_after_box(const DetectorSpec& spec) {
   const bool here = spec.reader == Reader::kSplit && count_of(spec, Role::kKeypoints) == 0;
   return has_values(spec) && here ? spec.payload_count : 0;
 }
@@ -80,7 +80,7 @@ size_t behind_boxes(const DetectorSpec& spec) {
 /// Returns the number of values per anchor that decoding reads.
 size_t min_numbers(const DetectorSpec& spec, Role role) {
   switch (role) {
-    case Role::kBoxes: return channels_of(spec, TensorRule{.role = role}) + behind_boxes(spec);
+    case Role::kBoxes: return channels_of(spec, TensorRule{.role = role}) + values_after_box(spec);
     case Role::kSizes: return 2;
     case Role::kScores: return 1 + spec.background_count();
     default: return 1;
@@ -95,7 +95,7 @@ Found check_tensors(const DetectorSpec& spec) {
   for (size_t i = 0; i < spec.tensor_count; ++i) {
     const TensorRule& rule = spec.tensors[i];
     const size_t least = min_numbers(spec, rule.role);
-    const bool required = rule.role == Role::kBoxes && behind_boxes(spec) != 0;
+    const bool required = rule.role == Role::kBoxes && values_after_box(spec) != 0;
     if ((required || rule.channels != 0) && (rule.channels < least || rule.role == Role::kAll))
       return fault_of(i, "channels",
                       rule.role == Role::kAll
@@ -217,7 +217,7 @@ Found check_payload(const DetectorSpec& spec) {
   if (count_of(spec, Role::kKeypoints) != 0 && !points)
     return fault("payload", "keypoints if a tensor has keypoints", "another payload");
   const PointRule& rule = spec.points;
-  if (rule.numbers == 1) return fault("point-numbers", "2 or 3, or 0", "1");
+  if (rule.values == 1) return fault("point-numbers", "2 or 3, or 0", "1");
   if (!points) return {};
   const bool from_cells =
       rule.coding == PointCoding::kCells || rule.coding == PointCoding::kCellPixels;

@@ -53,7 +53,7 @@ std::string joined_by_commas(const Range& range, Print print) {
 
 struct Text {
   std::string expected() const { return "text"; }
-  bool read(std::string_view text, std::string_view& out, Kept& kept) const {
+  bool read(std::string_view text, std::string_view& out, FamilyStorage& kept) const {
     out = kept.texts.emplace_back(text);
     return true;
   }
@@ -70,7 +70,7 @@ struct OneOf {
     for (const auto& each : nicks) out += (out.empty() ? "" : ", ") + std::string(each.nick);
     return "one of " + out;
   }
-  bool read(std::string_view text, E& out, Kept&) const {
+  bool read(std::string_view text, E& out, FamilyStorage&) const {
     const auto found = std::ranges::find(nicks, text, &Nick<E>::nick);
     if (found == nicks.end()) return false;
     out = found->value;
@@ -89,7 +89,7 @@ struct Contract {
     for (const auto& each : contracts()) out += (out.empty() ? "" : ", ") + std::string(each.name);
     return "one of " + out;
   }
-  bool read(std::string_view text, std::string_view& out, Kept&) const {
+  bool read(std::string_view text, std::string_view& out, FamilyStorage&) const {
     const NmsContract* found = find_contract(text);
     if (found != nullptr) out = found->name;
     return found != nullptr;
@@ -103,10 +103,10 @@ struct Number {
 
   std::string expected() const {
     const bool real = std::is_floating_point_v<T>;
-    return std::string(real ? "a number" : "an integer") + " in " + number_text(least) + " to " +
+    return std::string(real ? "a number" : "an integer") + " from " + number_text(least) + " to " +
            number_text(most);
   }
-  bool read(std::string_view text, T& out, Kept&) const {
+  bool read(std::string_view text, T& out, FamilyStorage&) const {
     T value{};
     if (!read_number(text, value) || value < least || value > most) return false;
     out = value;
@@ -121,7 +121,7 @@ struct Column {
   Number<int8_t> number{0, 127};
 
   std::string expected() const { return number.expected() + ", or none"; }
-  bool read(std::string_view text, int8_t& out, Kept& kept) const {
+  bool read(std::string_view text, int8_t& out, FamilyStorage& kept) const {
     if (text != "none") return number.read(text, out, kept);
     out = kNone;
     return true;
@@ -138,10 +138,10 @@ struct Numbers {
   std::string expected() const {
     const std::string count =
         fewest == kMax ? std::to_string(kMax) : "up to " + std::to_string(kMax);
-    return count + (std::is_floating_point_v<T> ? " numbers" : " integers") + " in " +
-           number_text(least) + " to " + number_text(most) + " with commas";
+    return count + (std::is_floating_point_v<T> ? " numbers" : " integers") + " from " +
+           number_text(least) + " to " + number_text(most) + ", comma-separated";
   }
-  bool read(std::string_view text, std::array<T, kMax>& out, Kept& kept) const {
+  bool read(std::string_view text, std::array<T, kMax>& out, FamilyStorage& kept) const {
     const auto parts = parts_of(text);
     std::array<T, kMax> values{};
     if (parts.size() < fewest || parts.size() > kMax) return false;
@@ -160,8 +160,11 @@ struct Numbers {
 /// An array of names; trailing empty names may be omitted.
 template <size_t kMax>
 struct Names {
-  std::string expected() const { return "up to " + std::to_string(kMax) + " names with commas"; }
-  bool read(std::string_view text, std::array<std::string_view, kMax>& out, Kept& kept) const {
+  std::string expected() const {
+    return "up to " + std::to_string(kMax) + " comma-separated names";
+  }
+  bool read(std::string_view text, std::array<std::string_view, kMax>& out,
+            FamilyStorage& kept) const {
     const auto parts = parts_of(text);
     if (parts.size() > kMax || std::ranges::contains(parts, std::string_view())) return false;
     out = {};
@@ -178,8 +181,8 @@ struct Names {
 inline constexpr float kMaxField = 1e6f;  // for sizes and scales
 
 struct Floats {
-  std::string expected() const { return "numbers above 0 with commas"; }
-  bool read(std::string_view text, std::span<const float>& out, Kept& kept) const {
+  std::string expected() const { return "comma-separated numbers above 0"; }
+  bool read(std::string_view text, std::span<const float>& out, FamilyStorage& kept) const {
     std::vector<float> values;
     for (const std::string_view part : parts_of(text)) {
       float value = 0;
@@ -197,7 +200,7 @@ struct Floats {
 /// Sizes of anchors, or their ratios.
 struct Sizes {
   std::string expected() const { return "sizes above 0 as 10x13,16x30"; }
-  bool read(std::string_view text, std::span<const AnchorSize>& out, Kept& kept) const {
+  bool read(std::string_view text, std::span<const AnchorSize>& out, FamilyStorage& kept) const {
     std::vector<AnchorSize> sizes;
     for (const std::string_view part : parts_of(text)) {
       const size_t cross = part.find('x');

@@ -18,13 +18,14 @@ enum class Printed { kWhereSet, kAlways };
 template <class Of, class Member, class Codec>
 TextField<Of> field(std::string_view key, Member member, Codec codec, std::string_view summary,
                     Printed printed = Printed::kWhereSet) {
-  return {.key = key,
-          .summary = summary,
-          .expected = codec.expected(),
-          .read = [=](std::string_view text, Of& of,
-                      Kept& kept) { return codec.read(text, std::invoke(member, of), kept); },
-          .print = [=](const Of& of) { return codec.print(std::invoke(member, of)); },
-          .always = printed == Printed::kAlways};
+  return {
+      .key = key,
+      .summary = summary,
+      .expected = codec.expected(),
+      .read = [=](std::string_view text, Of& of,
+                  FamilyStorage& kept) { return codec.read(text, std::invoke(member, of), kept); },
+      .print = [=](const Of& of) { return codec.print(std::invoke(member, of)); },
+      .always = printed == Printed::kAlways};
 }
 
 using Family = DetectorSpec;
@@ -134,7 +135,7 @@ void add_anchors(Fields& out) {
   out.push_back(of_family("anchor-scales-inner", anchor<&AnchorRule::scales_inner>, OneOf(kYesNo),
                           "Order of anchors: all scales per ratio, instead of all ratios per "
                           "scale."));
-  out.push_back(of_family("anchor-whole", anchor<&AnchorRule::whole>, OneOf(kYesNo),
+  out.push_back(of_family("anchor-whole", anchor<&AnchorRule::integer_sides>, OneOf(kYesNo),
                           "Round anchors and steps to integer pixels, as torchvision does."));
   out.push_back(of_family("anchor-of-grid", anchor<&AnchorRule::of_grid>, OneOf(kYesNo),
                           "Cells divide the input evenly, whatever the stride."));
@@ -175,7 +176,7 @@ void add_rest(Fields& out) {
                           "Coding of keypoint x and y: like the box's corners, relative to cells "
                           "in strides or in pixels, relative to priors, or as fractions of the "
                           "box."));
-  out.push_back(of_family("point-numbers", point<&PointRule::numbers>, Number<uint8_t>{0, 3},
+  out.push_back(of_family("point-numbers", point<&PointRule::values>, Number<uint8_t>{0, 3},
                           "Values per keypoint: 2, or 3 with its score; 0 derives it from the "
                           "tensor."));
   out.push_back(of_family("point-yx", point<&PointRule::yx>, OneOf(kYesNo),

@@ -14,7 +14,7 @@
 namespace keepbox {
 
 /// Owns the data that a family read from a file points to.
-struct Kept {
+struct FamilyStorage {
   std::deque<std::string> texts;
   std::deque<std::vector<float>> numbers;
   std::deque<std::vector<AnchorSize>> sizes;
@@ -27,7 +27,7 @@ struct TextField {
   std::string_view summary;  // a sentence for the manual
   std::string expected;      // accepted values: "true or false"
   /// Parses a text; returns false and changes nothing if the text is not an accepted value.
-  std::function<bool(std::string_view, Of&, Kept&)> read;
+  std::function<bool(std::string_view, Of&, FamilyStorage&)> read;
   std::function<std::string(const Of&)> print;
   bool always = false;  // always printed; otherwise only if not the default
 };

@@ -33,7 +33,7 @@ constexpr FileKey kLabels{"label-file", "the name of a file",
 /// Owns the data of a family that was read.
 struct Owned {
   DetectorSpec spec;
-  Kept kept;
+  FamilyStorage kept;
 };
 
 /// Returns the role, with a number after it if the role occurs again.

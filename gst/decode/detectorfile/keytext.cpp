@@ -40,7 +40,7 @@ class Scan {
     KeyGroup& group = out_.groups.back();
     if (const KeyLine* before = group.find(key))
       return wrong_at(out_.path, line, key, "the key only once in [" + group.name + "]",
-                      "it also in line " + std::to_string(before->line));
+                      "it also on line " + std::to_string(before->line));
     group.keys.push_back({.line = line, .key = std::string(key)});
     return {};
   }
@@ -54,7 +54,7 @@ class Scan {
       return wrong_at(out_.path, line, "", "a group such as [detector]", in_quotes(text));
     if (const KeyGroup* before = out_.find(name))
       return wrong_at(out_.path, line, text, "the group only once",
-                      "it also in line " + std::to_string(before->line));
+                      "it also on line " + std::to_string(before->line));
     out_.groups.push_back({.line = line, .name = name});
     return {};
   }

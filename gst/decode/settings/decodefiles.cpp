@@ -55,7 +55,7 @@ Status DecodeFiles::load(const DecodeProps& props) {
 }
 
 /// Labels are kept while they stay the same, because quarks are made on first use.
-void DecodeFiles::take_labels(const SharedTensorSource& source) {
+void DecodeFiles::take_labels(const SharedProvenance& source) {
   const auto& names = source != nullptr ? source->labels : std::vector<std::string>();
   if (names != declared_names_) {
     declared_names_ = names;
@@ -65,7 +65,7 @@ void DecodeFiles::take_labels(const SharedTensorSource& source) {
 }
 
 Result<Settings> DecodeFiles::settings(const DecodeProps& props, const Picture& frame,
-                                       const SharedTensorSource& source) {
+                                       const SharedProvenance& source) {
   KB_TRY(load(props));
   take_labels(source);
   auto out = resolve(props, *labels(), frame, source.get());
@@ -75,13 +75,14 @@ Result<Settings> DecodeFiles::settings(const DecodeProps& props, const Picture& 
   return out;
 }
 
-std::vector<Error> DecodeFiles::keep_right(DecodeProps& props, const DecodeProps& old) {
-  std::vector<Error> wrong = keep_right_names(props, old, [](const DecodeProps& alone) -> Status {
-    KB_TRY(Quantization::from(alone.quantization));
-    return DecodeFiles().check(alone);
-  });
+std::vector<Error> DecodeFiles::revert_invalid(DecodeProps& props, const DecodeProps& old) {
+  std::vector<Error> wrong =
+      revert_invalid_names(props, old, [](const DecodeProps& alone) -> Status {
+        KB_TRY(Quantization::from(alone.quantization));
+        return DecodeFiles().check(alone);
+      });
   if (!load(props)) return wrong;  // the next frame reports that
-  std::ranges::move(keep_right_lists(props, old, *labels()), std::back_inserter(wrong));
+  std::ranges::move(revert_invalid_lists(props, old, *labels()), std::back_inserter(wrong));
   return wrong;
 }
 
@@ -92,8 +93,9 @@ Result<std::shared_ptr<const DetectorSpec>> DecodeFiles::family(const DecodeProp
 
 Status DecodeFiles::check(const DecodeProps& props) {
   KB_TRY(load(props));
-  KB_ASSIGN(const auto out, resolve(props, labels_path_.empty() ? Labels::to_come() : *labels_,
-                                    Picture(), nullptr));
+  KB_ASSIGN(const auto out,
+            resolve(props, labels_path_.empty() ? Labels::unknown_names() : *labels_, Picture(),
+                    nullptr));
   return {};
 }
 

@@ -21,7 +21,7 @@ class DecodeFiles {
   /// Returns core settings for frames of that size, from the properties and, where they are unset,
   /// from the source of the tensors (may be nullptr). Reads files whose names have changed.
   Result<Settings> settings(const DecodeProps& props, const Picture& frame,
-                            const SharedTensorSource& source);
+                            const SharedProvenance& source);
 
   /// Checks files and properties before a source is known. Class names pass if a source may still
   /// provide them.
@@ -30,7 +30,7 @@ class DecodeFiles {
   /// Replaces an unknown family, files that cannot be read, an invalid quantization, and lists that
   /// do not match the current labels (of the file, or of the last source) by the values of `old`.
   /// @return one error for each.
-  std::vector<Error> keep_right(DecodeProps& props, const DecodeProps& old);
+  std::vector<Error> revert_invalid(DecodeProps& props, const DecodeProps& old);
 
   /// Returns the family of the file that detector= names, reading it if the name changed; else
   /// nullptr.
@@ -45,7 +45,7 @@ class DecodeFiles {
  private:
   Status load(const DecodeProps& props);
   Status load_family(const std::string& detector);
-  void take_labels(const SharedTensorSource& source);
+  void take_labels(const SharedProvenance& source);
 
   std::string family_of_, labels_path_, priors_path_, labels_from_;
   DetectorFile family_;  // the file that family_of_ names

@@ -55,11 +55,11 @@ Picture wanted_picture(const DecodeProps& props, const Picture& frame) {
 }
 
 /// Fills in the settings that properties leave unset.
-void take_source(Settings& settings, const TensorSource& source) {
+void take_source(Settings& settings, const TensorProvenance& source) {
   settings.declared_detector = source.detector;
   settings.declared_contract = source.contract;
   settings.declared_iou_threshold = source.iou_threshold;
-  settings.open_rows = source.open_rows;
+  settings.dynamic_rows = source.dynamic_rows;
   if (settings.units == Units::kAuto) settings.units = source.units;
   if (!source.has_geometry()) return;
   settings.letterbox = source.geometry;
@@ -79,7 +79,7 @@ Result<FilterSettings> filters_of(const DecodeProps& props, const Labels& labels
 }  // namespace
 
 Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const Picture& frame,
-                         const TensorSource* source) {
+                         const TensorProvenance* source) {
   Settings out{.detector = props.detector.empty() ? Settings{}.detector : props.detector,
                .tensor_ids = ids_of(props.tensor_ids),
                .score_threshold = props.score_threshold,
@@ -118,8 +118,8 @@ Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const P
   return out;
 }
 
-std::vector<Error> keep_right_lists(DecodeProps& props, const DecodeProps& old,
-                                    const Labels& labels) {
+std::vector<Error> revert_invalid_lists(DecodeProps& props, const DecodeProps& old,
+                                        const Labels& labels) {
   std::vector<Error> wrong;
   for (const auto& [name, list] : kLists) {
     DecodeProps alone;
@@ -130,8 +130,8 @@ std::vector<Error> keep_right_lists(DecodeProps& props, const DecodeProps& old,
   return wrong;
 }
 
-std::vector<Error> keep_right_names(DecodeProps& props, const DecodeProps& old,
-                                    const std::function<Status(const DecodeProps&)>& check) {
+std::vector<Error> revert_invalid_names(DecodeProps& props, const DecodeProps& old,
+                                        const std::function<Status(const DecodeProps&)>& check) {
   std::vector<Error> wrong;
   for (const auto& [name, text] : kNames) {
     if (props.*text == old.*text) continue;

@@ -16,17 +16,17 @@ namespace keepbox {
 /// the tensors' source, and the source overrides guesses. Errors name the property.
 /// @param source may be nullptr.
 Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const Picture& frame,
-                         const TensorSource* source);
+                         const TensorProvenance* source);
 
 /// Replaces invalid lists of classes, sizes and regions by the values of `old`.
 /// @return one error per invalid list; its hint names the value that is kept.
-std::vector<Error> keep_right_lists(DecodeProps& props, const DecodeProps& old,
-                                    const Labels& labels);
+std::vector<Error> revert_invalid_lists(DecodeProps& props, const DecodeProps& old,
+                                        const Labels& labels);
 
 /// Replaces a changed family, file or quantization by that of `old` if `check` refuses it alone.
 /// @return one error for each; its hint names the value that is kept.
-std::vector<Error> keep_right_names(DecodeProps& props, const DecodeProps& old,
-                                    const std::function<Status(const DecodeProps&)>& check);
+std::vector<Error> revert_invalid_names(DecodeProps& props, const DecodeProps& old,
+                                        const std::function<Status(const DecodeProps&)>& check);
 
 /// Replaces texts that were asked for by those in force, unless they have changed since.
 /// @return the names of the properties that were replaced.

@@ -59,13 +59,13 @@ bool Batches::is_full() const {
 }
 
 Result<Batches::Slot> Batches::take(Member& member, uint64_t order) {
-  KB_ASSIGN(std::vector<Slot> places, take_some(member, order, 1));
+  KB_ASSIGN(std::vector<Slot> places, take_adjacent(member, order, 1));
   return std::move(places.front());
 }
 
-Result<std::vector<Batches::Slot>> Batches::take_some(Member& member, uint64_t order,
-                                                      unsigned pictures, unsigned before,
-                                                      unsigned unused) {
+Result<std::vector<Batches::Slot>> Batches::take_adjacent(Member& member, uint64_t order,
+                                                          unsigned pictures, unsigned before,
+                                                          unsigned unused) {
   std::unique_lock lock(lock_);
   const bool over_share = before == 0 && member.places >= share();
   const Waiter waiter{over_share, order, pictures, before};
@@ -232,7 +232,7 @@ void Batches::launch(std::unique_lock<std::mutex>& lock) {
       ready.push_back(entry.ready.get());
       owners.push_back(std::move(entry.ready));
     }
-    engine_.arm();
+    engine_.clear_cancel();
     batch.starting = true;
     lock.unlock();
     auto result = engine_.launch(batch.slot, ready);

@@ -76,8 +76,8 @@ class Batches {
   /// @param pictures without a place, at least 1. @param before pictures of the frame that have
   /// places in earlier batches; a frame counts in the member's share once. @param unused number of
   /// pictures by which the frame has less than join() announced; nothing waits for these.
-  Result<std::vector<Slot>> take_some(Member& member, uint64_t order, unsigned pictures,
-                                      unsigned before = 0, unsigned unused = 0);
+  Result<std::vector<Slot>> take_adjacent(Member& member, uint64_t order, unsigned pictures,
+                                          unsigned before = 0, unsigned unused = 0);
 
   /// Marks the input of a place as made. @param ready see BatchEngine::launch(); kept alive until
   /// the batch was launched.
@@ -126,7 +126,7 @@ class Batches {
   struct Waiter {
     bool over_share;
     uint64_t order;
-    unsigned pictures, before;  // see take_some()
+    unsigned pictures, before;  // see take_adjacent()
 
     auto operator<=>(const Waiter&) const = default;
   };

@@ -44,7 +44,7 @@ class BatchEngine {
   virtual bool makes_inputs_later() const { return false; }
 
   /// Forgets an earlier cancel(). Called before each launch, without a pause in between.
-  virtual void arm() {}
+  virtual void clear_cancel() {}
 
   /// Ends the current run early if the device can, because its results are not needed. From any
   /// thread.

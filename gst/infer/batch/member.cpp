@@ -36,8 +36,9 @@ class BatchMember::Pending : public PendingFrame {
   Status put_some(uint64_t order, const MakeInputs& make) {
     const auto first = static_cast<unsigned>(places_.size());
     if (first == 0) put_ = Batches::Clock::now();
-    KB_ASSIGN(auto places, shared_->batches->take_some(shared_->member, order, pictures_ - first,
-                                                       first, shared_->most - pictures_));
+    KB_ASSIGN(auto places,
+              shared_->batches->take_adjacent(shared_->member, order, pictures_ - first, first,
+                                              shared_->most - pictures_));
     places_.insert(places_.end(), places.begin(), places.end());
     KB_ASSIGN(const std::shared_ptr<void> ready, make(places, first));
     for (const Batches::Slot& each : places) shared_->batches->put(each, ready);

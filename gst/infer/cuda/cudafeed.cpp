@@ -64,7 +64,7 @@ Result<std::unique_ptr<CudaFeed::Side>> CudaFeed::make_side(const CudaContext& c
   side->context = context;
   const CudaScope scope(context);
   KB_TRY(scope.status());
-  // Inputs are short, and wanted before the run that is under way ends.
+  // Inputs are short, and are needed before the current run ends.
   KB_ASSIGN(side->stream, make_stream(context, StreamPriority::kHigh));
   KB_ASSIGN(side->order, make_event(context, EventUse::kOrder));
   KB_ASSIGN(side->copied, make_event(context, EventUse::kWaiting));
@@ -83,7 +83,7 @@ Result<std::unique_ptr<CudaFeed::Side>> CudaFeed::make_side(const CudaContext& c
   }
   side->uploaded.resize(slots_);
   side->planes.resize(slots_);
-  side->abroad.resize(slots_ * pictures_.most);
+  side->other_context.resize(slots_ * pictures_.most);
   return side;
 }
 
@@ -107,16 +107,16 @@ Status CudaFeed::from_device(GstBuffer* buffer, const Inputs& inputs) {
   MappedFrame frame;
   KB_TRY(frame.map(buffer, info_, kReadCuda));
   if (producer != nullptr) {
-    KB_TRY(cuda_status(cuda.event_record(side_->order.get(), producer), "the frame's stream"));
+    KB_TRY(cuda_status(cuda.event_record(side_->order.get(), producer), "ordering streams"));
     KB_TRY(cuda_status(cuda.stream_wait(side_->stream.get(), side_->order.get(), 0),
-                       "ordered streams"));
+                       "ordering streams"));
   }
   KB_TRY(make_all(planes_of(frame.get()), inputs));
   // Later writers use the frame's stream; without a stream nothing has to be ordered.
   const CUevent ready = side_->events[inputs.slot].ready.get();
   return cuda_status(
       producer != nullptr ? cuda.stream_wait(producer, ready, 0) : wait_shortly(ready),
-      "ordered streams");
+      "ordering streams");
 }
 
 /// Uploads a frame once for all of its pictures.
@@ -146,14 +146,14 @@ Result<FramePlanes> CudaFeed::upload(const GstVideoFrame& frame, size_t slot) {
     pinned = pinned || is_pinned(planes.data[i]);
     KB_TRY(cuda_status(
         cuda_driver().copy_in(memory.get() + at, planes.data[i], bytes, side_->stream.get()),
-        "an uploaded frame"));
+        "uploading a frame"));
     planes.data[i] = reinterpret_cast<const uint8_t*>(memory.get() + at);
     at += aligned(bytes);
   }
   if (!pinned) return planes;  // copies from pageable memory return when they have read it
   KB_TRY(cuda_status(cuda_driver().event_record(side_->copied.get(), side_->stream.get()),
-                     "an uploaded frame"));
-  KB_TRY(cuda_status(wait_shortly(side_->copied.get()), "an uploaded frame"));
+                     "uploading a frame"));
+  KB_TRY(cuda_status(wait_shortly(side_->copied.get()), "uploading a frame"));
   return planes;
 }
 
@@ -162,10 +162,10 @@ Status CudaFeed::make_all(const FramePlanes& planes, const Inputs& inputs) {
   const CUstream stream = side_->stream.get();
   Events& events = side_->events[inputs.slot];
   if (inputs.first == 0)
-    KB_TRY(cuda_status(cuda.event_record(events.begun.get(), stream), "an event"));
+    KB_TRY(cuda_status(cuda.event_record(events.begun.get(), stream), "recording an event"));
   for (size_t i = 0; i < inputs.at.size(); ++i) KB_TRY(make(planes, inputs, i));
   events.used = true;
-  return cuda_status(cuda.event_record(events.ready.get(), stream), "an event");
+  return cuda_status(cuda.event_record(events.ready.get(), stream), "recording an event");
 }
 
 Status CudaFeed::make_picture(const FramePlanes& planes, std::span<const Crop> crops,
@@ -185,15 +185,15 @@ Status CudaFeed::make(const FramePlanes& planes, const Inputs& inputs, size_t nu
   if (side_->context == home_) return make_picture(planes, inputs.crops, picture, input);
   const size_t bytes =
       (pictures_.crops ? pictures_.crops->input : pictures_.plans[picture].plan.input).bytes();
-  DeviceMemory& abroad = side_->abroad[inputs.slot * pictures_.most + picture];
-  if (abroad.get() == 0) {
-    KB_ASSIGN(abroad, allocate(side_->context, bytes));
+  DeviceMemory& other_context = side_->other_context[inputs.slot * pictures_.most + picture];
+  if (other_context.get() == 0) {
+    KB_ASSIGN(other_context, allocate(side_->context, bytes));
   }
-  KB_TRY(make_picture(planes, inputs.crops, picture, abroad.get()));
+  KB_TRY(make_picture(planes, inputs.crops, picture, other_context.get()));
   return cuda_status(
-      cuda_driver().copy_across(input, handle_of(home_), abroad.get(), handle_of(side_->context),
-                                bytes, side_->stream.get()),
-      "an input copied to the model's context");
+      cuda_driver().copy_across(input, handle_of(home_), other_context.get(),
+                                handle_of(side_->context), bytes, side_->stream.get()),
+      "copying an input to the model's context");
 }
 
 double CudaFeed::microseconds(size_t slot) const {

@@ -61,7 +61,8 @@ class CudaFeed {
     std::vector<FramePlanes> planes;                  // of frames from the host, by slot
     std::vector<Events> events;                       // by slot
     std::vector<DeviceMemory> uploaded;               // planes of frames from the host, by slot
-    std::vector<DeviceMemory> abroad;  // inputs outside of the home context, by slot and picture
+    std::vector<DeviceMemory>
+        other_context;  // inputs outside of the home context, by slot and picture
     ~Side();
   };
   Result<std::unique_ptr<Side>> make_side(const CudaContext& context) const;

@@ -16,7 +16,7 @@ GST_DEBUG_CATEGORY_EXTERN(tensorinfer_debug);
 namespace keepbox {
 namespace {
 
-constexpr unsigned kLanes = 4;  // sessions side by side, if nothing else is set
+constexpr unsigned kMaxSessions = 4;  // sessions side by side, if nothing else is set
 
 Result<std::shared_ptr<CudaModel>> shared_model(const SessionSpec& spec,
                                                 const CudaContext& context) {
@@ -36,12 +36,12 @@ class CudaInferencer : public Inferencer {
     leave();
   }
 
-  const ModelClaims& claims() const override { return model_->claims(); }
+  const ModelDeclaration& declaration() const override { return model_->declaration(); }
 
   Status set_model(const ModelFacts& facts) override {
     facts_ = facts;
     KB_TRY(join(model_, facts));
-    KB_TRY(choose_lane(facts));
+    KB_TRY(choose_session(facts));
     const std::lock_guard guard(model_->turn());
     KB_ASSIGN(auto options, model_->run_options());
     options_ = std::move(options);
@@ -62,9 +62,9 @@ class CudaInferencer : public Inferencer {
     const std::lock_guard guard(model_->turn());
     return model_->graph();
   }
-  std::optional<Error> why_single() const override {
+  std::optional<Error> no_batch_reason() const override {
     const std::lock_guard guard(model_->turn());
-    return model_->why_single();
+    return model_->no_batch_reason();
   }
   BatchCounts batch_counts() const override {
     const std::lock_guard guard(lock_);
@@ -120,15 +120,15 @@ class CudaInferencer : public Inferencer {
   }
 
   /// Moves to another session of a model that cannot run batches, if others use this one.
-  Status choose_lane(const ModelFacts& facts) {
+  Status choose_session(const ModelFacts& facts) {
     unsigned users = 0;
     {
       const std::lock_guard guard(model_->turn());
-      if (!model_->why_single()) return {};
+      if (!model_->no_batch_reason()) return {};
       users = model_->users();
     }
     SessionSpec spec = model_->spec();
-    const unsigned lanes = spec.batch.parallel > 0 ? spec.batch.parallel : kLanes;
+    const unsigned lanes = spec.batch.parallel > 0 ? spec.batch.parallel : kMaxSessions;
     std::shared_ptr<CudaModel> best = model_;
     for (spec.lane = 1; spec.lane < lanes && users > 1; ++spec.lane) {
       const auto other = shared_model(spec, model_->context());
@@ -199,7 +199,7 @@ class CudaInferencer : public Inferencer {
   Result<std::vector<InferredTensor>> run_picture(GstBuffer* frame, std::span<const Crop> crops,
                                                   size_t number, InferTimes& times) {
     const GstClockTime started = gst_util_get_timestamp();
-    KB_ASSIGN(const CudaModel::Turn turn, model_->next());
+    KB_ASSIGN(const CudaModel::InputSlot turn, model_->next());
     // A frame's upload is in the slot of its first picture.
     const size_t slot = number == 0 ? turn.slot : slot_;
     slot_ = slot;

@@ -84,7 +84,7 @@ Result<std::shared_ptr<CudaModel>> CudaModel::open(const SessionSpec& spec, Cuda
     session = out->open_session(false, 1);
   }
   KB_TRY(session);
-  out->claims_ = (*session)->onnx().claims();
+  out->declaration_ = (*session)->onnx().declaration();
   out->sizes_.push_back({.session = std::move(*session)});
   return out;
 }
@@ -110,19 +110,19 @@ Result<std::unique_ptr<CudaSession>> CudaModel::open_session(bool graph, unsigne
 }
 
 unsigned CudaModel::fixed_batch() const {
-  return claims_.batch > 1 ? static_cast<unsigned>(claims_.batch) : 0;
+  return declaration_.batch > 1 ? static_cast<unsigned>(declaration_.batch) : 0;
 }
 
 Status CudaModel::join(const ModelFacts& facts, unsigned frames, unsigned pictures) {
   const CudaScope scope(context_);
   KB_TRY(scope.status());
-  KB_TRY(admit(facts, frames, pictures));
+  KB_TRY(register_element(facts, frames, pictures));
   grow();
   return {};
 }
 
 /// Adds an element, and prepares the model for the first one.
-Status CudaModel::admit(const ModelFacts& facts, unsigned frames, unsigned pictures) {
+Status CudaModel::register_element(const ModelFacts& facts, unsigned frames, unsigned pictures) {
   const std::lock_guard guard(turn_);
   if (!prepared_) KB_TRY(prepare(facts));
   else if (!same_memory(facts.input, facts_.input))
@@ -152,7 +152,7 @@ Status CudaModel::prepare(const ModelFacts& facts) {
   KB_ASSIGN(auto joining, make_stream(context_, StreamPriority::kHigh));
   joining_ = std::move(joining);
   if (fixed_batch() > 0) {
-    KB_TRY(check_tables(spec_, claims_, facts_));
+    KB_TRY(check_tables(spec_, declaration_, facts_));
     start_batches();
   }
   prepared_ = true;
@@ -162,7 +162,7 @@ Status CudaModel::prepare(const ModelFacts& facts) {
 void CudaModel::start_batches() {
   engine_ = std::make_unique<Engine>(*this);
   if (const Status created = engine_->create(); !created) {
-    why_single_ = created.error();
+    no_batch_reason_ = created.error();
     return;
   }
   batches_ = std::make_unique<Batches>(
@@ -199,13 +199,13 @@ Result<std::vector<std::shared_ptr<CudaTensor>>> CudaModel::run_on(Size& size, s
   return out;
 }
 
-Result<CudaModel::Turn> CudaModel::next() {
+Result<CudaModel::InputSlot> CudaModel::next() {
   const size_t slot = next_++ % spec_.in_flight;
   const CudaScope scope(context_);
   KB_TRY(scope.status());
   const CudaRuns& runs = *sizes_.front().runs;
   KB_TRY(sizes_.front().runs->wait(slot));
-  return Turn{slot, inputs_[slot].get(), runs.microseconds(slot)};
+  return InputSlot{slot, inputs_[slot].get(), runs.microseconds(slot)};
 }
 
 Result<std::vector<InferredTensor>> CudaModel::run(size_t slot, CUevent input_ready,

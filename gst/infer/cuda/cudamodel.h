@@ -24,7 +24,7 @@ class CudaModel : public std::enable_shared_from_this<CudaModel> {
   static Result<std::shared_ptr<CudaModel>> open(const SessionSpec& spec, CudaContext context);
   ~CudaModel();
 
-  const ModelClaims& claims() const { return claims_; }
+  const ModelDeclaration& declaration() const { return declaration_; }
   const CudaContext& context() const { return context_; }
   const SessionSpec& spec() const { return spec_; }
 
@@ -37,7 +37,7 @@ class CudaModel : public std::enable_shared_from_this<CudaModel> {
   /// @param pictures of all pending frames.
   void leave(unsigned pictures);
 
-  /// Hold this lock for the functions below, and from next() to run().
+  /// Hold this lock while calling the functions below, and from next() to run().
   std::mutex& turn() { return turn_; }
 
   bool graph() const { return sizes_.back().session->graph(); }
@@ -46,16 +46,16 @@ class CudaModel : public std::enable_shared_from_this<CudaModel> {
   /// Returns the batches; nullptr while pictures run one by one.
   std::shared_ptr<Batches> batches();
   /// Returns why several pictures cannot run together; none if they can, or if it was not tried.
-  const std::optional<Error>& why_single() const { return why_single_; }
+  const std::optional<Error>& no_batch_reason() const { return no_batch_reason_; }
   unsigned users() const { return users_; }
 
   /// An input that is not in use any more.
-  struct Turn {
+  struct InputSlot {
     size_t slot;
     CUdeviceptr input;
     double model_us;  // of the previous run of this slot; 0 if none
   };
-  Result<Turn> next();
+  Result<InputSlot> next();
   /// Enqueues a run after an event, and an event that is reached when its outputs are complete.
   Result<std::vector<InferredTensor>> run(size_t slot, CUevent input_ready,
                                           const OrtRunOptions* options);
@@ -87,7 +87,7 @@ class CudaModel : public std::enable_shared_from_this<CudaModel> {
   };
 
   CudaModel(SessionSpec spec, CudaContext context);
-  Status admit(const ModelFacts& facts, unsigned frames, unsigned pictures);
+  Status register_element(const ModelFacts& facts, unsigned frames, unsigned pictures);
   Status prepare(const ModelFacts& facts);
   Result<std::unique_ptr<CudaSession>> open_session(bool graph, unsigned pictures) const;
   Status bind(Size& size, std::span<const DeviceMemory> inputs);
@@ -106,10 +106,10 @@ class CudaModel : public std::enable_shared_from_this<CudaModel> {
 
   const SessionSpec spec_;
   const CudaContext context_;
-  CudaPieces pieces_;
+  CudaTensorPool pieces_;
   std::mutex growing_;  // guards checked_, opened_, settled_; taken before turn_
   std::mutex turn_;
-  ModelClaims claims_;
+  ModelDeclaration declaration_;
   ModelFacts facts_;
   std::vector<DeviceMemory> inputs_;  // by slot
   std::vector<Size> sizes_;           // ascending; changes only while both locks are held
@@ -123,7 +123,7 @@ class CudaModel : public std::enable_shared_from_this<CudaModel> {
   bool checked_ = false;  // batches were found to be possible
   bool opened_ = false;   // sessions but the first have an open batch
   bool settled_ = false;  // larger batches bring no more
-  std::optional<Error> why_single_;
+  std::optional<Error> no_batch_reason_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Batches> batches_;  // ends first
 };

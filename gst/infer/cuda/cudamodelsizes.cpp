@@ -74,7 +74,7 @@ void CudaModel::grow() {
                  grown.error().message().c_str());
     if (capacity() != 1) continue;
     const std::lock_guard guard(turn_);
-    why_single_ = grown.error();
+    no_batch_reason_ = grown.error();
   }
 }
 
@@ -84,7 +84,8 @@ Result<bool> CudaModel::grow_to(unsigned batch) {
   if (facts_.input.bytes() % kInputAlignment != 0)
     return reject(ErrorKind::kUnsupported, "The input has " + std::to_string(facts_.input.bytes()) +
                                                " bytes, which is not a multiple of 16");
-  if (!checked_) KB_TRY(claims_.batch == 1 ? check_opened() : check_tables(spec_, claims_, facts_));
+  if (!checked_)
+    KB_TRY(declaration_.batch == 1 ? check_opened() : check_tables(spec_, declaration_, facts_));
   checked_ = true;
   KB_ASSIGN(auto session, open_session(sizes_.front().session->graph(), batch));
   KB_ASSIGN(auto inputs, make_inputs(batch));

@@ -21,7 +21,7 @@ Result<std::unique_ptr<CudaRuns>> CudaRuns::create(const CudaSession& session,
 }
 
 Result<CudaRuns::Slot> CudaRuns::make_slot(CUdeviceptr input) {
-  const ModelPort& port = session_.onnx().claims().inputs[facts_.image_input];
+  const ModelPort& port = session_.onnx().declaration().inputs[facts_.image_input];
   KB_ASSIGN(auto begun, make_event(session_.context(), EventUse::kTime));
   KB_ASSIGN(auto done, make_event(session_.context(), EventUse::kWaiting));
   KB_ASSIGN(auto value, session_.tensor(input, batch_ * facts_.input.bytes(), facts_.input.type,
@@ -37,12 +37,12 @@ Result<CudaRuns::Slot> CudaRuns::make_slot(CUdeviceptr input) {
 
 Status CudaRuns::make_extras() {
   for (const SizeInput& extra : facts_.size_inputs) {
-    const ModelPort& port = session_.onnx().claims().inputs[extra.index];
+    const ModelPort& port = session_.onnx().declaration().inputs[extra.index];
     KB_ASSIGN(auto made, make_extra(port, extra.kind, facts_.input.size, batch_));
     KB_ASSIGN(auto memory, allocate(session_.context(), made.bytes));
     KB_TRY(cuda_status(
         cuda_driver().copy_in(memory.get(), made.values.data(), made.bytes, session_.stream()),
-        "a model input on the GPU"));
+        "copying a value to a model input"));
     session_.drain();
     KB_ASSIGN(auto value, session_.tensor(memory.get(), made.bytes, *port.type, made.dims));
     extras_.push_back({std::move(memory), std::move(value)});
@@ -52,7 +52,7 @@ Status CudaRuns::make_extras() {
 
 Status CudaRuns::bind_extras(OrtIoBinding* binding) const {
   for (size_t i = 0; i < facts_.size_inputs.size(); ++i) {
-    const ModelPort& port = session_.onnx().claims().inputs[facts_.size_inputs[i].index];
+    const ModelPort& port = session_.onnx().declaration().inputs[facts_.size_inputs[i].index];
     KB_TRY(session_.bind_input(binding, port.name, extras_[i].value.get()));
   }
   return {};
@@ -62,7 +62,7 @@ Status CudaRuns::bind_extras(OrtIoBinding* binding) const {
 Status CudaRuns::check(std::span<const ModelOutput> outputs) const {
   if (batch_ == 1) return {};
   for (size_t i = 0; i < outputs.size(); ++i)
-    KB_TRY(check_slices(session_.onnx().claims(), i, outputs[i].shape, batch_));
+    KB_TRY(check_slices(session_.onnx().declaration(), i, outputs[i].shape, batch_));
   return {};
 }
 
@@ -71,7 +71,7 @@ Status CudaRuns::capture_all() {
   KB_ASSIGN(const auto options, session_.run_options());
   OrtIoBinding* const first = slots_.front().binding.get();
   if (!session_.graph() && batch_ == 1) return {};
-  KB_TRY(session_.bind_outputs_anew(first));
+  KB_TRY(session_.rebind_outputs(first));
   KB_TRY(session_.run(first, options.get()));
   session_.drain();
   KB_ASSIGN(const auto like, session_.outputs(first));
@@ -95,7 +95,7 @@ Status CudaRuns::make_outputs(std::span<const ModelOutput> like) {
 }
 
 Status CudaRuns::capture(Slot& slot, const OrtRunOptions* options) {
-  const auto& ports = session_.onnx().claims().outputs;
+  const auto& ports = session_.onnx().declaration().outputs;
   for (size_t i = 0; i < ports.size(); ++i)
     KB_TRY(session_.bind_output(slot.binding.get(), ports[i].name, outputs_[i].value.get()));
   // Allocations and tuning of the first run must not be captured.
@@ -107,14 +107,14 @@ Status CudaRuns::capture(Slot& slot, const OrtRunOptions* options) {
   slot.graph = std::move(graph);
   // Otherwise the first launch, whose frame may be wanted soon, takes that time.
   return cuda_status(cuda_driver().graph_upload(slot.graph.get(), session_.stream()),
-                     "a graph on the device");
+                     "uploading a graph");
 }
 
 Status CudaRuns::start(Slot& slot, const OrtRunOptions* options) {
   if (session_.graph())
     return cuda_status(cuda_driver().graph_launch(slot.graph.get(), session_.stream()),
-                       "a run of the model's graph");
-  KB_TRY(session_.bind_outputs_anew(slot.binding.get()));
+                       "launching the model's graph");
+  KB_TRY(session_.rebind_outputs(slot.binding.get()));
   return session_.run(slot.binding.get(), options);
 }
 
@@ -125,8 +125,8 @@ Result<std::vector<CudaOutput>> CudaRuns::run(size_t number, std::span<void* con
   for (void* const event : ready)
     if (event != nullptr)
       KB_TRY(cuda_status(cuda.stream_wait(session_.stream(), static_cast<CUevent>(event), 0),
-                         "ordered streams"));
-  KB_TRY(cuda_status(cuda.event_record(slot.begun.get(), session_.stream()), "an event"));
+                         "ordering streams"));
+  KB_TRY(cuda_status(cuda.event_record(slot.begun.get(), session_.stream()), "recording an event"));
   KB_TRY(start(slot, options));
   std::vector<CudaOutput> out;
   if (session_.graph()) {
@@ -148,17 +148,18 @@ Result<std::vector<CudaOutput>> CudaRuns::run(size_t number, std::span<void* con
 
 Status CudaRuns::end(size_t number) {
   Slot& slot = slots_[number];
-  KB_TRY(cuda_status(cuda_driver().event_record(slot.done.get(), session_.stream()), "an event"));
+  KB_TRY(cuda_status(cuda_driver().event_record(slot.done.get(), session_.stream()),
+                     "recording an event"));
   slot.used = true;
   return cuda_status(
       cuda_driver().stream_wait(gst_stream_handle(session_.tensors_stream()), slot.done.get(), 0),
-      "ordered streams");
+      "ordering streams");
 }
 
 Status CudaRuns::wait(size_t number) {
   const Slot& slot = slots_[number];
   if (!slot.used) return {};
-  return cuda_status(cuda_driver().event_synchronize(slot.done.get()), "a run of the model");
+  return cuda_status(cuda_driver().event_synchronize(slot.done.get()), "running the model");
 }
 
 double CudaRuns::microseconds(size_t number) const {

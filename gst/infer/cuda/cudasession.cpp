@@ -13,8 +13,8 @@ Result<std::unique_ptr<CudaSession>> CudaSession::open(SessionSpec spec, CudaCon
   KB_TRY(scope.status());
   KB_ASSIGN(auto stream, make_stream(out->context_, StreamPriority::kLow));
   out->stream_ = std::move(stream);
-  KB_ASSIGN(auto behind, gst_stream(out->context_));
-  out->behind_ = behind;
+  KB_ASSIGN(auto tensor_stream, gst_stream(out->context_));
+  out->tensors_stream_ = tensor_stream;
   spec.graph = out->graph_ = graph;
   KB_ASSIGN(auto session, OnnxSession::open(spec, out->stream_.get(), model));
   out->session_ = std::move(session);
@@ -33,7 +33,7 @@ CudaSession::~CudaSession() {
   memory_.reset();
   session_.reset();
   stream_ = {};
-  g_clear_pointer(&behind_, gst_mini_object_unref);
+  g_clear_pointer(&tensors_stream_, gst_mini_object_unref);
 }
 
 void CudaSession::drain() const {
@@ -44,27 +44,27 @@ void CudaSession::drain() const {
 Result<OnnxBinding> CudaSession::binding() const {
   const OrtApi& api = onnx().runtime().api();
   OrtIoBinding* binding = nullptr;
-  KB_TRY(onnx().check(api.CreateIoBinding(onnx().get(), &binding), "bindings for"));
+  KB_TRY(onnx().check(api.CreateIoBinding(onnx().get(), &binding), "making bindings for"));
   return OnnxBinding(binding, api.ReleaseIoBinding);
 }
 
 Status CudaSession::bind_input(OrtIoBinding* binding, const std::string& name,
                                const OrtValue* value) const {
   return onnx().check(onnx().runtime().api().BindInput(binding, name.c_str(), value),
-                      "an input for");
+                      "binding an input of");
 }
 
 Status CudaSession::bind_output(OrtIoBinding* binding, const std::string& name,
                                 const OrtValue* value) const {
   return onnx().check(onnx().runtime().api().BindOutput(binding, name.c_str(), value),
-                      "an output of");
+                      "binding an output of");
 }
 
-Status CudaSession::bind_outputs_anew(OrtIoBinding* binding) const {
+Status CudaSession::rebind_outputs(OrtIoBinding* binding) const {
   const OrtApi& api = onnx().runtime().api();
-  for (const ModelPort& port : onnx().claims().outputs)
+  for (const ModelPort& port : onnx().declaration().outputs)
     KB_TRY(onnx().check(api.BindOutputToDevice(binding, port.name.c_str(), memory_.get()),
-                        "an output of"));
+                        "binding an output of"));
   return {};
 }
 
@@ -81,7 +81,7 @@ Result<std::vector<ModelOutput>> CudaSession::outputs(OrtIoBinding* binding) con
     KB_TRY(onnx().check(api.AllocatorFree(runtime.allocator(), values), "outputs of"));
   std::vector<ModelOutput> out;
   for (size_t i = 0; i < owners.size(); ++i) {
-    KB_ASSIGN(auto output, onnx().output(std::move(owners[i]), onnx().claims().outputs[i]));
+    KB_ASSIGN(auto output, onnx().output(std::move(owners[i]), onnx().declaration().outputs[i]));
     out.push_back(std::move(output));
   }
   return out;
@@ -104,7 +104,7 @@ Result<OnnxRunOptions> CudaSession::run_options() const {
 
 Status CudaSession::run(OrtIoBinding* binding, const OrtRunOptions* options) const {
   return onnx().check(onnx().runtime().api().RunWithBinding(onnx().get(), options, binding),
-                      "a run of");
+                      "running");
 }
 
 }  // namespace keepbox

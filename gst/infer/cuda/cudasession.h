@@ -30,7 +30,7 @@ class CudaSession {
   const CudaContext& context() const { return context_; }
   CUstream stream() const { return stream_.get(); }
   /// A GstCudaStream for tensors, which waits for each run.
-  GstMiniObject* tensors_stream() const { return behind_; }
+  GstMiniObject* tensors_stream() const { return tensors_stream_; }
   const OrtMemoryInfo* memory() const { return memory_.get(); }
   bool graph() const { return graph_; }
 
@@ -39,7 +39,7 @@ class CudaSession {
   Status bind_output(OrtIoBinding* binding, const std::string& name, const OrtValue* value) const;
   /// Binds all outputs to memory that each run allocates. An output bound by a run stays bound, and
   /// the next run would write to it.
-  Status bind_outputs_anew(OrtIoBinding* binding) const;
+  Status rebind_outputs(OrtIoBinding* binding) const;
   /// Returns the outputs of the last run, in the model's order.
   Result<std::vector<ModelOutput>> outputs(OrtIoBinding* binding) const;
 
@@ -60,7 +60,7 @@ class CudaSession {
 
   CudaContext context_;
   CudaStream stream_;
-  GstMiniObject* behind_ = nullptr;
+  GstMiniObject* tensors_stream_ = nullptr;
   std::unique_ptr<OnnxSession> session_;
   OnnxOwned<OrtMemoryInfo> memory_{nullptr, nullptr};
   bool graph_ = false;

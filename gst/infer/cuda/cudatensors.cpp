@@ -11,38 +11,38 @@
 namespace keepbox {
 namespace {
 
-void let_go(gpointer tensor) { delete static_cast<std::shared_ptr<CudaTensor>*>(tensor); }
+void release_tensor(gpointer tensor) { delete static_cast<std::shared_ptr<CudaTensor>*>(tensor); }
 
 }  // namespace
 
-Result<CudaPieces::Piece> CudaPieces::take(size_t bytes) {
+Result<CudaTensorPool::PooledMemory> CudaTensorPool::take(size_t bytes) {
   {
     const std::lock_guard guard(lock_);
-    const auto fits = [&](const Piece& piece) { return piece.memory.bytes() == bytes; };
+    const auto fits = [&](const PooledMemory& piece) { return piece.memory.bytes() == bytes; };
     const auto found = std::ranges::find_if(free_, fits);
     if (found != free_.end()) {
-      Piece piece = std::move(*found);
+      PooledMemory piece = std::move(*found);
       std::swap(*found, free_.back());
       free_.pop_back();
       return piece;
     }
   }
   KB_ASSIGN(auto ready, make_event(context_, EventUse::kOrder));
-  Piece piece{.ready = std::move(ready)};
+  PooledMemory piece{.ready = std::move(ready)};
   if (bytes == 0) return piece;
   KB_ASSIGN(auto memory, allocate(context_, bytes));
   piece.memory = std::move(memory);
   return piece;
 }
 
-void CudaPieces::give_back(Piece piece) {
+void CudaTensorPool::give_back(PooledMemory piece) {
   const std::lock_guard guard(lock_);
   free_.push_back(std::move(piece));
 }
 
 /// Copies an output of a graph, which writes to a fixed place, while tensors may be kept for long.
 Result<std::shared_ptr<CudaTensor>> CudaTensor::create(std::shared_ptr<void> owner,
-                                                       CudaPieces& pieces,
+                                                       CudaTensorPool& pieces,
                                                        const CudaSession& session,
                                                        CudaOutput output) {
   std::shared_ptr<CudaTensor> out(new CudaTensor(std::move(owner), pieces, session));
@@ -56,14 +56,14 @@ Result<std::shared_ptr<CudaTensor>> CudaTensor::create(std::shared_ptr<void> own
   out->bytes_ = output.bytes;
   if (copied)
     KB_TRY(cuda_status(cuda_driver().copy(out->data_, output.data, output.bytes, session.stream()),
-                       "a copy of a tensor"));
+                       "copying a tensor"));
   KB_TRY(cuda_status(cuda_driver().event_record(out->piece_.ready.get(), session.stream()),
-                     "an event"));
+                     "recording an event"));
   return out;
 }
 
 Result<std::shared_ptr<CudaTensor>> CudaTensor::joined(std::shared_ptr<void> owner,
-                                                       CudaPieces& pieces,
+                                                       CudaTensorPool& pieces,
                                                        const CudaSession& session, CUstream stream,
                                                        std::vector<OwnedBuffer> parts) {
   const CudaDriver& cuda = cuda_driver();
@@ -83,19 +83,19 @@ Result<std::shared_ptr<CudaTensor>> CudaTensor::joined(std::shared_ptr<void> own
     GstMemory* const memory = gst_buffer_peek_memory(each.get(), 0);
     const auto ready = static_cast<CUevent>(gst_mini_object_get_qdata(
         GST_MINI_OBJECT_CAST(memory), g_quark_from_static_string(kReadyEvent)));
-    Status copied = cuda_status(cuda.stream_wait(stream, ready, 0), "ordered streams");
+    Status copied = cuda_status(cuda.stream_wait(stream, ready, 0), "ordering streams");
     if (copied)
       copied = cuda_status(
           cuda.copy(out->data_ + at, reinterpret_cast<CUdeviceptr>(map.data), bytes, stream),
-          "a copy of a tensor");
+          "copying a tensor");
     gst_buffer_unmap(each.get(), &map);
     KB_TRY(copied);
     at += bytes;
   }
   const CUevent ready = out->piece_.ready.get();
-  KB_TRY(cuda_status(cuda.event_record(ready, stream), "an event"));
+  KB_TRY(cuda_status(cuda.event_record(ready, stream), "recording an event"));
   KB_TRY(cuda_status(cuda.stream_wait(gst_stream_handle(session.tensors_stream()), ready, 0),
-                     "ordered streams"));
+                     "ordering streams"));
   return out;
 }
 
@@ -120,7 +120,7 @@ Result<OwnedBuffer> CudaTensor::wrapped(const std::shared_ptr<CudaTensor>& tenso
   // Consumers that ignore the event have the stream. NEED_SYNC would wait for later runs.
   GstMemory* memory = wrap_cuda(
       tensor->session_.context(), reinterpret_cast<gpointer>(tensor->data_ + offset), bytes,
-      tensor->session_.tensors_stream(), let_go, new std::shared_ptr<CudaTensor>(tensor));
+      tensor->session_.tensors_stream(), release_tensor, new std::shared_ptr<CudaTensor>(tensor));
   GST_MINI_OBJECT_FLAG_SET(memory, GST_MEMORY_FLAG_READONLY);
   gst_mini_object_set_qdata(GST_MINI_OBJECT_CAST(memory), g_quark_from_static_string(kReadyEvent),
                             tensor->piece_.ready.get(), nullptr);

@@ -12,23 +12,23 @@
 namespace keepbox {
 
 /// Memory for tensors that were handed out. Thread-safe, except take().
-class CudaPieces {
+class CudaTensorPool {
  public:
-  struct Piece {
+  struct PooledMemory {
     DeviceMemory memory;  // empty if the runtime's memory was handed out
     CudaEvent ready;
   };
 
-  explicit CudaPieces(CudaContext context) : context_(std::move(context)) {}
+  explicit CudaTensorPool(CudaContext context) : context_(std::move(context)) {}
 
   /// Returns a free piece of that size, or a new one; with 0 bytes it has only an event.
-  Result<Piece> take(size_t bytes);
-  void give_back(Piece piece);
+  Result<PooledMemory> take(size_t bytes);
+  void give_back(PooledMemory piece);
 
  private:
   CudaContext context_;
   std::mutex lock_;
-  std::vector<Piece> free_;
+  std::vector<PooledMemory> free_;
 };
 
 /// An output whose memory lives as long as its tensors.
@@ -36,10 +36,12 @@ class CudaTensor {
  public:
   /// Enqueues a copy of a graph's output, or takes the runtime's memory, and records the event
   /// after which it is complete. @param owner outlives the tensors; it owns session and pieces.
-  static Result<std::shared_ptr<CudaTensor>> create(std::shared_ptr<void> owner, CudaPieces& pieces,
+  static Result<std::shared_ptr<CudaTensor>> create(std::shared_ptr<void> owner,
+                                                    CudaTensorPool& pieces,
                                                     const CudaSession& session, CudaOutput output);
   /// Enqueues copies of tensors on a stream, one after the other, into memory of their own.
-  static Result<std::shared_ptr<CudaTensor>> joined(std::shared_ptr<void> owner, CudaPieces& pieces,
+  static Result<std::shared_ptr<CudaTensor>> joined(std::shared_ptr<void> owner,
+                                                    CudaTensorPool& pieces,
                                                     const CudaSession& session, CUstream stream,
                                                     std::vector<OwnedBuffer> parts);
   ~CudaTensor();
@@ -53,13 +55,13 @@ class CudaTensor {
                                      size_t bytes);
 
  private:
-  CudaTensor(std::shared_ptr<void> owner, CudaPieces& pieces, const CudaSession& session)
+  CudaTensor(std::shared_ptr<void> owner, CudaTensorPool& pieces, const CudaSession& session)
       : owner_(std::move(owner)), pieces_(pieces), session_(session) {}
 
   std::shared_ptr<void> owner_;
-  CudaPieces& pieces_;
+  CudaTensorPool& pieces_;
   const CudaSession& session_;
-  CudaPieces::Piece piece_;
+  CudaTensorPool::PooledMemory piece_;
   RuntimeTensor value_ = nullptr;
   std::vector<OwnedBuffer> parts_;  // that are being copied
   CUdeviceptr data_ = 0;

@@ -32,11 +32,11 @@ std::vector<FamilyExport> exports_where(Condition condition) {
 }
 
 /// Returns the first output of that rank.
-std::optional<size_t> output_of_rank(const ModelClaims& claims, size_t rank) {
-  const auto found = std::ranges::find(claims.outputs, rank,
+std::optional<size_t> output_of_rank(const ModelDeclaration& declaration, size_t rank) {
+  const auto found = std::ranges::find(declaration.outputs, rank,
                                        [](const ModelPort& port) { return port.dims.size(); });
-  if (found == claims.outputs.end()) return std::nullopt;
-  return static_cast<size_t>(found - claims.outputs.begin());
+  if (found == declaration.outputs.end()) return std::nullopt;
+  return static_cast<size_t>(found - declaration.outputs.begin());
 }
 
 /// Takes the input, units and name of a family.
@@ -98,7 +98,8 @@ bool is_described(const Export& each, const ModelMetadata& metadata) {
          });
 }
 
-void take_task(const ModelClaims& claims, const ModelMetadata& metadata, KnownExport& out) {
+void take_task(const ModelDeclaration& declaration, const ModelMetadata& metadata,
+               KnownExport& out) {
   const auto of_task = [&](const Export& each, bool described) {
     return each.exporter == metadata.exporter && each.task == metadata.task &&
            (described ? is_described(each, metadata) : each.head.empty());
@@ -107,16 +108,16 @@ void take_task(const ModelClaims& claims, const ModelMetadata& metadata, KnownEx
   const bool described = !candidates.empty();
   if (!described)
     candidates = exports_where([&](const Export& each) { return of_task(each, false); });
-  const auto boxes = output_of_rank(claims, 3), maps = output_of_rank(claims, 4);
+  const auto boxes = output_of_rank(declaration, 3), maps = output_of_rank(declaration, 4);
   if (candidates.empty() || !boxes) {
     out.remarks.push_back("task " + metadata.task + " has no boxes");
     out.warnings.push_back("task " + metadata.task + ", whose tensors hold no boxes");
     return;
   }
   out.units = Units::kPixels;
-  const ModelPort& port = claims.outputs[*boxes];
+  const ModelPort& port = declaration.outputs[*boxes];
   const int64_t more =
-      payload_of(*candidates[0].spec, metadata, maps ? &claims.outputs[*maps] : nullptr);
+      payload_of(*candidates[0].spec, metadata, maps ? &declaration.outputs[*maps] : nullptr);
   const auto form = described ? form_of_queries(port, metadata)
                               : form_of(port, static_cast<int64_t>(metadata.labels.size()), more,
                                         metadata.sorted);
@@ -133,14 +134,15 @@ void take_task(const ModelClaims& claims, const ModelMetadata& metadata, KnownEx
 }
 
 /// Recognises an export without a task by an output with the channels of a box and the classes.
-void take_classes(const ModelClaims& claims, const ModelMetadata& metadata, KnownExport& out) {
-  const auto boxes = output_of_rank(claims, 3);
+void take_classes(const ModelDeclaration& declaration, const ModelMetadata& metadata,
+                  KnownExport& out) {
+  const auto boxes = output_of_rank(declaration, 3);
   if (!boxes || metadata.labels.empty()) return;
-  const ModelPort& port = claims.outputs[*boxes];
+  const ModelPort& port = declaration.outputs[*boxes];
   const auto candidates =
       exports_where([&](const Export& each) { return each.exporter == metadata.exporter; });
   for (const FamilyExport& each : candidates) {
-    const size_t channels = beside_classes(*each.spec) + metadata.labels.size();
+    const size_t channels = channels_besides_classes(*each.spec) + metadata.labels.size();
     if (port.dims[each.as->form == OutputForm::kPlanes ? 1 : 2] == static_cast<int64_t>(channels))
       return take_boxes(each, *boxes, out);
   }
@@ -158,12 +160,13 @@ bool is(const ExportOutput& rule, const ModelPort& port) {
 }
 
 /// Gives the outputs the ids of the family's tensors. @return false if a required one is missing.
-bool name_outputs(const ModelClaims& claims, const FamilyExport& found, KnownExport& out) {
+bool name_outputs(const ModelDeclaration& declaration, const FamilyExport& found,
+                  KnownExport& out) {
   const auto rules = std::span(found.as->outputs).first(found.as->output_count);
   std::vector<Role> taken;
-  for (size_t i = 0; i < claims.outputs.size(); ++i) {
+  for (size_t i = 0; i < declaration.outputs.size(); ++i) {
     const auto rule = std::ranges::find_if(
-        rules, [&](const ExportOutput& each) { return is(each, claims.outputs[i]); });
+        rules, [&](const ExportOutput& each) { return is(each, declaration.outputs[i]); });
     if (rule == rules.end() || std::ranges::contains(taken, rule->role)) continue;
     taken.push_back(rule->role);
     const auto tensor = std::ranges::find(found.spec->rules(), rule->role, &TensorRule::role);
@@ -175,12 +178,13 @@ bool name_outputs(const ModelClaims& claims, const FamilyExport& found, KnownExp
 }
 
 /// Takes an export that is recognised by an input in addition to the picture.
-void take_by_input(const ModelClaims& claims, const FamilyExport& found, KnownExport& out) {
+void take_by_input(const ModelDeclaration& declaration, const FamilyExport& found,
+                   KnownExport& out) {
   take_family(found, out);
   out.why = found.as->why;
-  if (name_outputs(claims, found, out)) return;
+  if (name_outputs(declaration, found, out)) return;
   out.remarks.push_back(std::string(found.as->missing));
-  out.outputs.assign(claims.outputs.size(), {});
+  out.outputs.assign(declaration.outputs.size(), {});
   out.detector = {};
   out.units = Units::kAuto;
 }
@@ -198,17 +202,17 @@ void take_ids(const std::vector<std::string>& given, KnownExport& out) {
 
 }  // namespace
 
-KnownExport know_export(const ModelClaims& claims, const ModelMetadata& metadata,
-                        const ModelInputs& inputs, const std::vector<std::string>& given) {
+KnownExport recognize_export(const ModelDeclaration& declaration, const ModelMetadata& metadata,
+                             const ModelInputs& inputs, const std::vector<std::string>& given) {
   KnownExport out;
-  out.outputs.resize(claims.outputs.size());
+  out.outputs.resize(declaration.outputs.size());
   const auto by_input = exports_where([&](const Export& each) {
     return std::ranges::any_of(inputs.sizes, [&](const SizeInput& size) {
-      return claims.inputs[size.index].name == each.size_input;
+      return declaration.inputs[size.index].name == each.size_input;
     });
   });
   if (!by_input.empty()) {
-    take_by_input(claims, by_input[0], out);
+    take_by_input(declaration, by_input[0], out);
   } else if (metadata.exporter == Exporter::kUnknown) {
     take_ids(given, out);
   } else {
@@ -216,13 +220,13 @@ KnownExport know_export(const ModelClaims& claims, const ModelMetadata& metadata
     out.why = traits.why;
     out.contract = traits.contract;
     out.iou_threshold = traits.iou_threshold;
-    if (metadata.exporter == Exporter::kUltralytics) take_task(claims, metadata, out);
-    else take_classes(claims, metadata, out);
+    if (metadata.exporter == Exporter::kUltralytics) take_task(declaration, metadata, out);
+    else take_classes(declaration, metadata, out);
   }
   return out;
 }
 
-bool tells_family(const std::string& id) {
+bool identifies_family(const std::string& id) {
   return id.ends_with("-normalized") || find_detector_by_ids({&id, 1}) != nullptr;
 }
 

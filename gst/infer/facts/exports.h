@@ -30,10 +30,10 @@ struct KnownExport {
 
 /// Recognises an export by its inputs, its metadata, or ids given to its outputs. @param given ids
 /// by output, empty if there is none.
-KnownExport know_export(const ModelClaims& claims, const ModelMetadata& metadata,
-                        const ModelInputs& inputs, const std::vector<std::string>& given);
+KnownExport recognize_export(const ModelDeclaration& declaration, const ModelMetadata& metadata,
+                             const ModelInputs& inputs, const std::vector<std::string>& given);
 
 /// True if the id is in the table of detectors, or in GStreamer's registry together with its units.
-bool tells_family(const std::string& id);
+bool identifies_family(const std::string& id);
 
 }  // namespace keepbox

@@ -14,35 +14,36 @@
 namespace keepbox {
 namespace {
 
-using Three = std::array<float, 3>;
+using PerChannel = std::array<float, 3>;
 
-bool agree(const std::vector<int64_t>& model, const std::vector<int64_t>& said) {
-  return model.size() == said.size() && std::ranges::equal(model, said, [](int64_t a, int64_t b) {
-           return a < 0 || b < 0 || a == b;
-         });
+bool dims_match(const std::vector<int64_t>& model, const std::vector<int64_t>& declared) {
+  return model.size() == declared.size() &&
+         std::ranges::equal(model, declared,
+                            [](int64_t a, int64_t b) { return a < 0 || b < 0 || a == b; });
 }
 
 /// Checks that the .modelinfo describes this model.
-Status check_info(const ModelClaims& claims) {
-  if (!claims.info) return {};
-  const ModelInfo& info = *claims.info;
+Status check_info(const ModelDeclaration& declaration) {
+  if (!declaration.info) return {};
+  const ModelInfo& info = *declaration.info;
   for (const ModelInfoTensor& tensor : info.tensors) {
     const ModelPort* port = nullptr;
-    for (const auto* ports : {&claims.inputs, &claims.outputs, &claims.left_out})
+    for (const auto* ports : {&declaration.inputs, &declaration.outputs, &declaration.left_out})
       for (const ModelPort& each : *ports)
         if (each.name == tensor.name &&
-            tensor.input.value_or(ports == &claims.inputs) == (ports == &claims.inputs))
+            tensor.input.value_or(ports == &declaration.inputs) == (ports == &declaration.inputs))
           port = &each;
     const std::string group = "[" + tensor.name + "] in " + info.path;
     if (port == nullptr)
       return fail(ErrorKind::kMismatch, group + " to be an input or output of the model",
-                  "inputs " + ports_text(claims.inputs) + ", outputs " + ports_text(claims.outputs),
-                  "name the group like the model's tensor, and set dir= accordingly");
+                  "inputs " + ports_text(declaration.inputs) + ", outputs " +
+                      ports_text(declaration.outputs),
+                  "name the group after the model's tensor, and set dir= accordingly");
     if (tensor.type && port->type && tensor.type != port->type)
       return fail(ErrorKind::kMismatch,
                   "type= of " + group + " as in the model's " + port->to_string(),
                   std::string(to_string(*tensor.type)));
-    if (!tensor.dims.empty() && !agree(port->dims, tensor.dims))
+    if (!tensor.dims.empty() && !dims_match(port->dims, tensor.dims))
       return fail(ErrorKind::kMismatch,
                   "dims= of " + group + " as in the model's " + port->to_string(),
                   dims_text(tensor.dims));
@@ -61,14 +62,16 @@ bool looks_like_id(const std::string& value) {
 
 /// Returns ids that the .modelinfo or the file's metadata give the outputs; empty if there are
 /// none.
-std::vector<std::string> given_ids(const ModelClaims& claims) {
+std::vector<std::string> given_ids(const ModelDeclaration& declaration) {
   std::vector<std::string> ids;
-  for (const ModelPort& port : claims.outputs) {
-    const ModelInfoTensor* said = claims.info ? claims.info->find(port.name, false) : nullptr;
-    const auto key = claims.metadata.find(port.name);
+  for (const ModelPort& port : declaration.outputs) {
+    const ModelInfoTensor* declared =
+        declaration.info ? declaration.info->find(port.name, false) : nullptr;
+    const auto key = declaration.metadata.find(port.name);
     std::string& id = ids.emplace_back();
-    if (said != nullptr) id = said->id;
-    if (id.empty() && key != claims.metadata.end() && looks_like_id(key->second)) id = key->second;
+    if (declared != nullptr) id = declared->id;
+    if (id.empty() && key != declaration.metadata.end() && looks_like_id(key->second))
+      id = key->second;
   }
   return ids;
 }
@@ -78,21 +81,21 @@ bool is_planes(const std::string& id) {
   return id.starts_with("yolo-v8-") && !id.ends_with("-protos");
 }
 
-void settle_outputs(const ModelClaims& claims, const std::vector<std::string>& given,
+void settle_outputs(const ModelDeclaration& declaration, const std::vector<std::string>& given,
                     KnownExport& known, ModelFacts& facts) {
-  for (size_t i = 0; i < claims.outputs.size(); ++i) {
+  for (size_t i = 0; i < declaration.outputs.size(); ++i) {
     ModelFacts::Output& output = known.outputs[i];
-    const ModelInfoTensor* said =
-        claims.info ? claims.info->find(claims.outputs[i].name, false) : nullptr;
+    const ModelInfoTensor* declared =
+        declaration.info ? declaration.info->find(declaration.outputs[i].name, false) : nullptr;
     if (!given[i].empty() && given[i] != output.id) {
       output = {.id = given[i], .column_major = is_planes(given[i])};
-      if (tells_family(given[i])) {
+      if (identifies_family(given[i])) {
         known.detector = {};
         known.units = given[i].ends_with("-normalized") ? Units::kNormalized : Units::kAuto;
       }
     }
-    if (said != nullptr) output.column_major = said->column_major;
-    if (output.id.empty()) output.id = claims.outputs[i].name;
+    if (declared != nullptr) output.column_major = declared->column_major;
+    if (output.id.empty()) output.id = declaration.outputs[i].name;
   }
   facts.outputs = std::move(known.outputs);
   facts.detector = known.detector;
@@ -145,8 +148,9 @@ Status take_settings(const InputSettings& settings, InputForm& form) {
 /// Formats "RGB, 0..1, letterbox-center, pad 114".
 std::string form_text(const InputForm& form, ResizeMode resize) {
   std::string text = form.channels == 1 ? "luma" : form.bgr ? "BGR" : "RGB";
-  if (form.mean == Three{} && form.deviation == Three{1, 1, 1}) text += ", 0..255";
-  else if (form.mean == Three{} && form.deviation == Three{255, 255, 255}) text += ", 0..1";
+  if (form.mean == PerChannel{} && form.deviation == PerChannel{1, 1, 1}) text += ", 0..255";
+  else if (form.mean == PerChannel{} && form.deviation == PerChannel{255, 255, 255})
+    text += ", 0..1";
   else text += ", mean " + three(form.mean) + " deviation " + three(form.deviation);
   text += std::string(", ") + to_string(resize);
   if (resize != ResizeMode::kStretch && resize != ResizeMode::kCrop)
@@ -171,7 +175,7 @@ std::string assumed_text(const KnownExport& known, const FamilyOfModel* family,
                                              : text + "; " + std::string(known.input.caveat);
 }
 
-Status settle_form(const ModelClaims& claims, const InputSettings& settings,
+Status settle_form(const ModelDeclaration& declaration, const InputSettings& settings,
                    const KnownExport& known, const FamilyOfModel* family, ModelFacts& facts) {
   InputForm& form = facts.input;
   form.bgr = settings.order == ChannelOrder::kAuto ? known.input.bgr
@@ -183,10 +187,10 @@ Status settle_form(const ModelClaims& claims, const InputSettings& settings,
   }
   const bool stretched = settings.objects && known.why.empty();
   facts.resize = settings.resize.value_or(stretched ? ResizeMode::kStretch : known.input.resize);
-  const std::string& name = claims.inputs[facts.image_input].name;
-  const ModelInfoTensor* said = claims.info ? claims.info->find(name, true) : nullptr;
-  const bool ranges = said != nullptr && !said->ranges.empty();
-  if (ranges) KB_TRY(take_ranges(*claims.info, *said, form));
+  const std::string& name = declaration.inputs[facts.image_input].name;
+  const ModelInfoTensor* declared = declaration.info ? declaration.info->find(name, true) : nullptr;
+  const bool ranges = declared != nullptr && !declared->ranges.empty();
+  if (ranges) KB_TRY(take_ranges(*declaration.info, *declared, form));
   KB_TRY(take_settings(settings, form));
   facts.remark =
       form_text(form, facts.resize) + ": " + (known.why.empty() ? "assumed" : "by " + known.why);
@@ -222,18 +226,19 @@ std::string ModelPort::to_string() const {
          (type ? std::string(keepbox::to_string(*type)) : "of unknown type");
 }
 
-Result<ModelFacts> settle_model(const ModelClaims& claims, const InputSettings& settings,
+Result<ModelFacts> settle_model(const ModelDeclaration& declaration, const InputSettings& settings,
                                 const FamilyOfModel* family) {
-  KB_TRY(check_info(claims));
-  if (claims.outputs.empty()) return reject(ErrorKind::kUnsupported, "The model has no outputs");
-  ModelMetadata metadata = read_metadata(claims.metadata);
+  KB_TRY(check_info(declaration));
+  if (declaration.outputs.empty())
+    return reject(ErrorKind::kUnsupported, "The model has no outputs");
+  ModelMetadata metadata = read_metadata(declaration.metadata);
   std::vector<std::string> warnings = metadata.remarks;
-  KB_ASSIGN(auto inputs, find_inputs(claims));
+  KB_ASSIGN(auto inputs, find_inputs(declaration));
   KB_ASSIGN(const auto size,
-            settle_size(claims, inputs.image, metadata, settings.size, metadata.remarks));
+            settle_size(declaration, inputs.image, metadata, settings.size, metadata.remarks));
 
-  const std::vector<std::string> given = given_ids(claims);
-  KnownExport known = know_export(claims, metadata, inputs, given);
+  const std::vector<std::string> given = given_ids(declaration);
+  KnownExport known = recognize_export(declaration, metadata, inputs, given);
   if (family != nullptr) take_family(*family, known);
   ModelFacts facts{.image_input = inputs.image.index,
                    .input = {.size = size,
@@ -241,18 +246,18 @@ Result<ModelFacts> settle_model(const ModelClaims& claims, const InputSettings& 
                              .channels_last = inputs.image.channels_last,
                              .channels = inputs.image.channels},
                    .size_inputs = std::move(inputs.sizes),
-                   .name = std::filesystem::path(claims.file).stem().string(),
+                   .name = std::filesystem::path(declaration.file).stem().string(),
                    .labels = std::move(metadata.labels),
                    .labels_of = std::move(metadata.labels_of)};
   if (settings.rectangle) {
-    KB_ASSIGN(facts.rectangle_stride, rectangle_stride(claims, inputs.image, metadata));
+    KB_ASSIGN(facts.rectangle_stride, rectangle_stride(declaration, inputs.image, metadata));
   }
-  KB_TRY(settle_form(claims, settings, known, family, facts));
+  KB_TRY(settle_form(declaration, settings, known, family, facts));
   if (cuts_padding(metadata, inputs, facts))
     known.remarks.emplace_back("resize-mode=rect is the input of yolo predict for dynamic sizes");
   std::ranges::copy(known.warnings, std::back_inserter(warnings));
   facts.warnings = std::move(warnings);
-  settle_outputs(claims, given, known, facts);
+  settle_outputs(declaration, given, known, facts);
   if (!facts.labels.empty())
     facts.remark += "; " + std::to_string(facts.labels.size()) + " class names from metadata";
   for (const auto* remarks : {&metadata.remarks, &known.remarks})

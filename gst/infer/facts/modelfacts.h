@@ -27,7 +27,7 @@ struct ModelPort {
 };
 
 /// Known data of a model before it runs.
-struct ModelClaims {
+struct ModelDeclaration {
   std::string file;
   std::vector<ModelPort> inputs, outputs;  // per picture, if the batch is fixed
   int64_t batch = 1;                       // fixed number of pictures per run; -1 if dynamic
@@ -86,7 +86,7 @@ struct ModelFacts {
   std::string remark;                 // origin of the facts, and assumptions
   bool unknown = false;               // no file identifies the model; a trial run may
   std::string assumed;                // assumptions on the input, for a warning; empty if none
-  std::vector<std::string> warnings;  // about declared data that boxes will lack
+  std::vector<std::string> warnings;  // about declared data that boxes do not get
 };
 
 /// A family that was found for a model by other means than its files.
@@ -104,7 +104,7 @@ struct FamilyOfModel {
 /// kMismatch for a .modelinfo of another model, kInvalid for settings and values. Unreadable
 /// metadata is ignored with a remark. @param family overrides the input if the user set it, or if
 /// no file identifies the model; nullptr: there is none.
-Result<ModelFacts> settle_model(const ModelClaims& claims, const InputSettings& settings,
+Result<ModelFacts> settle_model(const ModelDeclaration& declaration, const InputSettings& settings,
                                 const FamilyOfModel* family = nullptr);
 
 }  // namespace keepbox

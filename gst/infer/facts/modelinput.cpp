@@ -13,12 +13,13 @@ namespace {
 constexpr int64_t kMaxSide = 16384;
 
 /// Returns the dimensions of an input, with dynamic ones taken from the .modelinfo.
-std::vector<int64_t> known_dims(const ModelClaims& claims, const ModelPort& port) {
+std::vector<int64_t> known_dims(const ModelDeclaration& declaration, const ModelPort& port) {
   std::vector<int64_t> dims = port.dims;
-  const ModelInfoTensor* said = claims.info ? claims.info->find(port.name, true) : nullptr;
-  if (said != nullptr && said->dims.size() == dims.size())
+  const ModelInfoTensor* declared =
+      declaration.info ? declaration.info->find(port.name, true) : nullptr;
+  if (declared != nullptr && declared->dims.size() == dims.size())
     for (size_t i = 0; i < dims.size(); ++i)
-      if (dims[i] < 0) dims[i] = said->dims[i];
+      if (dims[i] < 0) dims[i] = declared->dims[i];
   return dims;
 }
 
@@ -34,9 +35,9 @@ std::optional<size_t> channels_at(const std::vector<int64_t>& dims) {
 }
 
 /// Returns what to do if no input is a picture.
-std::string hint_of_none(const ModelClaims& claims) {
-  const bool open = std::ranges::any_of(claims.inputs, [&](const ModelPort& port) {
-    const std::vector<int64_t> dims = known_dims(claims, port);
+std::string no_picture_hint(const ModelDeclaration& declaration) {
+  const bool open = std::ranges::any_of(declaration.inputs, [&](const ModelPort& port) {
+    const std::vector<int64_t> dims = known_dims(declaration, port);
     return dims.size() >= 3 && std::ranges::any_of(dims, [](int64_t dim) { return dim < 0; });
   });
   return open ? "define the dynamic dimensions, such as the number of channels, by dims= in a "
@@ -63,9 +64,9 @@ bool takes(const ModelPort& port, SizeInput::Kind kind) {
   return port.dims.size() == 3 && is_side(port.dims[1]) && is_side(port.dims[2]);
 }
 
-Result<ImageInput> image_of(const ModelClaims& claims, size_t index, size_t channels) {
-  const ModelPort& port = claims.inputs[index];
-  const std::vector<int64_t> dims = known_dims(claims, port);
+Result<ImageInput> image_of(const ModelDeclaration& declaration, size_t index, size_t channels) {
+  const ModelPort& port = declaration.inputs[index];
+  const std::vector<int64_t> dims = known_dims(declaration, port);
   if (dims.size() == 4 && dims[0] != 1 && dims[0] >= 0)
     return fail(ErrorKind::kUnsupported, "an input for one picture", port.to_string(),
                 "export the model with batch size 1 or a dynamic batch");
@@ -91,7 +92,7 @@ Result<ImageInput> image_of(const ModelClaims& claims, size_t index, size_t chan
 
 /// Settles one side. @param fixed size in the model, 0 if dynamic.
 Result<uint32_t> settle_side(const char* property, uint32_t fixed, uint32_t set,
-                             std::array<uint32_t, 2> said) {
+                             std::array<uint32_t, 2> declared) {
   const std::string name(property);
   if (fixed != 0 && set != 0 && set != fixed)
     return fail(ErrorKind::kInvalid, name + "=" + std::to_string(fixed) + " as in the model, or 0",
@@ -99,7 +100,7 @@ Result<uint32_t> settle_side(const char* property, uint32_t fixed, uint32_t set,
   if (set > kMaxSide)
     return fail(ErrorKind::kInvalid, name + "= of at most " + std::to_string(kMaxSide),
                 std::to_string(set));
-  for (const uint32_t side : {fixed, set, said[0], said[1]})
+  for (const uint32_t side : {fixed, set, declared[0], declared[1]})
     if (side != 0 && side <= kMaxSide) return side;
   return reject(ErrorKind::kInvalid, "The size of the model input is dynamic",
                 "set input-width= and input-height=");
@@ -113,17 +114,17 @@ std::string ports_text(const std::vector<ModelPort>& ports) {
   return texts.empty() ? "none" : joined(texts);
 }
 
-Result<ModelInputs> find_inputs(const ModelClaims& claims) {
+Result<ModelInputs> find_inputs(const ModelDeclaration& declaration) {
   ModelInputs found;
   std::optional<size_t> image, channels;
-  const std::string all = ports_text(claims.inputs);
-  for (size_t i = 0; i < claims.inputs.size(); ++i) {
-    const ModelPort& port = claims.inputs[i];
+  const std::string all = ports_text(declaration.inputs);
+  for (size_t i = 0; i < declaration.inputs.size(); ++i) {
+    const ModelPort& port = declaration.inputs[i];
     if (const auto kind = size_kind(port.name); kind && takes(port, *kind)) {
       found.sizes.push_back({.index = i, .kind = *kind});
       continue;
     }
-    const auto at = channels_at(known_dims(claims, port));
+    const auto at = channels_at(known_dims(declaration, port));
     if (at && image)
       return fail(ErrorKind::kUnsupported, "a model with one picture input", "inputs " + all);
     if (!at) continue;
@@ -132,32 +133,32 @@ Result<ModelInputs> find_inputs(const ModelClaims& claims) {
   }
   if (!image)
     return fail(ErrorKind::kUnsupported, "a picture input of 1x3xHxW or 1xHxWx3, or with 1 channel",
-                "inputs " + all, hint_of_none(claims));
-  for (size_t i = 0; i < claims.inputs.size(); ++i)
+                "inputs " + all, no_picture_hint(declaration));
+  for (size_t i = 0; i < declaration.inputs.size(); ++i)
     if (i != image && std::ranges::find(found.sizes, i, &SizeInput::index) == found.sizes.end())
       return fail(
           ErrorKind::kUnsupported,
           "only orig_target_sizes, im_shape and scale_factor of 1x2, and pixel_mask of 1xHxW "
           "as other inputs",
-          "input " + claims.inputs[i].to_string() + " among " + all,
+          "input " + declaration.inputs[i].to_string() + " among " + all,
           "export the model without that input");
-  KB_ASSIGN(found.image, image_of(claims, *image, *channels));
+  KB_ASSIGN(found.image, image_of(declaration, *image, *channels));
   return found;
 }
 
-Result<uint32_t> rectangle_stride(const ModelClaims& claims, const ImageInput& image,
+Result<uint32_t> rectangle_stride(const ModelDeclaration& declaration, const ImageInput& image,
                                   const ModelMetadata& metadata) {
   constexpr uint32_t kUsual = 32;
   if (image.size == Size{}) return metadata.stride == 0 ? kUsual : metadata.stride;
   return fail(ErrorKind::kUnsupported, "a model of dynamic width and height for resize-mode=rect",
-              claims.inputs[image.index].to_string(),
+              declaration.inputs[image.index].to_string(),
               "export the model with dynamic axes, or set resize-mode=letterbox-center");
 }
 
-Result<Size> settle_size(const ModelClaims& claims, const ImageInput& image,
+Result<Size> settle_size(const ModelDeclaration& declaration, const ImageInput& image,
                          const ModelMetadata& metadata, Size set,
                          std::vector<std::string>& remarks) {
-  const std::vector<int64_t> dims = known_dims(claims, claims.inputs[image.index]);
+  const std::vector<int64_t> dims = known_dims(declaration, declaration.inputs[image.index]);
   const size_t height_at = dims.size() - (image.channels_last ? 3 : 2);
   const auto info = [&](size_t at) {
     return dims[at] > kMaxSide ? 0 : static_cast<uint32_t>(std::max<int64_t>(dims[at], 0));

@@ -29,16 +29,16 @@ std::string ports_text(const std::vector<ModelPort>& ports);
 
 /// Finds the inputs. kUnsupported for models without a picture, with several, with batches, or with
 /// inputs that cannot be filled; the error lists them.
-Result<ModelInputs> find_inputs(const ModelClaims& claims);
+Result<ModelInputs> find_inputs(const ModelDeclaration& declaration);
 
 /// Returns the stride, in pixels, of an input whose size may follow the frame's. kUnsupported if
 /// the model has a fixed width or height.
-Result<uint32_t> rectangle_stride(const ModelClaims& claims, const ImageInput& image,
+Result<uint32_t> rectangle_stride(const ModelDeclaration& declaration, const ImageInput& image,
                                   const ModelMetadata& metadata);
 
 /// Settles the size of the input. kInvalid if settings contradict the model, or if the size is
 /// unknown. @param remarks gets the origin of a size that the model leaves dynamic.
-Result<Size> settle_size(const ModelClaims& claims, const ImageInput& image,
+Result<Size> settle_size(const ModelDeclaration& declaration, const ImageInput& image,
                          const ModelMetadata& metadata, Size set,
                          std::vector<std::string>& remarks);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Runs one inference on squares, and lets core recognise the outputs.
+// Runs one inference on a picture of squares, and lets core recognise the outputs.
 #include "gst/infer/facts/trial.h"
 
 #include <array>
@@ -71,10 +71,10 @@ class Mapped {
       if (maps_[i].data != nullptr) gst_buffer_unmap(tensors_[i].data.get(), &maps_[i]);
   }
 
-  std::vector<TensorView> views(const ModelClaims& claims) const {
+  std::vector<TensorView> views(const ModelDeclaration& declaration) const {
     std::vector<TensorView> out;
     for (size_t i = 0; i < tensors_.size(); ++i)
-      out.push_back({.id = claims.outputs[i].name,
+      out.push_back({.id = declaration.outputs[i].name,
                      .data = maps_[i].data,
                      .bytes = maps_[i].size,
                      .type = tensors_[i].type,
@@ -89,7 +89,7 @@ class Mapped {
 
 }  // namespace
 
-Result<FamilyOfModel> try_model(SessionSpec spec, const ModelClaims& claims,
+Result<FamilyOfModel> try_model(SessionSpec spec, const ModelDeclaration& declaration,
                                 const ModelFacts& facts) {
   spec.provider = "cpu";
   KB_ASSIGN(const auto tensors, run_once(spec, facts));
@@ -97,7 +97,7 @@ Result<FamilyOfModel> try_model(SessionSpec spec, const ModelClaims& claims,
   Settings settings;
   settings.frame.size = facts.input.size;
   settings.label_count = static_cast<uint32_t>(facts.labels.size());
-  KB_ASSIGN(const auto plan, make_plan(settings, mapped.views(claims)));
+  KB_ASSIGN(const auto plan, make_plan(settings, mapped.views(declaration)));
   return FamilyOfModel{.name = std::string(plan.spec->name),
                        .input = plan.spec->input,
                        .caveat = std::string(plan.spec->input.caveat),

@@ -10,7 +10,7 @@ namespace keepbox {
 
 /// Runs the model once on a generated picture, on the CPU. @return the family, and whether it is
 /// certain; an error if the model does not run, or if its tensors fit no family or several.
-Result<FamilyOfModel> try_model(SessionSpec spec, const ModelClaims& claims,
+Result<FamilyOfModel> try_model(SessionSpec spec, const ModelDeclaration& declaration,
                                 const ModelFacts& facts);
 
 }  // namespace keepbox

@@ -62,13 +62,13 @@ class HostInferencer : public Inferencer {
   explicit HostInferencer(std::shared_ptr<HostModel> model)
       : model_(std::move(model)), frames_(model_->session().spec().ahead + 1) {}
 
-  const ModelClaims& claims() const override { return model_->claims(); }
+  const ModelDeclaration& declaration() const override { return model_->declaration(); }
 
   Status set_model(const ModelFacts& facts) override {
     KB_TRY(model_->prepare(facts));
     const ModelSession& session = model_->session();
     if (model_->batches()) {
-      take_part(1);
+      join_batches(1);
       return {};
     }
     KB_ASSIGN(auto runs, session.runs());
@@ -92,7 +92,7 @@ class HostInferencer : public Inferencer {
     }
     if (member_ && (pictures.most != pictures_.most || most != frames_)) {
       frames_ = most;
-      take_part(pictures.most);
+      join_batches(pictures.most);
     }
     pictures_ = std::move(pictures);
     info_ = info;
@@ -103,7 +103,7 @@ class HostInferencer : public Inferencer {
                                               std::span<const Crop> crops) override {
     MappedFrame mapped;
     KB_TRY(mapped.map(frame, info_, GST_MAP_READ));
-    const Shown shown{planes_of(mapped.get()), crops};
+    const FrameInput shown{planes_of(mapped.get()), crops};
     const size_t count = pictures_.crops ? crops.size() : pictures_.plans.size();
     if (!member_) return run_alone(shown, count);
     const auto make = [&](std::span<const Batches::Slot> places,
@@ -122,7 +122,7 @@ class HostInferencer : public Inferencer {
     else runs_->terminate(on);
   }
 
-  std::optional<Error> why_single() const override { return model_->why_single(); }
+  std::optional<Error> no_batch_reason() const override { return model_->no_batch_reason(); }
   BatchCounts batch_counts() const override {
     const std::lock_guard guard(lock_);
     return member_ ? member_->counts() : BatchCounts{};
@@ -130,13 +130,13 @@ class HostInferencer : public Inferencer {
 
  private:
   /// A frame, and its crops if its pictures are of objects.
-  struct Shown {
+  struct FrameInput {
     FramePlanes planes;
     std::span<const Crop> crops;
   };
 
   /// Takes part in the batches with frames of up to that many pictures.
-  void take_part(unsigned pictures) {
+  void join_batches(unsigned pictures) {
     const std::lock_guard guard(lock_);
     member_.reset();
     member_ = std::make_unique<BatchMember>(model_->batches(), frames_, pictures, joined_on_host);
@@ -144,7 +144,7 @@ class HostInferencer : public Inferencer {
   }
 
   /// Runs the pictures of a frame one after the other.
-  Result<std::unique_ptr<PendingFrame>> run_alone(const Shown& shown, size_t count) {
+  Result<std::unique_ptr<PendingFrame>> run_alone(const FrameInput& shown, size_t count) {
     InferTimes times;
     std::vector<std::vector<InferredTensor>> parts;
     for (size_t i = 0; i < count; ++i) {
@@ -157,7 +157,7 @@ class HostInferencer : public Inferencer {
   }
 
   /// @param times incremented by what the picture took.
-  Result<std::vector<InferredTensor>> run_picture(const Shown& shown, size_t number,
+  Result<std::vector<InferredTensor>> run_picture(const FrameInput& shown, size_t number,
                                                   InferTimes& times) {
     const GstClockTime started = gst_util_get_timestamp();
     KB_TRY(make_input(shown, number, input_.data()));
@@ -175,7 +175,7 @@ class HostInferencer : public Inferencer {
     return out;
   }
 
-  Status make_input(const Shown& shown, size_t number, std::byte* input) {
+  Status make_input(const FrameInput& shown, size_t number, std::byte* input) {
     if (crop_maker_) return crop_maker_->make(shown.planes, shown.crops[number], input, nullptr);
     const auto& [plan, area] = pictures_.plans[number];
     return makers_[number]->make(planes_at(shown.planes, plan.frame, area.x, area.y), input,

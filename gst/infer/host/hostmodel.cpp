@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kSlots = 2;            // one is filled while the other runs
 constexpr size_t kInputAlignment = 16;  // of InputMaker
 
-void let_go(gpointer owner) { delete static_cast<std::shared_ptr<const void>*>(owner); }
+void release_owner(gpointer owner) { delete static_cast<std::shared_ptr<const void>*>(owner); }
 
 /// The outputs of a run in system memory.
 class HostResult : public BatchResult, public std::enable_shared_from_this<HostResult> {
@@ -29,7 +29,7 @@ class HostResult : public BatchResult, public std::enable_shared_from_this<HostR
     std::vector<InferredTensor> out;
     for (size_t i = 0; i < outputs_.size(); ++i) {
       const ModelOutput& output = outputs_[i];
-      KB_TRY(check_slices(model_->claims(), i, output.shape, batch_));
+      KB_TRY(check_slices(model_->declaration(), i, output.shape, batch_));
       const size_t bytes = output.bytes / batch_;
       InferredTensor tensor{.type = output.type, .shape = slice_shape(output.shape, count)};
       tensor.data = wrapped_output(shared_from_this(), output.data + first * bytes, count * bytes);
@@ -54,7 +54,7 @@ OwnedBuffer wrapped_output(std::shared_ptr<const void> owner, std::byte* data, s
   gst_buffer_append_memory(
       buffer.get(),
       gst_memory_new_wrapped(GST_MEMORY_FLAG_READONLY, data, bytes, 0, bytes,
-                             new std::shared_ptr<const void>(std::move(owner)), let_go));
+                             new std::shared_ptr<const void>(std::move(owner)), release_owner));
   return buffer;
 }
 
@@ -95,7 +95,7 @@ class HostModel::Engine : public BatchEngine {
 
   Result<std::shared_ptr<const BatchResult>> launch(size_t slot,
                                                     std::span<void* const> ready) override {
-    const int64_t fixed = model_.claims().batch;
+    const int64_t fixed = model_.declaration().batch;
     return run(slot, fixed > 1 ? static_cast<unsigned>(fixed) : unsigned(ready.size()));
   }
 
@@ -111,7 +111,7 @@ class HostModel::Engine : public BatchEngine {
 
   Status wait(size_t) override { return {}; }
 
-  void arm() override { runs_->terminate(false); }
+  void clear_cancel() override { runs_->terminate(false); }
   void cancel() override { runs_->terminate(true); }
 
  private:
@@ -122,7 +122,7 @@ class HostModel::Engine : public BatchEngine {
 };
 
 HostModel::HostModel(std::unique_ptr<ModelSession> session)
-    : session_(std::move(session)), claims_(session_->claims()) {}
+    : session_(std::move(session)), declaration_(session_->declaration()) {}
 
 Result<std::shared_ptr<HostModel>> HostModel::open(const SessionSpec& spec) {
   KB_ASSIGN(auto session, open_onnx_session(spec));
@@ -139,12 +139,12 @@ Status HostModel::prepare(const ModelFacts& facts) {
   }
   form_ = facts.input;
   const unsigned wanted = session_->spec().batch.size;
-  if (claims_.batch > 1) {
-    KB_TRY(make_batches(facts, static_cast<unsigned>(claims_.batch)));
+  if (declaration_.batch > 1) {
+    KB_TRY(make_batches(facts, static_cast<unsigned>(declaration_.batch)));
   } else if (wanted > 1) {
-    Status made = claims_.batch == 1 ? open_batch(facts) : Status{};
+    Status made = declaration_.batch == 1 ? open_batch(facts) : Status{};
     if (made) made = make_batches(facts, wanted);
-    if (!made) why_single_ = made.error();
+    if (!made) no_batch_reason_ = made.error();
   }
   prepared_ = true;
   return {};
@@ -165,7 +165,7 @@ Status HostModel::make_batches(const ModelFacts& facts, unsigned capacity) {
   if (facts.input.bytes() % kInputAlignment != 0)
     return reject(ErrorKind::kUnsupported, "The input has " + std::to_string(facts.input.bytes()) +
                                                " bytes, which is not a multiple of 16");
-  KB_TRY(check_parts(*session_, facts, claims_.batch > 1 ? capacity : 2));
+  KB_TRY(check_parts(*session_, facts, declaration_.batch > 1 ? capacity : 2));
   engine_ = std::make_unique<Engine>(*this);
   KB_TRY(engine_->create(facts, capacity));
   batches_ = std::make_unique<Batches>(

@@ -39,14 +39,14 @@ class HostModel : public std::enable_shared_from_this<HostModel> {
   static Result<std::shared_ptr<HostModel>> open(const SessionSpec& spec);
 
   const ModelSession& session() const { return *session_; }
-  const ModelClaims& claims() const { return claims_; }
+  const ModelDeclaration& declaration() const { return declaration_; }
 
   /// Makes batches if the spec or the model requires them. The first caller makes them, later
   /// callers share them; kInvalid if their input differs. If the model cannot run several pictures,
   /// they run one by one.
   Status prepare(const ModelFacts& facts);
   /// Returns why several pictures cannot run together; none if they can, or if it was not tried.
-  const std::optional<Error>& why_single() const { return why_single_; }
+  const std::optional<Error>& no_batch_reason() const { return no_batch_reason_; }
 
   /// Returns nullptr if pictures run one by one.
   std::shared_ptr<Batches> batches();
@@ -61,11 +61,11 @@ class HostModel : public std::enable_shared_from_this<HostModel> {
   Status open_batch(const ModelFacts& facts);
 
   std::unique_ptr<ModelSession> session_;
-  ModelClaims claims_;  // a copy: the session may be replaced by an opened one
-  std::mutex lock_;     // guards prepare()
+  ModelDeclaration declaration_;  // a copy: the session may be replaced by an opened one
+  std::mutex lock_;               // guards prepare()
   InputForm form_;
   bool prepared_ = false;
-  std::optional<Error> why_single_;
+  std::optional<Error> no_batch_reason_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Batches> batches_;  // ends first
 };

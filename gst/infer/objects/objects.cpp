@@ -42,7 +42,7 @@ bool Objects::is_due(const FrameBox& box) {
 std::optional<Crop> Objects::crop(const FrameBox& box, const CropPlan& plan,
                                   ResizeMode mode) const {
   if (rules_.align) return aligned_crop(plan, box.points.points, *rules_.align);
-  return crop_of(plan, grown({box.box, box.angle}, rules_.grow), mode);
+  return crop_of(plan, enlarged({box.box, box.angle}, rules_.grow), mode);
 }
 
 void Objects::note(const FrameBox& box) {
@@ -61,7 +61,7 @@ Result<std::vector<ObjectCrop>> Objects::of(GstBuffer* frame, const CropPlan& pl
   ++frame_;
   prune();
   std::vector<FrameBox> boxes;
-  PointStore points;
+  KeypointStore points;
   const bool analysed = read_boxes(frame, boxes, &points, plan.frame.size);
   without_boxes_ = analysed || rules_.regions ? 0 : without_boxes_ + 1;
   std::erase_if(boxes, [&](const FrameBox& box) { return !fits(box) || !is_due(box); });

@@ -205,7 +205,7 @@ std::unexpected<Error> elsewhere(const std::string& model, const std::string& fo
 }
 
 /// True if the text names a file below a folder, ignoring links.
-bool stays_below(const std::string& location) {
+bool is_within_folder(const std::string& location) {
   const fs::path path(location);
   return location.find('\0') == location.npos && location.find(kMemoryAddress) == location.npos &&
          path.is_relative() &&
@@ -219,7 +219,7 @@ bool is_below(const fs::path& file, const fs::path& folder) {
 
 /// Finds a weights file, below the folder of the model's name or of the file that name links to.
 Result<std::string> weights_file(const std::string& model, const std::string& location) {
-  if (!stays_below(location)) return elsewhere(model, in_quotes(location));
+  if (!is_within_folder(location)) return elsewhere(model, in_quotes(location));
   std::error_code failed;
   const fs::path named = fs::path(model).parent_path();
   const fs::path real = fs::canonical(named / location, failed);

@@ -14,7 +14,9 @@ namespace {
 class OnnxBoundRun : public BoundRun {
  public:
   OnnxBoundRun(const OnnxSession& session, const OrtRunOptions* options)
-      : session_(session), options_(options), values_(session.claims().inputs.size(), nullptr) {}
+      : session_(session),
+        options_(options),
+        values_(session.declaration().inputs.size(), nullptr) {}
   OnnxBoundRun(const OnnxBoundRun&) = delete;
   OnnxBoundRun& operator=(const OnnxBoundRun&) = delete;
   ~OnnxBoundRun() override {

@@ -55,8 +55,8 @@ std::string one_line(std::string text) {
 
 /// Returns the first reason that differs from the first name's, such as of a library that exists
 /// but cannot be loaded. Most reasons begin with the name of the library.
-const std::string& telling(const std::vector<std::string>& names,
-                           const std::vector<std::string>& reasons) {
+const std::string& most_informative(const std::vector<std::string>& names,
+                                    const std::vector<std::string>& reasons) {
   const auto rest = [&](size_t i) {
     const std::string& reason = reasons[i];
     return reason.starts_with(names[i]) ? reason.substr(names[i].size()) : reason;
@@ -89,7 +89,8 @@ Result<const OnnxRuntime*> OnnxRuntime::load(const std::string& library) {
     return loaded[names.front()] = *opened;
   }
   return file_error(
-      "ONNX Runtime was not found (" + names.front() + "): " + telling(names, reasons), kInstall);
+      "ONNX Runtime was not found (" + names.front() + "): " + most_informative(names, reasons),
+      kInstall);
 }
 
 Result<const OnnxRuntime*> OnnxRuntime::open(LateLibrary& library) {

@@ -81,19 +81,20 @@ Result<std::unique_ptr<OnnxSession>> OnnxSession::open(const SessionSpec& spec, 
 }
 
 Status OnnxSession::check(OrtStatus* status, const std::string& subject) const {
-  return runtime_->check(status, "ONNX Runtime failed at " + subject + " " + spec_.file,
+  return runtime_->check(status, "ONNX Runtime failed while " + subject + " " + spec_.file,
                          "see GST_DEBUG=tensorinfer:6");
 }
 
 Status OnnxSession::load(void* stream, const std::string* model) {
   const OrtApi& api = runtime_->api();
   OrtSessionOptions* made = nullptr;
-  KB_TRY(check(api.CreateSessionOptions(&made), "options for"));
+  KB_TRY(check(api.CreateSessionOptions(&made), "making options for"));
   const auto options = owned(made, api.ReleaseSessionOptions);
-  KB_TRY(
-      check(api.SetSessionGraphOptimizationLevel(made, ORT_ENABLE_ALL), "an optimised session of"));
+  KB_TRY(check(api.SetSessionGraphOptimizationLevel(made, ORT_ENABLE_ALL),
+               "setting the optimisation of"));
   if (spec_.threads > 0)
-    KB_TRY(check(api.SetIntraOpNumThreads(made, static_cast<int>(spec_.threads)), "threads for"));
+    KB_TRY(check(api.SetIntraOpNumThreads(made, static_cast<int>(spec_.threads)),
+                 "setting the threads of"));
   KB_TRY(append_provider(*runtime_, spec_, made, stream));
   return create(made, model);
 }
@@ -105,7 +106,7 @@ Status OnnxSession::create(OrtSessionOptions* options, const std::string* model)
     KB_TRY(check(
         api.AddSessionConfigEntry(
             options, kOrtSessionOptionsModelExternalInitializersFileFolderPath, folder.c_str()),
-        "a folder of weights for"));
+        "setting the weights folder of"));
   }
   OrtSession* session = nullptr;
   OrtStatus* status =
@@ -150,7 +151,7 @@ Result<ModelPort> OnnxSession::port(bool input, size_t index) const {
 /// Outputs that cannot become tensors are not requested; the model runs without them.
 void OnnxSession::add_output(ModelPort port) {
   const bool taken = port.type && port.dims.size() <= Shape::kMaxRank;
-  (taken ? claims_.outputs : claims_.left_out).push_back(std::move(port));
+  (taken ? declaration_.outputs : declaration_.left_out).push_back(std::move(port));
 }
 
 Status OnnxSession::describe() {
@@ -159,22 +160,22 @@ Status OnnxSession::describe() {
   KB_TRY(check(api.CreateMemoryInfo("Cpu", OrtDeviceAllocator, 0, OrtMemTypeDefault, &host),
                "memory for"));
   host_.reset(host);
-  claims_.file = spec_.file;
+  declaration_.file = spec_.file;
   size_t inputs = 0, outputs = 0;
   KB_TRY(check(api.SessionGetInputCount(session_.get(), &inputs), "inputs of"));
   KB_TRY(check(api.SessionGetOutputCount(session_.get(), &outputs), "outputs of"));
   for (size_t i = 0; i < inputs + outputs; ++i) {
     const bool input = i < inputs;
     KB_ASSIGN(auto one, port(input, input ? i : i - inputs));
-    if (input) claims_.inputs.push_back(std::move(one));
+    if (input) declaration_.inputs.push_back(std::move(one));
     else add_output(std::move(one));
   }
-  if (claims_.outputs.empty())
+  if (declaration_.outputs.empty())
     return fail(ErrorKind::kUnsupported, kNumbers + (" in an output of " + spec_.file),
-                ports_text(claims_.left_out), "export the model with such an output");
+                ports_text(declaration_.left_out), "export the model with such an output");
   take_batch();
-  for (const ModelPort& each : claims_.inputs) input_names_.push_back(each.name.c_str());
-  for (const ModelPort& each : claims_.outputs) output_names_.push_back(each.name.c_str());
+  for (const ModelPort& each : declaration_.inputs) input_names_.push_back(each.name.c_str());
+  for (const ModelPort& each : declaration_.outputs) output_names_.push_back(each.name.c_str());
   return read_metadata();
 }
 
@@ -182,13 +183,13 @@ Status OnnxSession::describe() {
 void OnnxSession::take_batch() {
   constexpr size_t kPictureRank = 4;
   const auto is_picture = [](const ModelPort& port) { return port.dims.size() == kPictureRank; };
-  const auto picture = std::ranges::find_if(claims_.inputs, is_picture);
-  if (picture == claims_.inputs.end() || picture->dims[0] == 0) return;
-  claims_.batch = picture->dims[0];
-  if (claims_.batch <= 1) return;
-  for (auto* ports : {&claims_.inputs, &claims_.outputs})
+  const auto picture = std::ranges::find_if(declaration_.inputs, is_picture);
+  if (picture == declaration_.inputs.end() || picture->dims[0] == 0) return;
+  declaration_.batch = picture->dims[0];
+  if (declaration_.batch <= 1) return;
+  for (auto* ports : {&declaration_.inputs, &declaration_.outputs})
     for (ModelPort& port : *ports)
-      if (!port.dims.empty() && port.dims[0] == claims_.batch) port.dims[0] = 1;
+      if (!port.dims.empty() && port.dims[0] == declaration_.batch) port.dims[0] = 1;
 }
 
 Status OnnxSession::read_metadata() {
@@ -202,7 +203,7 @@ Status OnnxSession::read_metadata() {
       api.ModelMetadataGetCustomMetadataMapKeys(metadata, runtime_->allocator(), &keys, &count),
       "metadata of"));
   const bool read = count <= kMaxMetadata;
-  claims_.metadata_left_out = read ? 0 : static_cast<size_t>(count);
+  declaration_.metadata_left_out = read ? 0 : static_cast<size_t>(count);
   for (int64_t i = 0; i < count; ++i) {
     const std::string key = runtime_->taken_text(keys[i]);
     if (!read) continue;
@@ -210,7 +211,7 @@ Status OnnxSession::read_metadata() {
     KB_TRY(check(api.ModelMetadataLookupCustomMetadataMap(metadata, runtime_->allocator(),
                                                           key.c_str(), &value),
                  "metadata of"));
-    claims_.metadata[key] = runtime_->taken_text(value);
+    declaration_.metadata[key] = runtime_->taken_text(value);
   }
   if (keys != nullptr) return check(api.AllocatorFree(runtime_->allocator(), keys), "metadata of");
   return {};
@@ -224,19 +225,19 @@ Result<OnnxValue> OnnxSession::tensor(void* data, size_t bytes, DataType type,
   KB_TRY(check(runtime_->api().CreateTensorWithDataAsOrtValue(
                    memory != nullptr ? memory : host_.get(), data, bytes, dims.data(), dims.size(),
                    pair->onnx, &value),
-               "an input for"));
+               "wrapping an input of"));
   return OnnxValue(value, runtime_->api().ReleaseValue);
 }
 
 Result<ModelOutput> OnnxSession::output(OnnxValue value, const ModelPort& port) const {
   const OrtApi& api = runtime_->api();
   OrtTensorTypeAndShapeInfo* info = nullptr;
-  KB_TRY(check(api.GetTensorTypeAndShape(value.get(), &info), "tensors from"));
+  KB_TRY(check(api.GetTensorTypeAndShape(value.get(), &info), "reading an output of"));
   const auto holder = owned(info, api.ReleaseTensorTypeAndShapeInfo);
   ONNXTensorElementDataType element{};
   size_t rank = 0;
-  KB_TRY(check(api.GetTensorElementType(info, &element), "types of"));
-  KB_TRY(check(api.GetDimensionsCount(info, &rank), "shapes of"));
+  KB_TRY(check(api.GetTensorElementType(info, &element), "reading an output type of"));
+  KB_TRY(check(api.GetDimensionsCount(info, &rank), "reading an output shape of"));
   const auto type = core_type(element);
   std::array<int64_t, Shape::kMaxRank> dims{};
   if (!type || rank > dims.size())
@@ -244,7 +245,7 @@ Result<ModelOutput> OnnxSession::output(OnnxValue value, const ModelPort& port) 
                 kNumbers + (" from output " + port.name) + " of " + spec_.file,
                 "a different type, or " + std::to_string(rank) + " dimensions",
                 "export the model without that output");
-  KB_TRY(check(api.GetDimensions(info, dims.data(), rank), "shapes of"));
+  KB_TRY(check(api.GetDimensions(info, dims.data(), rank), "reading an output shape of"));
   std::array<size_t, Shape::kMaxRank> sizes{};
   std::ranges::transform(std::span(dims).first(rank), sizes.begin(), [](int64_t dim) {
     return static_cast<size_t>(std::max<int64_t>(dim, 0));
@@ -262,7 +263,7 @@ Result<ModelOutput> OnnxSession::output(OnnxValue value, const ModelPort& port) 
 
 Result<OnnxRunOptions> OnnxSession::run_options() const {
   OrtRunOptions* made = nullptr;
-  KB_TRY(check(runtime_->api().CreateRunOptions(&made), "options for"));
+  KB_TRY(check(runtime_->api().CreateRunOptions(&made), "making run options for"));
   return OnnxRunOptions(made, runtime_->api().ReleaseRunOptions);
 }
 
@@ -274,10 +275,10 @@ Result<std::vector<ModelOutput>> OnnxSession::run(std::span<const OrtValue* cons
                           inputs.size(), output_names_.data(), values.size(), values.data());
   std::vector<OnnxValue> owners;
   for (OrtValue* value : values) owners.emplace_back(value, runtime_->api().ReleaseValue);
-  KB_TRY(check(status, "a run of"));
+  KB_TRY(check(status, "running"));
   std::vector<ModelOutput> out;
   for (size_t i = 0; i < owners.size(); ++i) {
-    KB_ASSIGN(auto one, output(std::move(owners[i]), claims_.outputs[i]));
+    KB_ASSIGN(auto one, output(std::move(owners[i]), declaration_.outputs[i]));
     out.push_back(std::move(one));
   }
   return out;

@@ -28,7 +28,7 @@ class OnnxSession final : public ModelSession {
   const OnnxRuntime& runtime() const { return *runtime_; }
   OrtSession* get() const { return session_.get(); }
   const SessionSpec& spec() const override { return spec_; }
-  const ModelClaims& claims() const override { return claims_; }
+  const ModelDeclaration& declaration() const override { return declaration_; }
   Result<std::unique_ptr<ModelRuns>> runs() const override;
 
   /// Wraps memory in a tensor without owning it. @param memory nullptr: system memory.
@@ -41,7 +41,7 @@ class OnnxSession final : public ModelSession {
   Result<OnnxRunOptions> run_options() const;
 
   /// Runs the model on tensors in system memory. Thread-safe.
-  /// @param inputs all of claims().inputs in their order.
+  /// @param inputs all of declaration().inputs in their order.
   Result<std::vector<ModelOutput>> run(std::span<const OrtValue* const> inputs,
                                        const OrtRunOptions* options) const;
 
@@ -62,8 +62,8 @@ class OnnxSession final : public ModelSession {
   SessionSpec spec_;
   OnnxOwned<OrtSession> session_;
   OnnxOwned<OrtMemoryInfo> host_;
-  ModelClaims claims_;
-  std::vector<const char*> input_names_, output_names_;  // point into claims_
+  ModelDeclaration declaration_;
+  std::vector<const char*> input_names_, output_names_;  // point into declaration_
 };
 
 }  // namespace keepbox

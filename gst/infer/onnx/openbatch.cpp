@@ -83,14 +83,16 @@ Result<std::string> open_batch(const std::string& file) {
   return out;
 }
 
-Status check_tables(SessionSpec spec, const ModelClaims& claims, const ModelFacts& facts) {
+Status check_tables(SessionSpec spec, const ModelDeclaration& declaration,
+                    const ModelFacts& facts) {
   const auto may_mix = [](const ModelPort& port) {
     return port.dims.empty() || (port.dims.size() == 2 && port.dims[0] < 1);
   };
-  if (std::ranges::none_of(claims.outputs, may_mix)) return {};
+  if (std::ranges::none_of(declaration.outputs, may_mix)) return {};
   KB_ASSIGN(const auto session, OnnxSession::open(on_cpu(std::move(spec))));
-  return check_parts(*session, facts,
-                     claims.batch > 1 ? static_cast<unsigned>(claims.batch) : kTriedPictures);
+  return check_parts(
+      *session, facts,
+      declaration.batch > 1 ? static_cast<unsigned>(declaration.batch) : kTriedPictures);
 }
 
 Result<std::string> opened_model(SessionSpec spec, const ModelFacts& facts) {

@@ -18,6 +18,6 @@ Result<std::string> open_batch(const std::string& file);
 
 /// Returns check_parts() of a session on the CPU, which is opened only if an output may be such:
 /// a table whose number of rows is not fixed. @param spec of the model, on any provider.
-Status check_tables(SessionSpec spec, const ModelClaims& claims, const ModelFacts& facts);
+Status check_tables(SessionSpec spec, const ModelDeclaration& declaration, const ModelFacts& facts);
 
 }  // namespace keepbox

@@ -95,7 +95,7 @@ Status append_tensorrt(const OnnxRuntime& runtime, const SessionSpec& spec,
   const OnnxOwned<OrtTensorRTProviderOptionsV2> owner(made, api.ReleaseTensorRTProviderOptions);
   const std::string device = std::to_string(spec.device), folder = engine_folder(runtime, spec);
   if (g_mkdir_with_parents(folder.c_str(), 0700) != 0)
-    return file_error("The folder for engines cannot be made, " + folder + ": " + g_strerror(errno),
+    return file_error("Cannot make the folder for engines " + folder + ": " + g_strerror(errno),
                       "make it writable, or set XDG_CACHE_HOME");
   const char* const keys[] = {"device_id", "trt_engine_cache_enable", "trt_engine_cache_path",
                               "trt_timing_cache_enable", "trt_timing_cache_path"};

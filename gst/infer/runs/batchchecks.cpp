@@ -133,17 +133,18 @@ Status compare_batches(const ModelSession& one, const ModelSession& many, const 
     KB_ASSIGN(auto outputs, run(one, facts, std::span(pictures).subspan(i * bytes, bytes), 1));
     alone.push_back(std::move(outputs));
   }
-  bool different = false;  // pictures that all look the same would prove nothing
+  bool different = false;  // equal outputs for all pictures would prove nothing
   for (unsigned i = 0; i < kTriedPictures; ++i)
     for (size_t k = 0; k < batch.size(); ++k) {
       const ModelOutput &own = alone[i][k], &other = alone[(i + 1) % kTriedPictures][k];
-      KB_TRY(check_slices(one.claims(), k, batch[k].shape, kTriedPictures));
+      KB_TRY(check_slices(one.declaration(), k, batch[k].shape, kTriedPictures));
       if (!is_slice(batch[k], i, own, other))
-        return no_batch("other values of output " + one.claims().outputs[k].name + " in a batch");
+        return no_batch("output " + one.declaration().outputs[k].name +
+                        " has other values in a batch");
       different = different || !std::ranges::equal(bytes_of(own), bytes_of(other));
     }
   if (different) return {};
-  return no_batch("the same outputs for all random pictures");
+  return no_batch("its outputs are the same for all random pictures");
 }
 
 Status check_parts(const ModelSession& session, const ModelFacts& facts, unsigned batch) {
@@ -154,12 +155,12 @@ Status check_parts(const ModelSession& session, const ModelFacts& facts, unsigne
   for (unsigned i = 1; i < batch; ++i)
     std::copy_n(pictures.begin(), bytes, pictures.begin() + static_cast<ptrdiff_t>(i * bytes));
   KB_ASSIGN(const std::vector<ModelOutput> outputs, run(session, facts, pictures, batch));
-  const ModelClaims& claims = session.claims();
+  const ModelDeclaration& declaration = session.declaration();
   for (size_t i = 0; i < outputs.size(); ++i) {
-    KB_TRY(check_slices(claims, i, outputs[i].shape, batch));
+    KB_TRY(check_slices(declaration, i, outputs[i].shape, batch));
     if (is_numbered(outputs[i]))
-      return no_slices(claims, "output " + claims.outputs[i].name +
-                                   ", whose rows begin with the number of their picture");
+      return no_slices(declaration, "output " + declaration.outputs[i].name +
+                                        ", whose rows begin with the number of their picture");
   }
   return {};
 }

@@ -13,7 +13,7 @@ Result<HostRun> HostRun::create(const ModelSession& session, const ModelRuns& ru
                                 unsigned batch) {
   HostRun out;
   out.run_ = runs.make();
-  const auto& ports = session.claims().inputs;
+  const auto& ports = session.declaration().inputs;
   KB_TRY(out.run_->bind(facts.image_input, pictures, facts.input.type,
                         bound_dims(ports[facts.image_input], facts.input, batch)));
   for (const SizeInput& extra : facts.size_inputs) {

@@ -41,9 +41,9 @@ GType input_resize_type() {
         "fit, as torchvision's Resize and CenterCrop do. Objects in the parts cut off are not "
         "found."},
        {kResizeToRectangle, "rect",
-        "As letterbox-center, with the padding cut down to what the model's stride needs: 640x384 "
-        "for frames of 16:9. Needs a model of dynamic width and height, which is loaded for each "
-        "size of frames."}});
+        "As letterbox-center, with no more padding than the model's stride requires: 640x384 for "
+        "16:9 frames. Requires a model with dynamic width and height, which is loaded for each "
+        "frame size."}});
   return type;
 }
 
@@ -131,8 +131,8 @@ const Property<InferProps> kInferProperties[] = {
     {"batch-size",
      "Maximum number of frames, tiles or objects per run of the model. Elements with the same "
      "model and the same settings share runs: frames that arrive during a run are in the next "
-     "one, so that a single stream does not wait. 0 finds the largest batch that is worth it by "
-     "measurement on a GPU, and means 1 on the CPU. 1 runs frames one by one.",
+     "one, so that a single stream does not wait. 0 measures on a GPU how large batches pay off, "
+     "and means 1 on the CPU. 1 runs frames one by one.",
      &InferProps::batch_size, nullptr, 0, 1024},
     {"batch-timeout",
      "Time in milliseconds that a frame waits for others to fill a batch; 0 does not wait.",
@@ -156,12 +156,12 @@ const Property<InferProps> kInferProperties[] = {
      "a GPU always, on the CPU if batch-size allows it. Empty runs the model on whole frames.",
      &InferProps::tiles},
     {"tile-size",
-     "Side of square tiles in frame pixels, of which there are as many as cover the frame; an "
-     "alternative to tiles. 0 means no such tiles.",
+     "Side of square tiles in frame pixels; as many are used as it takes to cover the frame. An "
+     "alternative to tiles; 0 means none.",
      &InferProps::tile_size, nullptr, 0, kMaxInputSide},
     {"tile-overlap",
-     "Overlap of neighbouring tiles as a fraction of their side; objects up to that size are whole "
-     "in one of them.",
+     "Overlap of neighbouring tiles as a fraction of their side; an object up to that size is "
+     "complete in at least one tile.",
      &InferProps::tile_overlap, nullptr, 0, 0.9},
     {"tile-whole",
      "Run the model on the whole frame, too, for objects that are larger than the overlap of "
@@ -180,11 +180,11 @@ const Property<InferProps> kInferProperties[] = {
     {"include-classes",
      "With regions=objects, comma-separated labels of the boxes that are used; empty uses all.",
      &InferProps::include_classes},
-    {"min-size", "With regions=objects, the minimum of the shorter side of a box in frame pixels.",
+    {"min-size", "With regions=objects, minimum length of a box's shorter side in frame pixels.",
      &InferProps::min_size, nullptr, 0, kMaxInputSide},
     {"max-objects", "With regions=objects, maximum number of objects per frame, best scores first.",
      &InferProps::max_objects, nullptr, 1, 1024},
-    {"grow", "With regions=objects, factor by which the sides of boxes are multiplied.",
+    {"grow", "With regions=objects, factor by which boxes are enlarged before they are cut out.",
      &InferProps::grow, nullptr, 0.1, 10},
     {"again-every",
      "With regions=objects, number of frames after which the model runs again on an object with a "
@@ -192,9 +192,9 @@ const Property<InferProps> kInferProperties[] = {
      "its results in between.",
      &InferProps::again_every, nullptr, 0, G_MAXINT},
     {"again-growth",
-     "With regions=objects, growth of the area of a tracked object's box, as a factor above 1, "
-     "beyond which the model runs on it again before again-every is over, because more can be seen "
-     "of it: 1.2 is 20 percent. 0: never.",
+     "With regions=objects, factor above 1 by which the area of a tracked object's box has to grow "
+     "for the model to run on it again before again-every is over: 1.2 means 20 percent. 0 means "
+     "never.",
      &InferProps::again_growth, nullptr, 0, 100},
     {"align",
      "With regions=objects, template that the keypoints of objects are aligned to by a "

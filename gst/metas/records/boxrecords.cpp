@@ -20,8 +20,7 @@ struct Header {
   guint32 record_size = sizeof(BoxRecord);
   guint32 count = 0;
   GQuark model = 0;
-  gfloat slack = 1;  // tolerance in pixels for a detection; initially that of rounding and of the
-                     // minimum width of a pixel
+  gfloat tolerance = 1;   // in pixels; initially that of rounding and of the width of a pixel
   guint32 unnamed = 0;    // true: the model's name is the decoder's own
   guint32 held = 0;       // true: the boxes are from an earlier frame
   guint32 predicted = 0;  // true: the boxes are where a tracker expects them
@@ -63,8 +62,8 @@ void map_record(BoxRecord& record, const PixelMap& map) {
 
 /// Returns the tolerance after a transform: positions and sizes are each truncated to integers,
 /// which adds up at the far edges.
-gfloat slack_after(gfloat slack, const PixelMap& map) {
-  return slack * static_cast<gfloat>(map.growth()) + 2;
+gfloat tolerance_after(gfloat tolerance, const PixelMap& map) {
+  return tolerance * static_cast<gfloat>(map.growth()) + 2;
 }
 
 void map_block(const GstAnalyticsMtd& mtd, const PixelMap& map) {
@@ -76,7 +75,7 @@ void map_block(const GstAnalyticsMtd& mtd, const PixelMap& map) {
     std::memcpy(block->record(i), &record, sizeof record);
   }
   Header header = header_of(*block);
-  header.slack = slack_after(header.slack, map);
+  header.tolerance = tolerance_after(header.tolerance, map);
   std::memcpy(block->header, &header, known_bytes(*block));
 }
 
@@ -84,11 +83,11 @@ const GstAnalyticsMtdImpl kImpl = {kName, transform_records<map_block>, nullptr,
 const GstAnalyticsMtdImpl kWeakImpl = {kWeakName, transform_records<map_block>, nullptr, {}};
 
 /// True if a detection and a record are the same box within that many pixels.
-bool agree(const Detected& od, const BoxRecord& record, gfloat slack) {
+bool is_same_box(const Detected& od, const BoxRecord& record, gfloat tolerance) {
   if (od.label != record.label || od.score != record.score) return false;
   // Values from others may be anything, and sums may exceed 32 bits.
-  const auto near = [slack](gint64 a, gfloat b) {
-    return std::abs(static_cast<gfloat>(a) - b) <= slack;
+  const auto near = [tolerance](gint64 a, gfloat b) {
+    return std::abs(static_cast<gfloat>(a) - b) <= tolerance;
   };
   return std::abs(od.angle - record.angle) < 0.01f && near(od.x, record.x1) &&
          near(od.y, record.y1) && near(gint64{od.x} + od.width, record.x2) &&
@@ -160,7 +159,7 @@ BoxRecords::BoxRecords(GstAnalyticsRelationMeta* meta) {
   for (const GstAnalyticsMtd& mtd : mtds_named(meta, kName))
     if (const auto records = open_block(mtd)) {
       const Header header = header_of(*records);
-      blocks_.push_back({*records, header.of_model(), header.slack});
+      blocks_.push_back({*records, header.of_model(), header.tolerance});
     }
 }
 
@@ -169,7 +168,7 @@ std::optional<BoxRecords::Found> BoxRecords::find(guint od_id, const Detected& d
     const guint8* at = block.records.find(od_id);
     if (at == nullptr) continue;
     const auto record = read_as<BoxRecord>(at);
-    if (agree(detection, record, block.slack)) return Found{record, block.model};
+    if (is_same_box(detection, record, block.tolerance)) return Found{record, block.model};
   }
   return std::nullopt;
 }

@@ -86,7 +86,7 @@ class BoxRecords {
   struct Block {  // records of one decoder
     RecordBlock records;
     BoxModel model;
-    gfloat slack;
+    gfloat tolerance;
   };
   std::vector<Block> blocks_;
 };

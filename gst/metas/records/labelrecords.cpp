@@ -34,7 +34,7 @@ void map_labels(const GstAnalyticsMtd&, const PixelMap&) {}
 const GstAnalyticsMtdImpl kLabelsImpl = {kLabelsName, transform_records<map_labels>, nullptr, {}};
 
 /// Returns the text cut to whole characters that fit.
-std::string_view that_fits(const std::string& text) {
+std::string_view cut_to_fit(const std::string& text) {
   if (text.size() <= kMaxLabelText) return text;
   const gchar* end = g_utf8_find_prev_char(text.data(), text.data() + kMaxLabelText + 1);
   return {text.data(), end};
@@ -42,7 +42,7 @@ std::string_view that_fits(const std::string& text) {
 
 Record record_of(const ObjectLabel& label) {
   Record out{label.od_id, label.class_id, label.name, label.level};
-  const std::string_view text = that_fits(label.text);
+  const std::string_view text = cut_to_fit(label.text);
   out.length = static_cast<guint32>(text.size());
   std::ranges::copy(text, out.text);
   return out;

@@ -99,7 +99,7 @@ Payload payload_of(const FrameBox& box, Moves moves) {
           box.points.name};
 }
 
-/// Returns the boxes that carry something of a type, with class and anchor.
+/// Returns the boxes with class and anchor that have values of a type.
 auto carriers(std::span<const FrameBox> boxes, const PayloadType& type) {
   return boxes | std::views::filter([&type](const FrameBox& box) {
            return box.class_id && box.anchor && !payload_of(box, type.moves).floats.empty();
@@ -183,7 +183,7 @@ PayloadRecords::Found PayloadRecords::find(Moves moves, guint od_id) const {
   return {};
 }
 
-FramePoints PayloadRecords::points(guint od_id) const {
+FrameKeypoints PayloadRecords::points(guint od_id) const {
   const auto [block, floats] = find(Moves::kAsPoints, od_id);
   if (block == nullptr) return {};
   return {{reinterpret_cast<const Keypoint*>(floats.data()), floats.size() / kPointValues},

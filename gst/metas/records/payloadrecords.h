@@ -24,7 +24,7 @@ class PayloadRecords {
   explicit PayloadRecords(GstAnalyticsRelationMeta* meta);
 
   /// Return the payload of a detection, or nothing. Valid if its record agrees.
-  FramePoints points(guint od_id) const;
+  FrameKeypoints points(guint od_id) const;
   FrameValues values(guint od_id) const;
 
  private:

@@ -19,7 +19,7 @@ struct PictureRecord {
                                         // right, bottom left
 };
 
-/// Adds the records of a producer. @param producer TensorSource::producer.
+/// Adds the records of a producer. @param producer TensorProvenance::producer.
 /// @pre in ascending order of od_id. An empty list adds nothing.
 void add_pictures(GstAnalyticsRelationMeta* meta, guint64 producer,
                   std::span<const PictureRecord> records);

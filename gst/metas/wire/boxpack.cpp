@@ -28,7 +28,7 @@ void put_place(ByteWriter& out, const Box& place) {
   for (const float v : {place.x1, place.y1, place.x2, place.y2}) out.put(v);
 }
 
-void put_points(ByteWriter& out, const FramePoints& points) {
+void put_points(ByteWriter& out, const FrameKeypoints& points) {
   out.put_name(points.name);
   out.put_count(points.points.size());
   for (const Keypoint& p : points.points) out.put(p.x), out.put(p.y), out.put(p.score);
@@ -106,7 +106,7 @@ guint32 index_of(std::span<const FrameBox> boxes, std::optional<guint> od_id) {
 std::vector<guint8> pack_boxes(GstBuffer* buffer) {
   GstAnalyticsRelationMeta* meta = gst_buffer_get_analytics_relation_meta(buffer);
   std::vector<FrameBox> boxes;
-  PointStore points;
+  KeypointStore points;
   read_boxes(buffer, boxes, &points);
   const LabelRecords records(meta);
   ByteWriter out;

@@ -22,7 +22,7 @@
 namespace keepbox {
 namespace {
 
-// Bytes, which no box, label or classification has fewer of.
+// Minimum size in bytes of a packed box, label and classification.
 constexpr guint32 kMaxSide = 65535;  // of a mask, in pixels
 constexpr gsize kMinBox = 64, kMinLabel = 20, kMinClasses = 12;
 
@@ -38,7 +38,7 @@ class Unpacked {
 
  private:
   void read_box(ByteReader& in, std::vector<FrameBox>& to);
-  void read_points(ByteReader& in, FramePoints& out);
+  void read_points(ByteReader& in, FrameKeypoints& out);
   void read_values(ByteReader& in, FrameValues& out);
   void read_mask(ByteReader& in);
   void read_labels(ByteReader& in, guint box);
@@ -50,7 +50,7 @@ class Unpacked {
   std::vector<std::vector<BoxClasses>> classes_;  // of boxes
   std::vector<BoxClasses> of_frame_;
   std::map<Subject, std::vector<ObjectLabel>> labels_;  // od_id: index of the box
-  PointStore points_;
+  KeypointStore points_;
   std::deque<std::vector<float>> values_;
   std::deque<std::vector<uint32_t>> bits_;
   std::vector<Mask> masks_;  // of boxes, then of weak boxes
@@ -62,7 +62,7 @@ Box read_place(ByteReader& in) {
   return out;
 }
 
-void Unpacked::read_points(ByteReader& in, FramePoints& out) {
+void Unpacked::read_points(ByteReader& in, FrameKeypoints& out) {
   out.name = in.get_name();
   auto& points = points_.points.emplace_back(in.get_count(sizeof(Keypoint)));
   for (Keypoint& p : points)
@@ -124,7 +124,7 @@ void Unpacked::read_box(ByteReader& in, std::vector<FrameBox>& to) {
   to.push_back(box);
 }
 
-/// Returns UTF-8, which a text that is cut has to be.
+/// Returns valid UTF-8; a text that was cut may end within a character.
 std::string valid_text(std::string_view text) {
   g_autofree gchar* valid = g_utf8_make_valid(text.data(), static_cast<gssize>(text.size()));
   return valid;

@@ -10,8 +10,8 @@
 namespace keepbox {
 
 /// Sets the object's pixels to 255 in scratch.cover, and others around it to 0.
-/// @param margin in pixels around the object that the area has too, within the frame
-/// @return the area, aligned, in the upper left corner of scratch.cover; empty if the mask is
+/// @param margin width in pixels of the area around the object that is included
+/// @return the area, aligned and clipped, at the upper left of scratch.cover; empty if the mask is
 ///         unreadable or has no pixel on the frame.
 cv::Rect cover_object(const Canvas& canvas, const FrameMask& mask, int margin,
                       PaintScratch& scratch);

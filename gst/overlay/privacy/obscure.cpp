@@ -26,7 +26,7 @@ struct Measured {
 Measured measured(const Outline& outline, ObscuringSize size) {
   const Box& b = outline.box;
   const double side = std::max(double{b.x2} - b.x1, double{b.y2} - b.y1);
-  // A pixel more, because a box ends somewhere within one.
+  // One pixel more, because an edge may be within a pixel.
   return {outline, cvCeil(side * size.margin) + 1, std::max(side * size.strength, kSmallestBlock)};
 }
 

@@ -48,8 +48,8 @@ std::vector<Error> Privacy::unused() const {
     for (const std::string& entry : list->unused())
       out.push_back(problem(ErrorKind::kMismatch,
                             std::string(name) + " names " + in_quotes(entry) +
-                                ", but the boxes were of " + joined(labels),
-                            "correct the name if one of these is meant"));
+                                ", but boxes had the classes " + joined(labels),
+                            "correct the name if you meant one of these"));
   return out;
 }
 

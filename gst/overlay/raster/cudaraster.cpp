@@ -67,15 +67,15 @@ class CudaRaster final : public Raster {
 };
 
 /// A drawer with the context that its memory is in.
-struct Side {
+struct DeviceDrawer {
   CudaContext context;
   CudaStream own;  // for frames without a stream
   std::unique_ptr<cuda::Drawer> drawer = std::make_unique<cuda::Drawer>();
 
-  explicit Side(CudaContext of) : context(std::move(of)) {}
-  Side(const Side&) = delete;
-  Side& operator=(const Side&) = delete;
-  ~Side() {
+  explicit DeviceDrawer(CudaContext of) : context(std::move(of)) {}
+  DeviceDrawer(const DeviceDrawer&) = delete;
+  DeviceDrawer& operator=(const DeviceDrawer&) = delete;
+  ~DeviceDrawer() {
     const CudaScope scope(context);
     if (scope.status()) drawer.reset();
     else (void)drawer.release();  // its memory was lost with the context
@@ -103,7 +103,7 @@ class CudaRasters final : public DeviceRasters {
   Status prepare(const CudaContext& context) {
     if (side_ && side_->context == context) return {};
     side_.reset();
-    auto side = std::make_unique<Side>(context);
+    auto side = std::make_unique<DeviceDrawer>(context);
     KB_ASSIGN(side->own, make_stream(context, StreamPriority::kHigh));
     side_ = std::move(side);
     return {};
@@ -133,10 +133,10 @@ class CudaRasters final : public DeviceRasters {
     KB_TRY(drawn);
     KB_TRY(side_->drawer->flush());
     if (stream != nullptr) return {};
-    return cuda_status(cuda_driver().stream_synchronize(used), "a drawn frame");
+    return cuda_status(cuda_driver().stream_synchronize(used), "drawing on a frame");
   }
 
-  std::unique_ptr<Side> side_;
+  std::unique_ptr<DeviceDrawer> side_;
 };
 
 }  // namespace

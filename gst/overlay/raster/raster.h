@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The pixels of a frame's planes, wherever they are.
+// The pixels of a frame's planes, in host or device memory.
 #pragma once
 
 #include <gst/video/video.h>

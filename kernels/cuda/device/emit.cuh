@@ -58,12 +58,12 @@ __device__ uint32_t emit(const DevicePlan& plan, EmitShared<kThreads>& shared, b
 
 /// Writes a number to the host, which makes the writes of this thread before it, and those of
 /// others before the last barrier, visible to the host.
-__device__ inline void announce(uint32_t& to, uint32_t sequence) {
+__device__ inline void signal_host(uint32_t& to, uint32_t sequence) {
   asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(&to), "r"(sequence) : "memory");
 }
 
 /// Writes an image's header, except for its sequence. Called by one thread.
-__device__ inline void describe(Header& header, const Header& found) {
+__device__ inline void write_header(Header& header, const Header& found) {
   header.state = found.state;
   header.anchors = found.anchors;
   header.above_threshold = found.above_threshold;

@@ -23,13 +23,13 @@ struct OrientedGaussian;
 namespace keepbox::cuda {
 
 /// Ways to read values; aligned, unquantised types have fast paths.
-enum class Numbers : uint8_t {
+enum class LoadKind : uint8_t {
   kFloat,  // float32
   kHalf,   // float16 or bfloat16
   kByte,   // int8 or uint8, quantised
   kAny,
 };
-inline constexpr size_t kNumbers = 4;
+inline constexpr size_t kLoadKinds = 4;
 
 /// core's Field with a pointer to its data.
 struct DeviceField {
@@ -39,7 +39,7 @@ struct DeviceField {
   float scale = 1, zero_point = 0;
   DataType type = DataType::kFloat32;
   uint8_t element = 0;  // bytes
-  Numbers numbers = Numbers::kAny;
+  LoadKind load_kind = LoadKind::kAny;
 };
 
 /// Order in which a block processes anchors.
@@ -55,8 +55,8 @@ enum class Scan : uint8_t {
 struct DeviceSegment {
   uint32_t first = 0, count = 0;  // anchors
   uint32_t first_chunk = 0;       // chunk index; a chunk is what a block processes at a time
-  uint8_t tensors[kParts] = {};
-  DeviceField fields[kParts];
+  uint8_t tensors[kFieldCount] = {};
+  DeviceField fields[kFieldCount];
 };
 inline constexpr uint32_t kMaxTensors = 24;
 
@@ -68,16 +68,16 @@ inline constexpr uint32_t kFrameWarps = kFrameThreads / kWarp;
 inline constexpr uint32_t kMaxBlocks = 2047;  // per image
 inline constexpr uint32_t kGroupBuckets = 4;  // processed by a block at a time
 inline constexpr uint32_t kMaxGroups = kMaxBuckets / kGroupBuckets;
-inline constexpr uint32_t kBucketRoom = 256;  // maximum candidates per bucket
+inline constexpr uint32_t kBucketCapacity = 256;  // maximum candidates per bucket
 
 /// Distribution of candidates by class: one list per class, or lists shared by classes.
 struct Buckets {
-  uint32_t count = 0;  // 0: candidates are not distributed
-  uint32_t room = 0;   // candidates per bucket
+  uint32_t count = 0;     // 0: candidates are not distributed
+  uint32_t capacity = 0;  // candidates per bucket
 
   /// Returns the number of groups of buckets.
   KB_HD uint32_t groups() const { return (count + kGroupBuckets - 1) / kGroupBuckets; }
-  KB_HD size_t group_room() const { return size_t{kGroupBuckets} * room; }
+  KB_HD size_t group_capacity() const { return size_t{kGroupBuckets} * capacity; }
 };
 
 /// Data for kSegments only, kept out of the parameters of other kernels.
@@ -92,7 +92,7 @@ struct DevicePlan {
   Scan scan = Scan::kReady;
   Buckets buckets;
   Rules rules;
-  DeviceField fields[kPartsOfMost];
+  DeviceField fields[kCommonFields];
   Tables tables;
   Letterbox letterbox;
   uint32_t best_high = 0;  // for ByScore in bins.cuh: upper half of a key with the best score
@@ -109,9 +109,9 @@ struct DevicePlan {
 };
 
 enum class State : uint32_t {
-  kDone,   // boxes are written
-  kCrowd,  // boxes are written, by Kernels::crowd
-  kMore,   // candidates are too many or too similar for the frame kernel
+  kDone,       // boxes are written
+  kOneLaunch,  // boxes are written, by Kernels::crowd
+  kMore,       // candidates are too many or too similar for the frame kernel
 };
 
 /// Results of an image, valid once `sequence` is that of the run.
@@ -132,14 +132,14 @@ inline constexpr uint32_t kNotComplete = ~0u;
 /// Counters of an image, shared by blocks. They are 0 between frames, except for the tally and the
 /// numbers of boxes of the last frame.
 struct Control {
-  uint64_t tally[2] = {};  // see tally.cuh; alternate between frames because of late reads
+  uint64_t tally[2] = {};  // see scan_counters.cuh; alternate between frames because of late reads
   uint32_t taken = 0;      // used entries of the image's list
   uint32_t not_finite = 0;
-  uint32_t finished = 0;  // groups of buckets with finished suppression
-  uint32_t crowded = 0;   // non-zero if a bucket overflowed
-  uint32_t left = 0;      // candidates that the frame kernel left to others, until the next frame
-  uint32_t arrived = 0;   // blocks of crowd() that have compared their share
-  uint32_t complete = 0;  // number of boxes that were written out, or kNotComplete
+  uint32_t finished = 0;           // groups of buckets with finished suppression
+  uint32_t overflowed = 0;         // non-zero if a bucket overflowed
+  uint32_t left = 0;               // candidates for other kernels to suppress, until the next frame
+  uint32_t arrived = 0;            // blocks of one_launch() that have compared their share
+  uint32_t complete = 0;           // number of boxes that were written out, or kNotComplete
   uint32_t kept[kMaxGroups] = {};  // per group
   uint32_t counts[kMaxBuckets] = {};
 };
@@ -166,22 +166,22 @@ struct BoxOutput {
 struct FrameArgs {
   Control* control = nullptr;  // one per image
   Boxes candidates;            // rules.candidates per image
-  Boxes dealt;                 // buckets.count * buckets.room per image
+  Boxes bucketed;              // buckets.count * buckets.room per image
   Boxes kept;                  // likewise, per group of buckets
   Header* headers = nullptr;   // host memory, one per image
   BoxOutput out;               // `out_stride` per image
   uint32_t out_stride = 0;
   uint32_t sequence = 0;
-  uint32_t turn = 0;         // alternates between 0 and 1 from frame to frame
-  uint32_t most = ~0u;       // candidates that the frame kernel suppresses itself
+  uint32_t tally_index = 0;  // alternates between 0 and 1 from frame to frame
+  uint32_t limit = ~0u;      // candidates that the frame kernel suppresses itself
   uint32_t slices = 1;       // kPlanes: warps that share the classes of 32 anchors, a power of 2
   bool decode_only = false;  // other launches do the rest
-  bool followed = false;     // crowd() is enqueued after it, and reports crowds itself
-  long long patience = 0;    // cycles that a block waits for the others of its image
+  bool followed = false;     // one_launch() is enqueued after it, and reports what it processes
+  long long max_wait_cycles = 0;  // cycles that a block waits for the others of its image
 };
 
 /// Buffers of the slow path, for one image at a time.
-struct SlowArgs {
+struct LargeArgs {
   Control* control = nullptr;
   Boxes candidates;
   uint32_t count = 0;             // number of candidates
@@ -189,7 +189,7 @@ struct SlowArgs {
   uint64_t* runs = nullptr;       // sorted chunks of keys, padded to full ones
   uint32_t* run_index = nullptr;  // their indices in `candidates`
   Boxes kept;
-  uint32_t* words = nullptr;  // slow_words() of scratch space
+  uint32_t* words = nullptr;  // large_words() of scratch space
   Header* header = nullptr;
   BoxOutput out;
   uint32_t sequence = 0;
@@ -198,15 +198,17 @@ struct SlowArgs {
 /// Number of keys that a block sorts at once.
 inline constexpr uint32_t kRun = 2048;
 
-/// True for the numbers of candidates that Kernels::crowd processes.
-KB_HD constexpr bool is_crowd(uint32_t candidates) { return candidates != 0 && candidates <= kRun; }
+/// True for the numbers of candidates that one_launch() processes.
+KB_HD constexpr bool fits_one_launch(uint32_t candidates) {
+  return candidates != 0 && candidates <= kRun;
+}
 
 struct SortArgs {
   uint32_t best_high = 0, octaves = 1;  // of the plan
   Boxes from;
   uint32_t count = 0;
   Boxes to;
-  uint32_t most = 0;           // maximum number written
+  uint32_t limit = 0;          // maximum number written
   uint32_t* origin = nullptr;  // index of each before sorting, if requested
   uint64_t* runs = nullptr;
   uint32_t* run_index = nullptr;
@@ -217,22 +219,22 @@ cudaError_t launch_sort(const SortArgs& args, cudaStream_t stream);
 
 /// Sorts candidates into `ordered`. If there is a class limit before suppression, the header has
 /// the remaining number once `sequence` is set.
-cudaError_t launch_select(const DevicePlan& plan, const SlowArgs& args, cudaStream_t stream);
+cudaError_t launch_select(const DevicePlan& plan, const LargeArgs& args, cudaStream_t stream);
 
 /// Kernels that compare boxes of one geometry (core/formula/geometry.h).
 struct Kernels {
   /// Decodes all images, and suppresses and writes out those without too many candidates.
-  /// @param numbers how to read all fields.
+  /// @param load_kind how to read all fields.
   /// @param segments for Scan::kSegments only.
   cudaError_t (*frame)(const DevicePlan& plan, const FrameArgs& args, const SegmentTable& segments,
-                       Numbers numbers, dim3 grid, cudaStream_t stream);
-  /// Suppresses what the frame kernel left, if that is_crowd(), and writes out the kept boxes. For
-  /// rules that in_crowd() accepts. @param count expected number of candidates. @param blocks that
-  /// run at the same time.
-  cudaError_t (*crowd)(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
-                       uint32_t blocks, cudaStream_t stream);
+                       LoadKind load_kind, dim3 grid, cudaStream_t stream);
+  /// Suppresses what the frame kernel left, if that fits_one_launch(), and writes out the kept
+  /// boxes. For rules that supports_one_launch() accepts. @param count expected number of
+  /// candidates. @param blocks that run at the same time.
+  cudaError_t (*one_launch)(const DevicePlan& plan, const LargeArgs& args, uint32_t count,
+                            uint32_t blocks, cudaStream_t stream);
   /// Suppresses `ordered` and writes out the kept boxes. @param blocks that run at the same time.
-  cudaError_t (*nms)(const DevicePlan& plan, const SlowArgs& args, uint32_t blocks,
+  cudaError_t (*nms)(const DevicePlan& plan, const LargeArgs& args, uint32_t blocks,
                      cudaStream_t stream);
   /// Loads all kernels of nms() and launch_select(), which would otherwise take milliseconds and
   /// memory on first use. @param blocks of nms() that run at the same time; 0: no cooperative
@@ -254,12 +256,12 @@ const Kernels& kernels_of<OrientedGaussian>();
 const Kernels& kernels_for(const Rules& rules);
 
 /// Returns the words of scratch space of nms() for `count` ordered candidates.
-size_t slow_words(NmsMethod method, uint32_t count);
+size_t large_words(NmsMethod method, uint32_t count);
 
 /// True if the frame kernel performs suppression by these rules itself.
-bool in_frame(const Rules& rules);
+bool frame_kernel_supports(const Rules& rules);
 
 /// True if Kernels::crowd implements these rules.
-bool in_crowd(const Rules& rules);
+bool supports_one_launch(const Rules& rules);
 
 }  // namespace keepbox::cuda

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Determines the kept ones of ordered candidates from their overlaps.
+// Determines which of some ordered candidates are kept, from their overlaps.
 #pragma once
 
 #include "kernels/cuda/device/warp.cuh"
@@ -7,10 +7,11 @@
 namespace keepbox::cuda {
 
 /// Settles candidates of one word among themselves as far as possible.
-__device__ inline void settle_word(uint32_t own, bool struck, bool waits, bool& open, bool& kept) {
+__device__ inline void settle_word(uint32_t own, bool suppressed, bool waits, bool& open,
+                                   bool& kept) {
   for (;;) {
     const uint32_t kept_bits = __ballot_sync(kFull, kept), open_bits = __ballot_sync(kFull, open);
-    if (open && (struck || (own & kept_bits) != 0)) open = false;
+    if (open && (suppressed || (own & kept_bits) != 0)) open = false;
     if (open && !waits && (own & open_bits) == 0) {
       open = false;
       kept = true;
@@ -21,7 +22,7 @@ __device__ inline void settle_word(uint32_t own, bool struck, bool waits, bool& 
 
 /// One bit per candidate.
 template <uint32_t kWords>
-struct Verdicts {
+struct ResolveBits {
   uint32_t kept[kWords], open[kWords];
 };
 
@@ -32,7 +33,7 @@ struct Verdicts {
 /// @return true if it is kept. Ends with a barrier.
 template <uint32_t kWords>
 __device__ bool resolve(const uint32_t (&mask)[kWords], uint32_t own, bool open,
-                        Verdicts<kWords>& shared) {
+                        ResolveBits<kWords>& shared) {
   const uint32_t lane = lane_id(), warp = warp_id();
   bool kept = false;
   for (;;) {
@@ -42,13 +43,13 @@ __device__ bool resolve(const uint32_t (&mask)[kWords], uint32_t own, bool open,
       shared.kept[warp] = kept_bits;
     }
     if (__syncthreads_or(open) == 0) return kept;
-    bool struck = false, waits = false;
+    bool suppressed = false, waits = false;
 #pragma unroll
     for (uint32_t w = 0; w < kWords; ++w) {
-      struck = struck || (mask[w] & shared.kept[w]) != 0;
+      suppressed = suppressed || (mask[w] & shared.kept[w]) != 0;
       waits = waits || (mask[w] & shared.open[w]) != 0;
     }
-    settle_word(own, struck, waits, open, kept);
+    settle_word(own, suppressed, waits, open, kept);
     __syncthreads();
   }
 }

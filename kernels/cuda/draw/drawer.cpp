@@ -15,22 +15,22 @@ namespace {
 constexpr size_t kMaxCover = size_t{32} << 20;
 
 /// Grows host memory, whose first bytes are kept.
-Status grow_host(HostBlob& blob, size_t used, size_t& room, size_t wanted) {
-  if (wanted <= room) return {};
-  const size_t next = std::max(wanted, 2 * room);
+Status grow_host(HostBlob& blob, size_t used, size_t& capacity, size_t wanted) {
+  if (wanted <= capacity) return {};
+  const size_t next = std::max(wanted, 2 * capacity);
   KB_ASSIGN(HostBlob larger, allocate_host(next));
   if (used != 0) std::memcpy(larger.get(), blob.get(), used);
   blob = std::move(larger);
-  room = next;
+  capacity = next;
   return {};
 }
 
 /// Makes device memory as large as that of the host.
-Status match(DeviceBlob& blob, size_t& room, size_t wanted) {
-  if (wanted <= room) return {};
-  room = 0;
+Status match(DeviceBlob& blob, size_t& capacity, size_t wanted) {
+  if (wanted <= capacity) return {};
+  capacity = 0;
   KB_ASSIGN(blob, allocate_device(wanted));
-  room = wanted;
+  capacity = wanted;
   return {};
 }
 
@@ -72,11 +72,11 @@ Status Drawer::prepare() {
 
 Status Drawer::reserve(size_t operations, size_t bytes) {
   KB_TRY(prepare());
-  KB_TRY(grow_host(operations_, job_.count * sizeof(DrawOperation), operation_room_,
+  KB_TRY(grow_host(operations_, job_.count * sizeof(DrawOperation), operation_capacity_,
                    operations * sizeof(DrawOperation)));
   if (bytes > std::numeric_limits<uint32_t>::max())
     return reject(ErrorKind::kNoResource, "What is drawn on a frame exceeds 4 GiB");
-  return grow_host(cover_, cover_bytes_, cover_room_, bytes);
+  return grow_host(cover_, cover_bytes_, cover_capacity_, bytes);
 }
 
 Status Drawer::fill(uint32_t plane, const DrawnRect& at, const Paint& paint) {
@@ -102,8 +102,8 @@ Status Drawer::blend(uint32_t plane, const DrawnRect& at, const Paint& paint, co
 
 /// Uploads and launches, after drawings on other streams that read the same memory.
 Status Drawer::start() {
-  KB_TRY(match(device_operations_, device_operation_room_, operation_room_));
-  KB_TRY(match(device_cover_, device_cover_room_, cover_room_));
+  KB_TRY(match(device_operations_, device_operation_capacity_, operation_capacity_));
+  KB_TRY(match(device_cover_, device_cover_capacity_, cover_capacity_));
   if (drawing_) KB_TRY_CUDA(cudaStreamWaitEvent(stream_, drawn_.get(), 0));
   KB_TRY_CUDA(cudaMemcpyAsync(device_operations_.get(), operations_.get(),
                               job_.count * sizeof(DrawOperation), cudaMemcpyHostToDevice, stream_));

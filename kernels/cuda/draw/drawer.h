@@ -42,13 +42,13 @@ class Drawer {
   DrawJob job_;
   cudaStream_t stream_ = nullptr;
   Event uploaded_;        // after the last upload
-  bool waiting_ = false;  // the host memory is still read by it
+  bool waiting_ = false;  // that upload may still read the host memory
   Event drawn_;           // after the last drawing, which reads the memory of the device
-  bool drawing_ = false;  // there was one
+  bool drawing_ = false;  // a drawing was started
   HostBlob operations_, cover_;
   DeviceBlob device_operations_, device_cover_;
-  size_t operation_room_ = 0, cover_room_ = 0, cover_bytes_ = 0;
-  size_t device_operation_room_ = 0, device_cover_room_ = 0;
+  size_t operation_capacity_ = 0, cover_capacity_ = 0, cover_bytes_ = 0;
+  size_t device_operation_capacity_ = 0, device_cover_capacity_ = 0;
 };
 
 }  // namespace keepbox::cuda

@@ -4,9 +4,9 @@
 // Each loader has its own file so that they compile in parallel.
 #pragma once
 
-#include "kernels/cuda/frame/finish.cuh"
 #include "kernels/cuda/frame/scan.cuh"
 #include "kernels/cuda/frame/suppress.cuh"
+#include "kernels/cuda/frame/write_kept.cuh"
 
 namespace keepbox::cuda {
 
@@ -26,7 +26,7 @@ struct FrameShared {
 };
 
 /// Prefetches the parameters' cache lines, which would otherwise be fetched one after the other.
-__device__ inline void fetch_parameters(const DevicePlan& plan) {
+__device__ inline void prefetch_parameters(const DevicePlan& plan) {
   constexpr uint32_t kLine = 64 / sizeof(uint32_t), kLines = sizeof(DevicePlan) / 64;
   if (threadIdx.x >= kLines) return;
   const uint32_t word = reinterpret_cast<const uint32_t*>(&plan)[threadIdx.x * kLine];
@@ -42,11 +42,11 @@ struct Frame {
   FrameShared<Geometry>& shared;
   uint32_t image;
 
-  __device__ Boxes dealt() const {
-    return args.dealt.from(image * size_t{plan.buckets.count} * plan.buckets.room);
+  __device__ Boxes bucketed() const {
+    return args.bucketed.from(image * size_t{plan.buckets.count} * plan.buckets.capacity);
   }
   __device__ Boxes kept() const {
-    return args.kept.from(image * plan.buckets.groups() * plan.buckets.group_room());
+    return args.kept.from(image * plan.buckets.groups() * plan.buckets.group_capacity());
   }
   __device__ Boxes all() const {
     return args.candidates.from(size_t{image} * plan.rules.candidates);
@@ -60,55 +60,57 @@ struct Frame {
     worker.count = min(max(args.decode_only ? 1 : plan.buckets.groups(), 1u), blocks);
     if (threadIdx.x == 0) {
       const Tally own = Tally::of_block(stage.all_above, stage.flushed);
-      uint64_t* const tally = control.tally + args.turn;
+      uint64_t* const tally = control.tally + args.tally_index;
       Tally total = own;
-      if (blocks > 1) total.word += add_and_see(tally, own.word);
+      if (blocks > 1) total.word += add_acq_rel(tally, own.word);
       uint32_t number = blocks - total.blocks();
       if (number != 0 && number < worker.count &&
-          (!wait_for_scan(tally, blocks, args.patience, total) || total.gone() != 0))
+          (!wait_for_scan(tally, blocks, args.max_wait_cycles, total) || total.timed_out() != 0))
         number = worker.count;
       shared.worker = number;
       shared.total = total;
     }
     __syncthreads();
     worker.number = shared.worker;
-    if (shared.total.gone() != 0) worker.count = 1;
+    if (shared.total.timed_out() != 0) worker.count = 1;
     return worker.number < worker.count;
   }
 
-  /// Runs suppression. @return true if this block has to write the boxes out, which are in `pile`.
-  __device__ bool thin_out(const Worker& worker, Pile& pile) const {
+  /// Runs suppression. @return true if this block has to write the boxes out, which are in
+  /// `kept_lists`.
+  __device__ bool suppress_image(const Worker& worker, KeptLists& kept_lists) const {
     if (plan.buckets.count == 0) {
-      pile = {all(), shared.total.candidates(), 0, 0};
+      kept_lists = {all(), shared.total.candidates(), 0, 0};
       return true;
     }
-    if (!suppress<Geometry>(plan, control, dealt(), kept(), shared.suppress, worker)) return false;
+    if (!suppress<Geometry>(plan, control, bucketed(), kept(), shared.suppress, worker))
+      return false;
     const uint32_t filled = shared.suppress.filled;
     __syncthreads();
-    pile = pile_up(control, kept(), plan.buckets, filled, shared.finish);
+    kept_lists = collect_kept(control, kept(), plan.buckets, filled, shared.finish);
     return true;
   }
 
   /// Reports to the host, unless crowd() will, and clears the counters. @param written boxes, or
-  /// kDeclined. Called by one thread.
+  /// kTooMany. Called by one thread.
   __device__ void report(uint32_t anchors, uint32_t written, uint32_t empty) const {
-    const bool done = written != kDeclined;
+    const bool done = written != kTooMany;
     const uint32_t candidates = shared.total.candidates();
     const bool all = shared.total.above() == candidates;
     const uint32_t not_finite = all ? 0 : __ldcg(&control.not_finite);
-    describe(args.headers[image], {.state = done ? State::kDone : State::kMore,
-                                   .anchors = anchors,
-                                   .above_threshold = shared.total.above(),
-                                   .not_finite = not_finite,
-                                   .candidates = candidates,
-                                   .kept = done ? written : 0,
-                                   .empty = done ? empty : 0});
-    control.tally[1 - args.turn] = 0;
-    control.taken = control.not_finite = control.finished = control.crowded = 0;
+    write_header(args.headers[image], {.state = done ? State::kDone : State::kMore,
+                                       .anchors = anchors,
+                                       .above_threshold = shared.total.above(),
+                                       .not_finite = not_finite,
+                                       .candidates = candidates,
+                                       .kept = done ? written : 0,
+                                       .empty = done ? empty : 0});
+    control.tally[1 - args.tally_index] = 0;
+    control.taken = control.not_finite = control.finished = control.overflowed = 0;
     control.left = done ? 0 : candidates;
     control.complete = done && empty == 0 ? written : kNotComplete;
-    if (done || !args.followed || !is_crowd(candidates))
-      announce(args.headers[image].sequence, args.sequence);
+    if (done || !args.followed || !fits_one_launch(candidates))
+      signal_host(args.headers[image].sequence, args.sequence);
   }
 };
 
@@ -118,29 +120,31 @@ __global__ void __launch_bounds__(kFrameThreads, 4)
           const __grid_constant__ SegmentsOf<Load> segments) {
   __shared__ FrameShared<Geometry> shared;
   static_assert(sizeof shared <= 48 << 10, "more than every device has");
-  fetch_parameters(plan);
+  prefetch_parameters(plan);
   const uint32_t image = blockIdx.y;
   const Frame<Geometry> self{plan, args, args.control[image], shared, image};
-  const Lists lists{self.all(), self.dealt()};
+  const Lists lists{self.all(), self.bucketed()};
   Stage& stage = shared.decode.stage;
   stage.begin();
   __syncthreads();
   if constexpr (Load::kSegments)
     scan_segments<Load>(plan, segments, image, stage, shared.decode.scan, self.control, lists,
                         args.slices);
-  else scan(Source<Load>(plan, image), stage, shared.decode.scan, self.control, lists, args.slices);
+  else
+    scan(FieldReader<Load>(plan, image), stage, shared.decode.scan, self.control, lists,
+         args.slices);
   __syncthreads();
   stage.flush(plan, self.control, lists);
   Worker worker;
   if (!self.arrive(worker)) return;
   const uint32_t candidates = shared.total.candidates();
-  uint32_t written = kDeclined, empty = 0;
-  if (!args.decode_only && candidates <= args.most) {
-    Pile pile;
-    if (!self.thin_out(worker, pile)) return;
-    if (__syncthreads_or(__ldcg(&self.control.crowded) != 0) == 0)
-      written =
-          finish(plan, pile, shared.finish, args.out.from(size_t{image} * args.out_stride), empty);
+  uint32_t written = kTooMany, empty = 0;
+  if (!args.decode_only && candidates <= args.limit) {
+    KeptLists kept_lists;
+    if (!self.suppress_image(worker, kept_lists)) return;
+    if (__syncthreads_or(__ldcg(&self.control.overflowed) != 0) == 0)
+      written = finish(plan, kept_lists, shared.finish,
+                       args.out.from(size_t{image} * args.out_stride), empty);
   } else {
     if (worker.number != 0) return;
   }
@@ -149,7 +153,7 @@ __global__ void __launch_bounds__(kFrameThreads, 4)
   uint32_t rows;
   if constexpr (Load::kSegments)
     rows = rows_of<Load>(plan, segments, image, shared.decode.scan.segmented.segment());
-  else rows = anchors_of(Source<Load>(plan, image));
+  else rows = anchors_of(FieldReader<Load>(plan, image));
   if (threadIdx.x == 0) self.report(rows, written, empty);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Scans over the anchors of an image. Each calls Stage::take() once for an anchor that may pass.
+// Scans over the anchors of an image. Each calls Stage::add() once for an anchor that may pass.
 #pragma once
 
 #include "kernels/cuda/frame/segments.cuh"
@@ -7,7 +7,7 @@
 namespace keepbox::cuda {
 
 template <class Load>
-__device__ RawBox load_box(const Source<Load>& from, uint32_t anchor) {
+__device__ RawBox load_box(const FieldReader<Load>& from, uint32_t anchor) {
   RawBox raw;
 #pragma unroll
   for (uint32_t i = 0; i < 4; ++i) raw.v[i] = from.get(FieldId::kBox, anchor, i);
@@ -19,7 +19,7 @@ inline constexpr uint32_t kRowLanes = kWarp / 2, kWarpRows = kWarp / kRowLanes;
 
 /// Computes largest_logit() by the lanes of a row, with the result in all of them.
 template <class Load>
-__device__ float row_largest_logit(const Source<Load>& from, uint32_t anchor, float best) {
+__device__ float row_largest_logit(const FieldReader<Load>& from, uint32_t anchor, float best) {
   float largest = largest_logit(from, anchor, best, lane_id() % kRowLanes, kRowLanes);
   for (uint32_t step = kRowLanes / 2; step > 0; step /= 2) {
     const float other = __shfl_xor_sync(kFull, largest, step);
@@ -30,14 +30,14 @@ __device__ float row_largest_logit(const Source<Load>& from, uint32_t anchor, fl
 
 /// Processes one anchor per half warp.
 template <class Load>
-__device__ void judge_rows(const Source<Load>& from, Stage& stage, bool there, uint32_t anchor,
+__device__ void score_rows(const FieldReader<Load>& from, Stage& stage, bool there, uint32_t anchor,
                            float objectness) {
   const uint32_t lane = lane_id() % kRowLanes;
   const float number = there && lane < 4 ? from.get(FieldId::kBox, anchor, lane) : 0;
-  Verdict best;
+  ScoredClass best;
   if (there) best = quick_best_class<5>(from, anchor, objectness, lane, kRowLanes);
   for (uint32_t step = kRowLanes / 2; step > 0; step /= 2) {
-    const Verdict other = exchange(best, step);
+    const ScoredClass other = exchange(best, step);
     if (better(other, best)) best = other;
   }
   const bool softmax = has_softmax(from);
@@ -47,13 +47,14 @@ __device__ void judge_rows(const Source<Load>& from, Stage& stage, bool there, u
   for (uint32_t i = 0; i < 4; ++i)
     raw.v[i] = __shfl_sync(kFull, number, lane_id() / kRowLanes * kRowLanes + i);
   if (!there || lane != 0 || (softmax && !may_pass(from, best.score, largest))) return;
-  stage.take(from, anchor, finished(from, anchor, best, objectness, largest), [&] { return raw; });
+  stage.add(from, anchor, final_score(from, anchor, best, objectness, largest),
+            [&] { return raw; });
 }
 
 /// Distributes adjacent anchors, which often belong to one object, to different blocks, to balance
 /// the load.
 template <class Load>
-__device__ void scan_rows(const Source<Load>& from, Stage& stage, ScanShared& shared,
+__device__ void scan_rows(const FieldReader<Load>& from, Stage& stage, ScanShared& shared,
                           Control& control, const Lists& lists) {
   const uint32_t anchors = anchors_of(from);
   const bool weighted = from.has(FieldId::kObjectness);
@@ -74,16 +75,16 @@ __device__ void scan_rows(const Source<Load>& from, Stage& stage, ScanShared& sh
     }
     for (uint32_t first = warp_id() * kWarpRows; first < count; first += kFrameWarps * kWarpRows) {
       const uint32_t i = min(first + lane_id() / kRowLanes, count - 1);
-      judge_rows(from, stage, first + lane_id() / kRowLanes < count,
+      score_rows(from, stage, first + lane_id() / kRowLanes < count,
                  weighted ? shared.listed.anchor[i] : base + i * gridDim.x,
                  weighted ? shared.listed.objectness[i] : 1.0f);
     }
-    stage.make_room(from.plan, control, lists);
+    stage.flush_if_full(from.plan, control, lists);
   }
 }
 
 template <class Load>
-__device__ void scan_planes(const Source<Load>& from, Stage& stage, ScanShared& shared,
+__device__ void scan_planes(const FieldReader<Load>& from, Stage& stage, ScanShared& shared,
                             Control& control, const Lists& lists, uint32_t slices) {
   const uint32_t anchors = anchors_of(from);
   const uint32_t slice = warp_id() % slices, group = warp_id() / slices;
@@ -95,37 +96,37 @@ __device__ void scan_planes(const Source<Load>& from, Stage& stage, ScanShared& 
     if (inside && slice == 0) raw = load_box(from, anchor);
     const float objectness = inside ? objectness_of(from, anchor) : 0;
     const bool object = inside && is_object(from, objectness);
-    Verdict best;
+    ScoredClass best;
     if (object)
       best = slices > 4 ? quick_best_class<10>(from, anchor, objectness, slice, slices)
                         : quick_best_class<16>(from, anchor, objectness, slice, slices);
-    best = over_slices(best, shared.verdict, slices);
+    best = over_slices(best, shared.slice_best, slices);
     if (object && slice == 0) {
       const float largest = has_softmax(from) ? largest_logit(from, anchor, best.score) : 0;
       if (!has_softmax(from) || may_pass(from, best.score, largest))
-        stage.take(from, anchor, finished(from, anchor, best, objectness, largest),
-                   [&] { return raw; });
+        stage.add(from, anchor, final_score(from, anchor, best, objectness, largest),
+                  [&] { return raw; });
     }
-    stage.make_room(from.plan, control, lists);
+    stage.flush_if_full(from.plan, control, lists);
   }
 }
 
 template <class Load>
-__device__ void scan_ready(const Source<Load>& from, Stage& stage, Control& control,
+__device__ void scan_ready(const FieldReader<Load>& from, Stage& stage, Control& control,
                            const Lists& lists) {
   const uint32_t anchors = anchors_of(from);
   for (uint32_t base = blockIdx.x * kFrameThreads; base < anchors;
        base += gridDim.x * kFrameThreads) {
     const uint32_t anchor = base + threadIdx.x;
     if (anchor < anchors)
-      stage.take(from, anchor, ready_verdict(from, anchor), [&] { return load_box(from, anchor); });
-    stage.make_room(from.plan, control, lists);
+      stage.add(from, anchor, ready_score(from, anchor), [&] { return load_box(from, anchor); });
+    stage.flush_if_full(from.plan, control, lists);
   }
 }
 
 template <class Load>
-__device__ void scan(const Source<Load>& from, Stage& stage, ScanShared& shared, Control& control,
-                     const Lists& lists, uint32_t slices) {
+__device__ void scan(const FieldReader<Load>& from, Stage& stage, ScanShared& shared,
+                     Control& control, const Lists& lists, uint32_t slices) {
   switch (from.plan.scan) {
     case Scan::kRows: return scan_rows(from, stage, shared, control, lists);
     case Scan::kPlanes: return scan_planes(from, stage, shared, control, lists, slices);

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "core/formula/candidate.h"
-#include "kernels/cuda/device/source.cuh"
+#include "kernels/cuda/device/field_reader.cuh"
 
 namespace keepbox::cuda {
 
@@ -13,7 +13,7 @@ inline constexpr uint32_t kStaged = 2 * kFrameThreads;
 /// Lists of one image.
 struct Lists {
   Boxes all;
-  Boxes dealt;  // by bucket
+  Boxes bucketed;  // by bucket
 };
 
 __device__ inline uint32_t bucket_of(const DevicePlan& plan, uint64_t key) {
@@ -40,9 +40,9 @@ struct Stage {
 
   /// Adds one anchor, by one thread. @param raw returns the raw values of its box.
   template <class Load, class Raw>
-  __device__ void take(const Source<Load>& from, uint32_t anchor, Verdict verdict, Raw raw) {
+  __device__ void add(const FieldReader<Load>& from, uint32_t anchor, ScoredClass scored, Raw raw) {
     Candidate candidate;
-    const Outcome outcome = keepbox::take(from, anchor, verdict, raw, candidate);
+    const Outcome outcome = keepbox::try_candidate(from, anchor, scored, raw, candidate);
     if (outcome == Outcome::kBelow) return;
     if (outcome == Outcome::kNotFinite) atomicAdd(&not_finite, 1u);
     const bool stays = outcome == Outcome::kCandidate;
@@ -79,10 +79,10 @@ struct Stage {
       if (at >= count) continue;
       lists.all.keys[base + at] = keys[at];
       lists.all.boxes[base + at] = boxes[at];
-      if (plan.buckets.count == 0 || slots[i] >= plan.buckets.room) continue;
-      const uint32_t to = bucket_of(plan, keys[at]) * plan.buckets.room + slots[i];
-      lists.dealt.keys[to] = keys[at];
-      lists.dealt.boxes[to] = boxes[at];
+      if (plan.buckets.count == 0 || slots[i] >= plan.buckets.capacity) continue;
+      const uint32_t to = bucket_of(plan, keys[at]) * plan.buckets.capacity + slots[i];
+      lists.bucketed.keys[to] = keys[at];
+      lists.bucketed.boxes[to] = boxes[at];
     }
     __syncthreads();
     reset();
@@ -90,7 +90,7 @@ struct Stage {
   }
 
   /// Makes room between two passes over as many anchors as there are threads.
-  __device__ void make_room(const DevicePlan& plan, Control& control, const Lists& lists) {
+  __device__ void flush_if_full(const DevicePlan& plan, Control& control, const Lists& lists) {
     __syncthreads();
     const bool full = both % kAbove > kStaged - kFrameThreads || both / kAbove > kAbove / 2;
     __syncthreads();

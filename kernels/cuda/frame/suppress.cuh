@@ -1,29 +1,28 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Suppression of an image's buckets by the blocks that finish their scan last: a warp handles a
-// bucket, a block a group of buckets, and all warps together the buckets that keep one warp busy
-// for too long.
+// bucket, a block a group of buckets, and all warps together the buckets that take a warp too long.
 //
 // The last block to finish its scan never waits for another one. Blocks that wait for it give up
 // after some time, and then it does everything: frames complete however few of their blocks run at
 // a time.
 #pragma once
 
-#include "kernels/cuda/device/tally.cuh"
+#include "kernels/cuda/device/scan_counters.cuh"
 #include "kernels/cuda/frame/suppress_masks.cuh"
-#include "kernels/cuda/frame/thin.cuh"
+#include "kernels/cuda/frame/warp_nms.cuh"
 
 namespace keepbox::cuda {
 
 template <BoxGeometry Geometry>
 struct SuppressShared {
   union {
-    HandShared hands[kGroupBuckets];
+    WarpListShared warp_lists[kGroupBuckets];
     MaskShared<Geometry> masks;
   };
   alignas(16) uint32_t counts[kMaxBuckets];
-  uint32_t kept;                   // in the group
-  uint32_t filled;                 // bits of groups with candidates
-  uint32_t crowds[kGroupBuckets];  // candidates of buckets that are too large for a warp
+  uint32_t kept;                     // in the group
+  uint32_t filled;                   // bits of groups with candidates
+  uint32_t overfull[kGroupBuckets];  // candidates of buckets that are too large for a warp
   bool finished;
 };
 
@@ -51,7 +50,7 @@ template <BoxGeometry Geometry>
 struct Group {
   const DevicePlan& plan;
   Control& control;
-  const Boxes& dealt;
+  const Boxes& bucketed;
   const Boxes& out;  // output of the group's kept boxes
   SuppressShared<Geometry>& shared;
   uint32_t number;
@@ -83,7 +82,7 @@ struct Group {
   /// Returns the image's bucket for a list of the group.
   __device__ uint32_t number_of(uint32_t list) const { return number * kGroupBuckets + list; }
   __device__ Boxes bucket(uint32_t list) const {
-    return dealt.from(size_t{number_of(list)} * plan.buckets.room);
+    return bucketed.from(size_t{number_of(list)} * plan.buckets.capacity);
   }
 
   /// Writes out the candidates of a row that a warp keeps.
@@ -104,19 +103,19 @@ struct Group {
     if (threadIdx.x == 0) shared.kept = 0;
     const bool has_one = warp_id() < kGroupBuckets;
     const uint32_t found = has_one ? shared.counts[number_of(warp_id())] : 0;
-    const uint32_t count = found > plan.buckets.room ? 0 : found;
-    if (found != count && lane_id() == 0) control.crowded = 1;
-    HandShared& hand = shared.hands[warp_id() % kGroupBuckets];
+    const uint32_t count = found > plan.buckets.capacity ? 0 : found;
+    if (found != count && lane_id() == 0) control.overflowed = 1;
+    WarpListShared& warp_list = shared.warp_lists[warp_id() % kGroupBuckets];
     uint32_t kept = 0;
-    const bool done = thin<Geometry>(plan, bucket(warp_id()), count, hand, kept);
-    if (lane_id() == 0 && has_one) shared.crowds[warp_id()] = done ? 0 : count;
-    const bool crowded = __syncthreads_or(!done) != 0;
+    const bool done = suppress_in_warp<Geometry>(plan, bucket(warp_id()), count, warp_list, kept);
+    if (lane_id() == 0 && has_one) shared.overfull[warp_id()] = done ? 0 : count;
+    const bool overflowed = __syncthreads_or(!done) != 0;
 #pragma unroll 1
     for (uint32_t i = 0; done && i * kWarp < count; ++i) {
       const uint32_t at = i * kWarp + lane_id();
-      keep((kept >> i & 1) != 0, hand.keys[at], hand.boxes[at]);
+      keep((kept >> i & 1) != 0, warp_list.keys[at], warp_list.boxes[at]);
     }
-    if (crowded) settle();
+    if (overflowed) settle();
     return finish(groups);
   }
 
@@ -125,7 +124,7 @@ struct Group {
 #pragma unroll 1
     for (uint32_t first = 0; first < kGroupBuckets; first = shared.masks.next) {
       __syncthreads();
-      plan_rows(shared.crowds, plan.buckets.room, first, shared.masks);
+      plan_rows(shared.overfull, plan.buckets.capacity, first, shared.masks);
       uint64_t keys[kRowsEach];
       float4 boxes[kRowsEach];
       load(keys, boxes);
@@ -144,7 +143,7 @@ struct Group {
     __syncthreads();
     if (threadIdx.x == 0) {
       control.kept[number] = shared.kept;
-      shared.finished = add_and_see(&control.finished, 1) + 1 == groups;
+      shared.finished = add_acq_rel(&control.finished, 1) + 1 == groups;
     }
     __syncthreads();
     return shared.finished;
@@ -153,18 +152,18 @@ struct Group {
 
 /// Processes the groups of this block. @return true if it finished the last one of all.
 template <BoxGeometry Geometry>
-__device__ bool suppress(const DevicePlan& plan, Control& control, const Boxes& dealt,
+__device__ bool suppress(const DevicePlan& plan, Control& control, const Boxes& bucketed,
                          const Boxes& kept, SuppressShared<Geometry>& shared,
                          const Worker& worker) {
   const uint32_t filled = read_counts(plan, control, shared), groups = __popc(filled);
   // Groups with candidates are distributed in turn.
-  const bool turn = (filled >> lane_id() & 1) != 0 &&
-                    __popc(filled & lanes_before()) % worker.count == worker.number;
+  const bool assigned = (filled >> lane_id() & 1) != 0 &&
+                        __popc(filled & lanes_before()) % worker.count == worker.number;
 #pragma unroll 1
-  for (uint32_t todo = __ballot_sync(kFull, turn); todo != 0; todo &= todo - 1) {
+  for (uint32_t todo = __ballot_sync(kFull, assigned); todo != 0; todo &= todo - 1) {
     const uint32_t number = __ffs(todo) - 1;
-    const Boxes out = kept.from(number * plan.buckets.group_room());
-    if (Group<Geometry>{plan, control, dealt, out, shared, number}.run(groups)) return true;
+    const Boxes out = kept.from(number * plan.buckets.group_capacity());
+    if (Group<Geometry>{plan, control, bucketed, out, shared, number}.run(groups)) return true;
   }
   return groups == 0 && worker.number == 0;
 }

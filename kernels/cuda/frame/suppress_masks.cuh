@@ -10,10 +10,10 @@
 namespace keepbox::cuda {
 
 /// Rows of candidates that a block handles at once, with one lane each, and the words of their
-/// masks; a list of kBucketRoom fits.
+/// masks; a list of kBucketCapacity fits.
 inline constexpr uint32_t kMaxRows = 16, kMaxMasks = 96;
-static_assert(warp_words(kBucketRoom) <= kMaxRows &&
-              warp_words(kBucketRoom) * warp_words(kBucketRoom) <= kMaxMasks);
+static_assert(warp_words(kBucketCapacity) <= kMaxRows &&
+              warp_words(kBucketCapacity) * warp_words(kBucketCapacity) <= kMaxMasks);
 inline constexpr uint32_t kSlots = kMaxRows * kWarp;
 inline constexpr uint32_t kRowsEach = kMaxRows / kFrameWarps;  // per warp
 
@@ -51,14 +51,14 @@ struct MaskShared {
 };
 
 /// Plans rows for as many lists from `first` as fit. Called by all threads after a barrier; ends
-/// with a barrier. @param counts of candidates per list, limited to `room`.
+/// with a barrier. @param counts of candidates per list, limited to `capacity`.
 template <BoxGeometry Geometry>
-__device__ void plan_rows(const uint32_t* counts, uint32_t room, uint32_t first,
+__device__ void plan_rows(const uint32_t* counts, uint32_t capacity, uint32_t first,
                           MaskShared<Geometry>& shared) {
   if (warp_id() == 0) {
     const uint32_t lane = lane_id();
     const bool asked = lane >= first && lane < kGroupBuckets;
-    const uint32_t count = asked && counts[lane] <= room ? counts[lane] : 0;
+    const uint32_t count = asked && counts[lane] <= capacity ? counts[lane] : 0;
     const uint32_t size = warp_words(count);
     const uint32_t rows = sum_upto(size), masks = sum_upto(size * size);
     const bool fits = asked && rows <= kMaxRows && masks <= kMaxMasks;
@@ -136,7 +136,7 @@ template <BoxGeometry Geometry>
 __device__ void settle_row(const MaskShared<Geometry>& shared, uint32_t number, bool& open,
                            bool& kept) {
   const Row row = shared.rows[number];
-  bool struck = false, waits = false;
+  bool suppressed = false, waits = false;
   uint32_t own = 0;
 #pragma unroll 2
   for (uint32_t c = 0; c < row.size; ++c) {
@@ -144,11 +144,11 @@ __device__ void settle_row(const MaskShared<Geometry>& shared, uint32_t number, 
     if (row.first + c == number) {
       own = mask;
     } else {
-      struck |= (mask & shared.kept[row.first + c]) != 0;
+      suppressed |= (mask & shared.kept[row.first + c]) != 0;
       waits |= (mask & shared.open[row.first + c]) != 0;
     }
   }
-  settle_word(own, struck, waits, open, kept);
+  settle_word(own, suppressed, waits, open, kept);
 }
 
 /// Returns the kept candidates of a warp, one bit per row. Starts after a barrier and ends with a

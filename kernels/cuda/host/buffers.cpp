@@ -16,13 +16,13 @@ const Kernels& kernels_for(const Rules& rules) {
 
 namespace {
 
-BoxSpans take_boxes(Carver& carver, size_t count) {
+BoxSpans carve_boxes(Carver& carver, size_t count) {
   return {carver.take<uint64_t>(count), carver.take<float4>(count)};
 }
 
 }  // namespace
 
-bool in_frame(const Rules& rules) {
+bool frame_kernel_supports(const Rules& rules) {
   const NmsContract& contract = rules.contract;
   if (rules.method != NmsMethod::kGreedy && rules.method != NmsMethod::kNone) return false;
   // Boxes of full classes can be dropped at the end if they suppress no other class.
@@ -30,21 +30,21 @@ bool in_frame(const Rules& rules) {
   return rules.pre_nms_class_top_k == 0 && (ends_classes || !rules.limits_classes());
 }
 
-bool in_crowd(const Rules& rules) {
+bool supports_one_launch(const Rules& rules) {
   const bool handles = rules.method == NmsMethod::kGreedy || rules.method == NmsMethod::kFast;
   return handles && rules.pre_nms_class_top_k == 0 && !rules.limits_classes();
 }
 
 Buckets buckets_of(const Plan& plan) {
-  constexpr uint32_t kMinRoom = kBucketRoom / 4;
+  constexpr uint32_t kMinCapacity = kBucketCapacity / 4;
   constexpr size_t kMaxOfAll = size_t{1} << 22;
-  if (plan.rules.method != NmsMethod::kGreedy || !in_frame(plan.rules)) return {};
+  if (plan.rules.method != NmsMethod::kGreedy || !frame_kernel_supports(plan.rules)) return {};
   const uint32_t classes = plan.rules.contract.class_agnostic ? 1 : plan.rules.class_ids;
-  uint32_t count = std::min(std::max(classes, 1u), kMaxBuckets), room = kBucketRoom;
-  const auto too_large = [&] { return size_t{room} * count * plan.layout.images > kMaxOfAll; };
-  while (room > kMinRoom && too_large()) room /= 2;
+  uint32_t count = std::min(std::max(classes, 1u), kMaxBuckets), capacity = kBucketCapacity;
+  const auto too_large = [&] { return size_t{capacity} * count * plan.layout.images > kMaxOfAll; };
+  while (capacity > kMinCapacity && too_large()) capacity /= 2;
   while (count > 1 && too_large()) count = (count + 1) / 2;  // classes share buckets
-  return {count, std::min(room, std::max(plan.rules.candidates, 1u))};
+  return {count, std::min(capacity, std::max(plan.rules.candidates, 1u))};
 }
 
 Tables Buffers::tables(const Plan& plan) const {
@@ -61,9 +61,9 @@ Buffers carve(Carver& device, Carver& host, const Plan& plan) {
   const Buckets buckets = buckets_of(plan);
   Buffers out;
   out.control = device.take<Control>(images);
-  out.candidates = take_boxes(device, images * candidates);
-  out.dealt = take_boxes(device, images * buckets.count * buckets.room);
-  out.kept_of = take_boxes(device, images * buckets.groups() * buckets.group_room());
+  out.candidates = carve_boxes(device, images * candidates);
+  out.bucketed = carve_boxes(device, images * buckets.count * buckets.capacity);
+  out.kept_of = carve_boxes(device, images * buckets.groups() * buckets.group_capacity());
   out.class_threshold = device.take<float>(plan.class_threshold.size());
   out.class_wanted = device.take<uint8_t>(plan.class_wanted.size());
   out.priors = device.take<Prior>(plan.priors.size());
@@ -76,9 +76,9 @@ Buffers carve(Carver& device, Carver& host, const Plan& plan) {
   out.angles = device.take<float>(plan.rules.oriented ? images * plan.rules.anchors : 0);
   out.runs = device.take<uint64_t>(in_runs);
   out.run_index = device.take<uint32_t>(in_runs);
-  out.ordered = take_boxes(device, candidates);
-  out.kept = take_boxes(device, candidates);
-  out.words = device.take<uint32_t>(slow_words(plan.rules.method, plan.rules.pre_nms_top_k));
+  out.ordered = carve_boxes(device, candidates);
+  out.kept = carve_boxes(device, candidates);
+  out.words = device.take<uint32_t>(large_words(plan.rules.method, plan.rules.pre_nms_top_k));
   out.device_out =
       device.take<Detection>(plan.payload.any() ? images * plan.rules.kept_capacity : 0);
   out.headers = host.take<Header>(images);
@@ -88,8 +88,8 @@ Buffers carve(Carver& device, Carver& host, const Plan& plan) {
 
 namespace {
 
-/// True if the plan uses features of few families.
-bool seldom(const Plan& plan) {
+/// True if the plan uses features that few families have.
+bool uses_rare_features(const Plan& plan) {
   const Layout& layout = plan.layout;
   return layout.segments.size() > 1 || plan.rules.multi_label || plan.rules.peaks ||
          plan.rules.boxes.bins > 1 || layout[FieldId::kSizes].present() ||
@@ -98,7 +98,7 @@ bool seldom(const Plan& plan) {
 }
 
 Scan scan_of(const Plan& plan) {
-  if (seldom(plan)) return Scan::kSegments;
+  if (uses_rare_features(plan)) return Scan::kSegments;
   const Layout& layout = plan.layout;
   const Field& scores = layout[FieldId::kScores];
   if (!scores.present()) return Scan::kReady;
@@ -134,13 +134,13 @@ DevicePlan device_plan(const Plan& plan, const Buffers& buffers) {
 
 namespace {
 
-Numbers numbers_of(const TensorView& view) {
+LoadKind load_kind_of(const TensorView& view) {
   const bool plain = view.scale == 1 && view.zero_point == 0;
   const DataType type = view.type;
-  if (type == DataType::kInt8 || type == DataType::kUInt8) return Numbers::kByte;
-  if (type == DataType::kFloat32 && plain) return Numbers::kFloat;
+  if (type == DataType::kInt8 || type == DataType::kUInt8) return LoadKind::kByte;
+  if (type == DataType::kFloat32 && plain) return LoadKind::kFloat;
   const bool half = type == DataType::kFloat16 || type == DataType::kBFloat16;
-  return half && plain ? Numbers::kHalf : Numbers::kAny;
+  return half && plain ? LoadKind::kHalf : LoadKind::kAny;
 }
 
 /// Returns a field without its tensor's data.
@@ -153,7 +153,7 @@ DeviceField field_in(const Field& field, const TensorView& view) {
           .zero_point = view.zero_point,
           .type = view.type,
           .element = static_cast<uint8_t>(element),
-          .numbers = numbers_of(view)};
+          .load_kind = load_kind_of(view)};
 }
 
 /// Returns a field of a tensor whose data is on the device at `data`.
@@ -163,7 +163,7 @@ DeviceField device_field(const Field& field, std::span<const TensorView> tensors
   const auto index = static_cast<size_t>(field.tensor);
   DeviceField out = field_in(field, tensors[index]);
   out.data = data[index] + field.offset * out.element;
-  if (reinterpret_cast<uintptr_t>(data[index]) % out.element != 0) out.numbers = Numbers::kAny;
+  if (reinterpret_cast<uintptr_t>(data[index]) % out.element != 0) out.load_kind = LoadKind::kAny;
   return out;
 }
 
@@ -185,14 +185,13 @@ std::vector<DeviceSegment> device_segments(const Plan& plan, uint32_t width,
     to.count = segment.count;
     to.first_chunk = chunks;
     chunks += (segment.count + width - 1) / width;
-    for (size_t part = 0; part < kParts; ++part) {
-      const Field& field = segment.fields[part];
+    for (size_t id = 0; id < kFieldCount; ++id) {
+      const Field& field = segment.fields[id];
       if (!field.present()) continue;
       const auto index = static_cast<size_t>(field.tensor);
-      to.tensors[part] = static_cast<uint8_t>(index);
-      to.fields[part] = field_in(field, view_of(plan.forms[index]));
-      to.fields[part].data =
-          reinterpret_cast<const std::byte*>(field.offset * to.fields[part].element);
+      to.tensors[id] = static_cast<uint8_t>(index);
+      to.fields[id] = field_in(field, view_of(plan.forms[index]));
+      to.fields[id].data = reinterpret_cast<const std::byte*>(field.offset * to.fields[id].element);
     }
   }
   segments.count = static_cast<uint32_t>(out.size());
@@ -200,22 +199,22 @@ std::vector<DeviceSegment> device_segments(const Plan& plan, uint32_t width,
   return out;
 }
 
-Numbers bind_fields(DevicePlan& plan, SegmentTable& segments, const Layout& layout,
-                    std::span<const TensorView> tensors, std::span<const std::byte* const> data) {
-  std::optional<Numbers> all;
-  const auto see = [&](Numbers numbers) {
-    all = all.value_or(numbers) == numbers ? numbers : Numbers::kAny;
+LoadKind bind_fields(DevicePlan& plan, SegmentTable& segments, const Layout& layout,
+                     std::span<const TensorView> tensors, std::span<const std::byte* const> data) {
+  std::optional<LoadKind> all;
+  const auto combine = [&](LoadKind load_kind) {
+    all = all.value_or(load_kind) == load_kind ? load_kind : LoadKind::kAny;
   };
   std::ranges::copy(data, segments.data);
   for (size_t i = 0; plan.scan == Scan::kSegments && i < data.size(); ++i) {
     const bool aligned = reinterpret_cast<uintptr_t>(data[i]) % size_of(tensors[i].type) == 0;
-    see(aligned ? numbers_of(tensors[i]) : Numbers::kAny);
+    combine(aligned ? load_kind_of(tensors[i]) : LoadKind::kAny);
   }
-  for (size_t part = 0; plan.scan != Scan::kSegments && part < kPartsOfMost; ++part) {
-    plan.fields[part] = device_field(layout.segments[0].fields[part], tensors, data);
-    if (plan.fields[part].data != nullptr) see(plan.fields[part].numbers);
+  for (size_t id = 0; plan.scan != Scan::kSegments && id < kCommonFields; ++id) {
+    plan.fields[id] = device_field(layout.segments[0].fields[id], tensors, data);
+    if (plan.fields[id].data != nullptr) combine(plan.fields[id].load_kind);
   }
-  return all.value_or(Numbers::kAny);
+  return all.value_or(LoadKind::kAny);
 }
 
 }  // namespace keepbox::cuda

@@ -25,7 +25,7 @@ struct Buffers {
   // Device memory:
   std::span<Control> control;  // one per image
   BoxSpans candidates;         // images x rules.candidates
-  BoxSpans dealt, kept_of;     // images x buckets x room
+  BoxSpans bucketed, kept_of;  // images x buckets x room
   std::span<float> class_threshold;
   std::span<uint8_t> class_wanted;
   std::span<Prior> priors;
@@ -71,7 +71,7 @@ std::vector<DeviceSegment> device_segments(const Plan& plan, uint32_t width,
 
 /// Sets the pointers of a plan, or of its segments, to tensors on the device at `data`. @return the
 /// fastest way to read all of them.
-Numbers bind_fields(DevicePlan& plan, SegmentTable& segments, const Layout& layout,
-                    std::span<const TensorView> tensors, std::span<const std::byte* const> data);
+LoadKind bind_fields(DevicePlan& plan, SegmentTable& segments, const Layout& layout,
+                     std::span<const TensorView> tensors, std::span<const std::byte* const> data);
 
 }  // namespace keepbox::cuda

@@ -15,10 +15,10 @@ struct Kernels;
 /// Launches that a run may use, for tests of each.
 enum class Path {
   kAny,
-  kCrowd,   // the frame kernel only decodes, and crowd() is enqueued after it
-  kSlow,    // the frame kernel only decodes, and crowd() is not used
-  kMasked,  // as kSlow, without cooperative launches
-  kAlone,   // blocks of the frame kernel leave all suppression to the last one
+  kOneLaunch,  // the frame kernel only decodes, and one_launch() is enqueued after it
+  kLarge,      // the frame kernel only decodes, and one_launch() is not used
+  kMasked,     // as kLarge, without cooperative launches
+  kAlone,      // blocks of the frame kernel leave all suppression to the last one
 };
 
 /// Creates a runner on the current device. Errors: kNoResource.

@@ -29,10 +29,10 @@ Result<HostBlob> allocate_host(size_t bytes) {
 }
 
 Result<Stream> make_stream() {
-  int least = 0, greatest = 0;
-  KB_TRY_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+  int lowest = 0, highest = 0;
+  KB_TRY_CUDA(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
   cudaStream_t stream = nullptr;
-  KB_TRY_CUDA(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, greatest));
+  KB_TRY_CUDA(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, highest));
   return Stream(stream);
 }
 

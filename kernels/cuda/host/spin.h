@@ -25,7 +25,7 @@ inline void pause_processor() {
 
 /// Polls `done` until it is true or the time is over; yields to other threads after a while.
 template <class Done>
-bool spin(Microseconds most, Microseconds alone, Done done) {
+bool spin(Microseconds limit, Microseconds alone, Done done) {
   const auto start = std::chrono::steady_clock::now();
   for (;;) {
     for (int i = 0; i < 32; ++i) {
@@ -33,7 +33,7 @@ bool spin(Microseconds most, Microseconds alone, Done done) {
       pause_processor();
     }
     const auto spent = std::chrono::steady_clock::now() - start;
-    if (spent >= most) return false;
+    if (spent >= limit) return false;
     if (spent >= alone) std::this_thread::yield();
   }
 }

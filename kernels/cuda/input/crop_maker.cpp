@@ -7,9 +7,9 @@
 namespace keepbox::cuda {
 namespace {
 
-class MakerOfCrops final : public CropMaker {
+class CropInputMaker final : public CropMaker {
  public:
-  explicit MakerOfCrops(const CropPlan& plan) : frame_(plan.frame) {
+  explicit CropInputMaker(const CropPlan& plan) : frame_(plan.frame) {
     args_.rules = plan.rules;
     args_.frame_width = static_cast<float>(plan.frame.size.width);
     args_.frame_height = static_cast<float>(plan.frame.size.height);
@@ -17,8 +17,8 @@ class MakerOfCrops final : public CropMaker {
     args_.height = plan.input.size.height;
     for (size_t i = 0; i < 3; ++i) {
       const FrameComponent& each = plan.frame.components[i];
-      args_.components[i] = {.across = each.across(plan.frame.size.width),
-                             .down = each.down(plan.frame.size.height),
+      args_.components[i] = {.across = each.samples_per_row(plan.frame.size.width),
+                             .down = each.samples_per_column(plan.frame.size.height),
                              .step = each.step,
                              .sub_x = each.sub_x,
                              .sub_y = each.sub_y,
@@ -50,7 +50,7 @@ class MakerOfCrops final : public CropMaker {
 }  // namespace
 
 Result<std::unique_ptr<CropMaker>> crop_maker(const CropPlan& plan) {
-  auto maker = std::make_unique<MakerOfCrops>(plan);
+  auto maker = std::make_unique<CropInputMaker>(plan);
   KB_TRY_CUDA(load_crop());
   return maker;
 }

@@ -5,41 +5,43 @@
 namespace keepbox::cuda {
 namespace {
 
-constexpr uint32_t kAcross = 64, kDown = 4;  // threads per block
+constexpr uint32_t kBlockWidth = 64, kBlockHeight = 4;  // threads per block
 
 __device__ Tap tap(const Tap* taps, uint32_t at) {
-  return {__ldg(&taps[at].first), __ldg(&taps[at].next), __ldg(&taps[at].part)};
+  return {__ldg(&taps[at].first), __ldg(&taps[at].next), __ldg(&taps[at].weight)};
 }
 
 __device__ float value_of(const DeviceComponent& component, uint32_t x, uint32_t y) {
   const Tap row = tap(component.rows, y);
   const ptrdiff_t stride = component.stride;
   return sample(component.data + row.first * stride, component.data + row.next * stride,
-                component.step, tap(component.columns, x), row.part);
+                component.step, tap(component.columns, x), row.weight);
 }
 
 template <class T>
 __global__ void make_input(const __grid_constant__ InputArgs args, T* input) {
-  const uint32_t x = blockIdx.x * kAcross + threadIdx.x, y = blockIdx.y * kDown + threadIdx.y;
+  const uint32_t x = blockIdx.x * kBlockWidth + threadIdx.x,
+                 y = blockIdx.y * kBlockHeight + threadIdx.y;
   if (x >= args.width || y >= args.height) return;
   const PixelRules& rules = args.rules;
-  float numbers[3] = {rules.padding[0], rules.padding[1], rules.padding[2]};
+  float values[3] = {rules.padding[0], rules.padding[1], rules.padding[2]};
   const uint32_t column = x - args.left, row = y - args.top;  // wrap around outside
   if (column < args.across && row < args.down)
     to_channels(rules, value_of(args.components[0], column, row),
                 value_of(args.components[1], column, row),
-                value_of(args.components[2], column, row), numbers);
+                value_of(args.components[2], column, row), values);
   T* const to = input + (size_t{y} * args.width + x) * rules.pixel_step;
 #pragma unroll
   for (uint32_t i = 0; i < 3; ++i)
-    if (i < rules.channels) store_number(to + i * rules.channel_step, numbers[i]);
+    if (i < rules.channels) store_value(to + i * rules.channel_step, values[i]);
 }
 
 }  // namespace
 
 cudaError_t launch_input(const InputArgs& args, void* input, cudaStream_t stream) {
-  const dim3 block(kAcross, kDown);
-  const dim3 grid((args.width + kAcross - 1) / kAcross, (args.height + kDown - 1) / kDown);
+  const dim3 block(kBlockWidth, kBlockHeight);
+  const dim3 grid((args.width + kBlockWidth - 1) / kBlockWidth,
+                  (args.height + kBlockHeight - 1) / kBlockHeight);
   switch (args.rules.type) {
     case DataType::kFloat16:
       make_input<<<grid, block, 0, stream>>>(args, static_cast<uint16_t*>(input));

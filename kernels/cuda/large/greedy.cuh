@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Greedy suppression of many candidates by all blocks. The best 1,024 alive candidates are compared
 // with each other, one block resolves them, and the kept ones suppress all candidates near them
-// (near.cuh).
+// (spatial_bins.cuh).
 #pragma once
 
 #include <cooperative_groups.h>
@@ -15,8 +15,8 @@ namespace keepbox::cuda {
 
 namespace cg = cooperative_groups;
 
-/// Scratch space after the marks: numbers of kept and of empty boxes and counts of near.cuh,
-/// cleared up to here; bounds of near.cuh and the chunk's overlaps.
+/// Scratch space after the marks: numbers of kept and of empty boxes and counts of
+/// spatial_bins.cuh, cleared up to here; bounds of spatial_bins.cuh and the chunk's overlaps.
 struct GreedyWords {
   Marks marks;
   uint32_t* kept;
@@ -35,7 +35,7 @@ struct GreedyWords {
 
   /// Returns a size in whole float4.
   __host__ __device__ static constexpr size_t cleared(uint32_t count) {
-    return (Marks::words(count) + 2 + kNearBins + 3) / 4 * 4;
+    return (Marks::words(count) + 2 + kSpatialBins + 3) / 4 * 4;
   }
   static constexpr size_t words(uint32_t count) {
     return cleared(count) + warp_words(count) * 4 + kChunkWords * kChunk;
@@ -47,8 +47,8 @@ struct ChunkShared {
   uint64_t keys[kChunk];
   float4 boxes[kChunk];
   float areas[kChunk];
-  uint32_t starts[kNearBins];
-  Verdicts<kChunkWords> verdicts;
+  uint32_t starts[kSpatialBins];
+  ResolveBits<kChunkWords> resolve_bits;
   SliceShared slice;
   uint16_t classes[kNmsThreads];
 };
@@ -109,7 +109,7 @@ struct ChunkOrder {
 /// Computes the overlaps of a chunk's candidates with later ones. Every block reads the whole
 /// chunk.
 template <BoxGeometry Geometry>
-__device__ void compare_chunk(const DevicePlan& plan, const SlowArgs& args,
+__device__ void compare_chunk(const DevicePlan& plan, const LargeArgs& args,
                               const GreedyWords& words, ChunkShared& shared, uint32_t count) {
   if (threadIdx.x < count) {
     const uint32_t place = shared.chunk[threadIdx.x];
@@ -132,11 +132,11 @@ __device__ inline bool resolve_chunk(const GreedyWords& words, ChunkShared& shar
   for (uint32_t w = 0; w < kChunkWords; ++w)
     mask[w] = i < count && w < warp ? __ldcg(words.mask + w * kChunk + i) : 0;
   const uint32_t own = i < count ? __ldcg(words.mask + warp * kChunk + i) : 0;
-  return resolve(mask, own, i < count, shared.verdicts);
+  return resolve(mask, own, i < count, shared.resolve_bits);
 }
 
 /// Appends the kept candidates of a chunk, up to the limits.
-__device__ inline void append(const DevicePlan& plan, const SlowArgs& args,
+__device__ inline void append(const DevicePlan& plan, const LargeArgs& args,
                               const GreedyWords& words, GreedyShared& shared, bool kept,
                               uint32_t before) {
   ChunkShared& chunk = shared.work;
@@ -153,7 +153,7 @@ __device__ inline void append(const DevicePlan& plan, const SlowArgs& args,
 }
 
 /// Marks candidates of full classes as dead. All warps process one word at a time.
-__device__ inline void close_classes(const DevicePlan& plan, const SlowArgs& args,
+__device__ inline void close_classes(const DevicePlan& plan, const LargeArgs& args,
                                      const GreedyWords& words, uint32_t count) {
   if (!plan.rules.limits_classes()) return;
   const uint32_t warps = gridDim.x * kNmsWarps;
@@ -168,7 +168,7 @@ __device__ inline void close_classes(const DevicePlan& plan, const SlowArgs& arg
 }
 
 /// Writes out the kept boxes; each block handles some of them.
-__device__ inline void emit_kept(const DevicePlan& plan, const SlowArgs& args,
+__device__ inline void emit_kept(const DevicePlan& plan, const LargeArgs& args,
                                  const GreedyWords& words, GreedyShared& shared, uint32_t total) {
   uint32_t clipped = 0;
   for (uint32_t base = blockIdx.x * kNmsThreads; base < total; base += gridDim.x * kNmsThreads) {
@@ -179,20 +179,20 @@ __device__ inline void emit_kept(const DevicePlan& plan, const SlowArgs& args,
   }
   if (threadIdx.x == 0 && clipped != 0) atomicAdd(words.clipped, clipped);
   cg::this_grid().sync();
-  if (blockIdx.x == 0 && threadIdx.x == 0) publish(args, total, __ldcg(words.clipped));
+  if (blockIdx.x == 0 && threadIdx.x == 0) report_done(args, total, __ldcg(words.clipped));
 }
 
 template <BoxGeometry Geometry>
 __global__ void __launch_bounds__(kNmsThreads, 1)
-    greedy(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args) {
+    greedy(const __grid_constant__ DevicePlan plan, const __grid_constant__ LargeArgs args) {
   __shared__ GreedyShared shared;
   static_assert(sizeof shared <= 48 << 10, "more than every device has");
   const auto grid = cg::this_grid();
   const uint32_t count = min(args.count, plan.rules.pre_nms_top_k);
   const GreedyWords words(args.words, count);
-  const Near near = near_in(args, words.counts, words.bounds);
-  count_near(plan, args, near, count);
-  bool dealt = false;
+  const SpatialBins spatial = spatial_bins_in(args, words.counts, words.bounds);
+  count_spatial_bins(plan, args, spatial, count);
+  bool binned = false;
   uint32_t cursor = 0, total = 0;
   while (total < plan.limit()) {
     const uint32_t in_chunk = next_chunk(words.marks.dead, count, cursor, shared);
@@ -204,19 +204,19 @@ __global__ void __launch_bounds__(kNmsThreads, 1)
       append(plan, args, words, shared, resolve_chunk(words, shared.work, in_chunk), total);
     // Runs in blocks that are idle.
     const uint32_t idle = max(gridDim.x - 1, 1u);
-    if (!dealt && blockIdx.x >= gridDim.x - idle)
-      deal_near(plan, args, near, count, blockIdx.x - (gridDim.x - idle), idle, shared.work.starts,
-                shared.sums);
+    if (!binned && blockIdx.x >= gridDim.x - idle)
+      fill_spatial_bins(plan, args, spatial, count, blockIdx.x - (gridDim.x - idle), idle,
+                        shared.work.starts, shared.sums);
     grid.sync();
     const uint32_t first = total;
     total = __ldcg(words.kept);
     if (total >= plan.limit() || cursor * kWarp >= count) continue;
-    if (!dealt) {
-      bound_near<Geometry>(plan, near, count);
+    if (!binned) {
+      bound_spatial_bins<Geometry>(plan, spatial, count);
       grid.sync();
-      dealt = true;
+      binned = true;
     }
-    sweep<Geometry>(plan, args.kept, near, shared.work.slice, words.marks.dead, count, first,
+    sweep<Geometry>(plan, args.kept, spatial, shared.work.slice, words.marks.dead, count, first,
                     total);
     close_classes(plan, args, words, count);
     grid.sync();
@@ -228,11 +228,11 @@ __global__ void __launch_bounds__(kNmsThreads, 1)
 /// Launches with fewer blocks if the device is shared or only partly available; uses a mask, with
 /// the same result, if cooperative launches are not supported.
 template <BoxGeometry Geometry>
-cudaError_t launch_greedy(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
+cudaError_t launch_greedy(const DevicePlan& plan, const LargeArgs& args, uint32_t count,
                           uint32_t blocks, cudaStream_t stream) {
   cudaError_t error =
       cudaMemsetAsync(args.words, 0, GreedyWords::cleared(count) * sizeof(uint32_t), stream);
-  void* arguments[] = {const_cast<DevicePlan*>(&plan), const_cast<SlowArgs*>(&args)};
+  void* arguments[] = {const_cast<DevicePlan*>(&plan), const_cast<LargeArgs*>(&args)};
   for (; error == cudaSuccess && blocks > 0; blocks /= 2) {
     error = cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(greedy<Geometry>),
                                         dim3(blocks), dim3(kNmsThreads), arguments, 0, stream);

@@ -3,28 +3,29 @@
 #pragma once
 
 #include "core/model/nms_methods.h"
-#include "kernels/cuda/large/crowd.cuh"
 #include "kernels/cuda/large/greedy.cuh"
 #include "kernels/cuda/large/matrix.cuh"
 #include "kernels/cuda/large/methods.cuh"
+#include "kernels/cuda/large/one_launch.cuh"
 #include "kernels/cuda/large/segmented.cuh"
-#include "kernels/cuda/large/walk.cuh"
+#include "kernels/cuda/large/sequential.cuh"
 
 namespace keepbox::cuda {
 
 /// True if a box dropped by class-top-k must not suppress boxes of other classes. Kernels that
 /// resolve many boxes at once cannot tell which classes are full.
-inline bool full_classes_matter(const Rules& rules) {
+inline bool needs_sequential_nms(const Rules& rules) {
   return traits_of(rules.method).exact && rules.contract.class_agnostic && rules.limits_classes();
 }
 
 /// Implements Kernels::nms.
 template <BoxGeometry Geometry>
-cudaError_t launch_nms(const DevicePlan& plan, const SlowArgs& args, uint32_t blocks,
+cudaError_t launch_nms(const DevicePlan& plan, const LargeArgs& args, uint32_t blocks,
                        cudaStream_t stream) {
-  const uint32_t most = plan.rules.pre_nms_top_k, count = args.count < most ? args.count : most;
+  const uint32_t limit = plan.rules.pre_nms_top_k, count = args.count < limit ? args.count : limit;
   cudaError_t error = cudaSuccess;
-  if (full_classes_matter(plan.rules)) return launch_walk<Geometry>(plan, args, count, stream);
+  if (needs_sequential_nms(plan.rules))
+    return launch_sequential<Geometry>(plan, args, count, stream);
   switch (plan.rules.method) {
     case NmsMethod::kBitmask: return launch_bitmask<Geometry>(plan, args, count, stream);
     case NmsMethod::kSegmented: return launch_segmented<Geometry>(plan, args, count, stream);
@@ -33,7 +34,7 @@ cudaError_t launch_nms(const DevicePlan& plan, const SlowArgs& args, uint32_t bl
     case NmsMethod::kSoftGaussian: return launch_soft<Geometry>(plan, args, count, stream);
     case NmsMethod::kWeighted:
     case NmsMethod::kDiou:
-    case NmsMethod::kMerge: return launch_walk<Geometry>(plan, args, count, stream);
+    case NmsMethod::kMerge: return launch_sequential<Geometry>(plan, args, count, stream);
     case NmsMethod::kMatrix:
     case NmsMethod::kMatrixLinear: return launch_matrix<Geometry>(plan, args, count, stream);
     case NmsMethod::kNone:
@@ -45,7 +46,7 @@ cudaError_t launch_nms(const DevicePlan& plan, const SlowArgs& args, uint32_t bl
 
 /// Implements Kernels::load.
 template <BoxGeometry Geometry>
-cudaError_t load_crowds(uint32_t* blocks) {
+cudaError_t load_large_nms(uint32_t* blocks) {
   int device = 0, processors = 0, each = 0, cooperates = 0;  // cooperative launches
   const auto attribute = [&](int* value, cudaDeviceAttr which) {
     return cudaDeviceGetAttribute(value, which, device);
@@ -57,11 +58,11 @@ cudaError_t load_crowds(uint32_t* blocks) {
     error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, greedy<Geometry>, kNmsThreads, 0);
   *blocks = static_cast<uint32_t>(processors * (each > 0 && cooperates != 0 ? 1 : 0));
   if (error == cudaSuccess)
-    error = load_kernels(crowd<Geometry>, greedy<Geometry>, strike_once<Geometry>,
-                         mask_tile<Geometry>, find_segments<Geometry>, thin_segment<Geometry>,
-                         walk<Geometry>, soften<Geometry>, merge_kept<Geometry>,
+    error = load_kernels(one_launch_nms<Geometry>, greedy<Geometry>, suppress_once<Geometry>,
+                         mask_tile<Geometry>, find_segments<Geometry>, suppress_segment<Geometry>,
+                         sequential_nms<Geometry>, soften<Geometry>, merge_kept<Geometry>,
                          max_overlap<Geometry>, decay<Geometry>);
-  for (cudaError_t (*load)() : {load_select, load_methods, load_walk})
+  for (cudaError_t (*load)() : {load_select, load_methods, load_sequential})
     if (error == cudaSuccess) error = load();
   return error;
 }

@@ -9,11 +9,11 @@
 namespace keepbox::cuda {
 
 /// Scratch space: marks, cleared, and the number of kept boxes.
-struct WalkWords {
+struct SequentialWords {
   Marks marks;
   uint32_t* kept;
 
-  __host__ __device__ WalkWords(uint32_t* words, uint32_t count)
+  __host__ __device__ SequentialWords(uint32_t* words, uint32_t count)
       : marks(words, count), kept(words + Marks::words(count)) {}
 
   static constexpr size_t words(uint32_t count) { return Marks::words(count) + 1; }
@@ -30,8 +30,9 @@ struct MeanShared {
 /// ends with a barrier. @param dead if not nullptr, dead candidates are skipped and used ones
 /// marked as dead.
 template <BoxGeometry Geometry>
-__device__ float4 weigh(const DevicePlan& plan, const SlowArgs& args, MeanShared& shared,
-                        uint32_t count, uint32_t first, const Candidate& own, uint32_t* dead) {
+__device__ float4 mean_of_overlapping(const DevicePlan& plan, const LargeArgs& args,
+                                      MeanShared& shared, uint32_t count, uint32_t first,
+                                      const Candidate& own, uint32_t* dead) {
   const NmsContract& contract = plan.rules.contract;
   WeightedMean mean;
   for (uint32_t base = first; base < count; base += kNmsThreads) {
@@ -68,13 +69,13 @@ inline constexpr uint32_t kMergeBlocks = 64;
 /// Boxes are distributed over blocks.
 template <BoxGeometry Geometry>
 __global__ void __launch_bounds__(kNmsThreads)
-    merge_kept(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args,
+    merge_kept(const __grid_constant__ DevicePlan plan, const __grid_constant__ LargeArgs args,
                uint32_t count) {
   __shared__ MeanShared shared;
-  const uint32_t total = *WalkWords(args.words, count).kept;
+  const uint32_t total = *SequentialWords(args.words, count).kept;
   for (uint32_t k = blockIdx.x; k < total; k += gridDim.x) {
     const Candidate own = candidate_at(plan, args.kept, k);
-    const float4 box = weigh<Geometry>(plan, args, shared, count, 0, own, nullptr);
+    const float4 box = mean_of_overlapping<Geometry>(plan, args, shared, count, 0, own, nullptr);
     if (threadIdx.x == 0) args.kept.boxes[k] = box;
     __syncthreads();
   }

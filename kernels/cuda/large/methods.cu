@@ -7,7 +7,7 @@ namespace {
 
 /// Writes alive candidates in order to the host. Runs in one block.
 __global__ void __launch_bounds__(kNmsThreads)
-    collect(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args,
+    collect(const __grid_constant__ DevicePlan plan, const __grid_constant__ LargeArgs args,
             uint32_t count) {
   __shared__ EmitShared<kNmsThreads> shared;
   __shared__ uint16_t classes[kNmsThreads];
@@ -17,7 +17,7 @@ __global__ void __launch_bounds__(kNmsThreads)
   for (uint32_t base = 0; base < count && kept < limit; base += kNmsThreads) {
     const uint32_t i = min(base + threadIdx.x, count - 1);
     const uint64_t key = args.ordered.keys[i];
-    bool stays = base + threadIdx.x < count && !is_none(key) && !is_dead(marks.dead, i);
+    bool stays = base + threadIdx.x < count && !is_dropped(key) && !is_dead(marks.dead, i);
     if (plan.rules.limits_classes())
       stays = admit(plan.rules.class_limit, stays, key, classes, marks.of_class);
     uint32_t all = 0;
@@ -25,12 +25,12 @@ __global__ void __launch_bounds__(kNmsThreads)
     kept += emit(plan, shared, stays && kept + before < limit, key, args.ordered.boxes[i],
                  args.out.from(kept), clipped);
   }
-  if (threadIdx.x == 0) publish(args, kept, clipped);
+  if (threadIdx.x == 0) report_done(args, kept, clipped);
 }
 
 /// Reduces masks of one stripe. Runs in one block.
 __global__ void __launch_bounds__(kNmsThreads)
-    reduce_mask(const __grid_constant__ SlowArgs args, uint32_t count, uint32_t first_tile,
+    reduce_mask(const __grid_constant__ LargeArgs args, uint32_t count, uint32_t first_tile,
                 uint32_t limit) {
   __shared__ unsigned long long diagonal[kTile], kept;
   const uint32_t tiles = tiles_of(count);
@@ -63,18 +63,18 @@ __global__ void __launch_bounds__(kNmsThreads)
 
 }  // namespace
 
-cudaError_t clear_marks(const SlowArgs& args, uint32_t count, cudaStream_t stream) {
+cudaError_t clear_marks(const LargeArgs& args, uint32_t count, cudaStream_t stream) {
   return cudaMemsetAsync(args.words, 0, Marks::words(count) * sizeof(uint32_t), stream);
 }
 
-cudaError_t launch_collect(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
+cudaError_t launch_collect(const DevicePlan& plan, const LargeArgs& args, uint32_t count,
                            cudaStream_t stream) {
   collect<<<1, kNmsThreads, 0, stream>>>(plan, args, count);
   return cudaGetLastError();
 }
 
-cudaError_t launch_reduce(const SlowArgs& args, uint32_t count, uint32_t first_tile, uint32_t limit,
-                          cudaStream_t stream) {
+cudaError_t launch_reduce(const LargeArgs& args, uint32_t count, uint32_t first_tile,
+                          uint32_t limit, cudaStream_t stream) {
   reduce_mask<<<1, kNmsThreads, 0, stream>>>(args, count, first_tile, limit);
   return cudaGetLastError();
 }

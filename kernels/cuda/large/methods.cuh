@@ -7,15 +7,15 @@
 
 namespace keepbox::cuda {
 
-inline constexpr uint32_t kStrikeThreads = 256;
+inline constexpr uint32_t kOnceThreads = 256;
 
 /// Suppresses by any earlier candidate, dead or not. A warp compares 32 candidates with 32 earlier
 /// ones.
 template <BoxGeometry Geometry>
-__global__ void __launch_bounds__(kStrikeThreads)
-    strike_once(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args,
-                uint32_t count) {
-  const uint32_t warps = kStrikeThreads / kWarp;
+__global__ void __launch_bounds__(kOnceThreads)
+    suppress_once(const __grid_constant__ DevicePlan plan, const __grid_constant__ LargeArgs args,
+                  uint32_t count) {
+  const uint32_t warps = kOnceThreads / kWarp;
   const uint32_t word = blockIdx.x, i = word * kWarp + lane_id();
   bool alive = i < count;
   const uint64_t key = alive ? args.ordered.keys[i] : 0;
@@ -34,12 +34,12 @@ __global__ void __launch_bounds__(kStrikeThreads)
 }
 
 template <BoxGeometry Geometry>
-cudaError_t launch_fast(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
+cudaError_t launch_fast(const DevicePlan& plan, const LargeArgs& args, uint32_t count,
                         cudaStream_t stream) {
   const cudaError_t error = clear_marks(args, count, stream);
   if (error != cudaSuccess) return error;
   if (count != 0)
-    strike_once<Geometry><<<warp_words(count), kStrikeThreads, 0, stream>>>(plan, args, count);
+    suppress_once<Geometry><<<warp_words(count), kOnceThreads, 0, stream>>>(plan, args, count);
   return launch_collect(plan, args, count, stream);
 }
 
@@ -75,7 +75,7 @@ struct MaskWords {
 
 template <BoxGeometry Geometry>
 __global__ void __launch_bounds__(kTile)
-    mask_tile(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args,
+    mask_tile(const __grid_constant__ DevicePlan plan, const __grid_constant__ LargeArgs args,
               uint32_t count, uint32_t first_tile) {
   const uint32_t row_tile = first_tile + blockIdx.z;
   if (blockIdx.x < row_tile) return;  // columns before rows
@@ -104,11 +104,11 @@ __global__ void __launch_bounds__(kTile)
 
 /// Reduces some rows, starting with their first box: a box that is not removed removes those in its
 /// row.
-cudaError_t launch_reduce(const SlowArgs& args, uint32_t count, uint32_t first_tile, uint32_t limit,
-                          cudaStream_t stream);
+cudaError_t launch_reduce(const LargeArgs& args, uint32_t count, uint32_t first_tile,
+                          uint32_t limit, cudaStream_t stream);
 
 template <BoxGeometry Geometry>
-cudaError_t launch_bitmask(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
+cudaError_t launch_bitmask(const DevicePlan& plan, const LargeArgs& args, uint32_t count,
                            cudaStream_t stream) {
   const uint32_t tiles = tiles_of(count);
   cudaError_t error =

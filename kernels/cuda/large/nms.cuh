@@ -31,7 +31,7 @@ __device__ inline bool is_dead(const uint32_t* dead, uint32_t i) {
   return (__ldcg(dead + i / kWarp) >> i % kWarp & 1) != 0;
 }
 
-/// Returns whether this thread's box, of boxes in order, stays and is within its class limit.
+/// True if this thread's box stays and is within its class limit; threads have boxes in order.
 /// Called by a block of kNmsThreads; has its own barriers. @param classes one entry per class.
 __device__ inline bool admit(uint32_t limit, bool stays, uint64_t key,
                              uint16_t (&classes)[kNmsThreads], uint32_t* of_class) {
@@ -49,27 +49,27 @@ __device__ inline bool admit(uint32_t limit, bool stays, uint64_t key,
 }
 
 /// True if the key marks a dropped candidate: its score would be NaN.
-__device__ inline bool is_none(uint64_t key) {
+__device__ inline bool is_dropped(uint64_t key) {
   return static_cast<uint32_t>(key >> 32) == static_cast<uint32_t>(kNoKey >> 32);
 }
 /// Returns the key of a dropped candidate, which sorts last and stays unique.
-__device__ inline uint64_t none_of(uint64_t key) { return key | kNoKey >> 32 << 32; }
+__device__ inline uint64_t dropped_key(uint64_t key) { return key | kNoKey >> 32 << 32; }
 
 /// Reports that `count` boxes are written. Called by one thread, after a barrier that follows the
 /// last write.
-__device__ inline void publish(const SlowArgs& args, uint32_t count, uint32_t empty,
-                               State state = State::kDone) {
+__device__ inline void report_done(const LargeArgs& args, uint32_t count, uint32_t empty,
+                                   State state = State::kDone) {
   args.header->state = state;
   args.header->kept = count;
   args.header->empty = empty;
   args.control->complete = empty == 0 ? count : kNotComplete;
-  announce(args.header->sequence, args.sequence);
+  signal_host(args.header->sequence, args.sequence);
 }
 
 /// Number of boxes whose overlaps with one box fit into a word.
 inline constexpr uint32_t kTile = 64;
 
-/// Returns the kept ones of up to 64 boxes, by the words of the mask among themselves.
+/// Returns a bit per kept box of up to 64, by the words of their overlaps with each other.
 __device__ inline unsigned long long resolve_tile(const unsigned long long* diagonal,
                                                   unsigned long long removed, uint32_t count) {
   unsigned long long kept = 0;
@@ -82,10 +82,10 @@ __device__ inline unsigned long long resolve_tile(const unsigned long long* diag
 }
 
 /// Clears the marks and the class counts.
-cudaError_t clear_marks(const SlowArgs& args, uint32_t count, cudaStream_t stream);
+cudaError_t clear_marks(const LargeArgs& args, uint32_t count, cudaStream_t stream);
 
 /// Writes alive candidates to the host, in order.
-cudaError_t launch_collect(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
+cudaError_t launch_collect(const DevicePlan& plan, const LargeArgs& args, uint32_t count,
                            cudaStream_t stream);
 
 template <class... Kernels>
@@ -99,6 +99,6 @@ cudaError_t load_kernels(Kernels... kernels) {
 /// Loads the kernels that are independent of the geometry.
 cudaError_t load_select();
 cudaError_t load_methods();
-cudaError_t load_walk();
+cudaError_t load_sequential();
 
 }  // namespace keepbox::cuda

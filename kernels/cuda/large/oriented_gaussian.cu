@@ -8,9 +8,9 @@ namespace keepbox::cuda {
 namespace {
 
 cudaError_t launch(const DevicePlan& plan, const FrameArgs& args, const SegmentTable& segments,
-                   Numbers numbers, dim3 grid, cudaStream_t stream) {
-  const void* const kernel = numbers == Numbers::kFloat
-                                 ? frame_kernel<InSegments<PlainLoad>, OrientedGaussian>()
+                   LoadKind load_kind, dim3 grid, cudaStream_t stream) {
+  const void* const kernel = load_kind == LoadKind::kFloat
+                                 ? frame_kernel<InSegments<FloatLoad>, OrientedGaussian>()
                                  : frame_kernel<InSegments<AnyLoad>, OrientedGaussian>();
   return launch_frame(kernel, plan, args, segments, grid, stream);
 }
@@ -19,8 +19,8 @@ cudaError_t launch(const DevicePlan& plan, const FrameArgs& args, const SegmentT
 
 template <>
 const Kernels& kernels_of<OrientedGaussian>() {
-  static constexpr Kernels kKernels{launch, launch_crowd<OrientedGaussian>,
-                                    launch_nms<OrientedGaussian>, load_crowds<OrientedGaussian>};
+  static constexpr Kernels kKernels{launch, launch_one_launch_nms<OrientedGaussian>,
+                                    launch_nms<OrientedGaussian>, load_large_nms<OrientedGaussian>};
   return kKernels;
 }
 

@@ -8,9 +8,9 @@ namespace keepbox::cuda {
 namespace {
 
 cudaError_t launch(const DevicePlan& plan, const FrameArgs& args, const SegmentTable& segments,
-                   Numbers numbers, dim3 grid, cudaStream_t stream) {
-  const void* const kernel = numbers == Numbers::kFloat
-                                 ? frame_kernel<InSegments<PlainLoad>, OrientedPolygon>()
+                   LoadKind load_kind, dim3 grid, cudaStream_t stream) {
+  const void* const kernel = load_kind == LoadKind::kFloat
+                                 ? frame_kernel<InSegments<FloatLoad>, OrientedPolygon>()
                                  : frame_kernel<InSegments<AnyLoad>, OrientedPolygon>();
   return launch_frame(kernel, plan, args, segments, grid, stream);
 }
@@ -19,8 +19,8 @@ cudaError_t launch(const DevicePlan& plan, const FrameArgs& args, const SegmentT
 
 template <>
 const Kernels& kernels_of<OrientedPolygon>() {
-  static constexpr Kernels kKernels{launch, launch_crowd<OrientedPolygon>,
-                                    launch_nms<OrientedPolygon>, load_crowds<OrientedPolygon>};
+  static constexpr Kernels kKernels{launch, launch_one_launch_nms<OrientedPolygon>,
+                                    launch_nms<OrientedPolygon>, load_large_nms<OrientedPolygon>};
   return kKernels;
 }
 

@@ -31,7 +31,7 @@ __device__ inline uint32_t segment_of(const DevicePlan& plan, uint64_t key) {
 template <BoxGeometry Geometry>
 struct Segment {
   const DevicePlan& plan;
-  const SlowArgs& args;
+  const LargeArgs& args;
   Segments scratch;
   uint32_t count;  // number of all candidates
 
@@ -41,7 +41,7 @@ struct Segment {
   __device__ bool overlap(uint32_t i, uint32_t j) const {
     return cuda::overlap<Geometry>(plan, args.candidates, i, j);
   }
-  __device__ void kill(uint32_t i) const {
+  __device__ void mark_dead(uint32_t i) const {
     atomicOr(args.words + scratch.origin[i] / kWarp, 1u << scratch.origin[i] % kWarp);
   }
   __device__ bool is_dead(uint32_t i) const { return cuda::is_dead(args.words, scratch.origin[i]); }
@@ -74,7 +74,7 @@ __device__ unsigned long long resolve(const Segment<Geometry>& segment, TileWord
     tile.kept = resolve_tile(tile.overlaps, upper << kWarp | tile.removed[0], kTile);
   }
   __syncthreads();
-  if (!gone && (tile.kept >> threadIdx.x & 1) == 0) segment.kill(own);
+  if (!gone && (tile.kept >> threadIdx.x & 1) == 0) segment.mark_dead(own);
   return tile.kept;
 }
 
@@ -82,8 +82,8 @@ __device__ unsigned long long resolve(const Segment<Geometry>& segment, TileWord
 /// the segment by the tile's kept boxes.
 template <BoxGeometry Geometry>
 __global__ void __launch_bounds__(kSegmentThreads)
-    thin_segment(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args,
-                 uint32_t count) {
+    suppress_segment(const __grid_constant__ DevicePlan plan,
+                     const __grid_constant__ LargeArgs args, uint32_t count) {
   __shared__ TileWords tile;
   const Segment<Geometry> segment{plan, args, Segments(args.words, count), count};
   const uint32_t begin = segment.scratch.start[blockIdx.x];
@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(kSegmentThreads)
     for (uint32_t j = first + kTile + threadIdx.x; segment.holds(j); j += kSegmentThreads)
       for (unsigned long long rest = kept; rest != 0; rest &= rest - 1)
         if (segment.overlap(first + __ffsll(static_cast<long long>(rest)) - 1, j)) {
-          segment.kill(j);
+          segment.mark_dead(j);
           break;
         }
     __syncthreads();
@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(kSegmentThreads)
 /// Finds the first candidate of each segment. A template only because it is in a header.
 template <BoxGeometry Geometry>
 __global__ void find_segments(const __grid_constant__ DevicePlan plan,
-                              const __grid_constant__ SlowArgs args, uint32_t count) {
+                              const __grid_constant__ LargeArgs args, uint32_t count) {
   const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= count) return;
   const uint32_t segment = segment_of(plan, args.candidates.keys[i]);
@@ -113,7 +113,7 @@ __global__ void find_segments(const __grid_constant__ DevicePlan plan,
 
 /// Sorts candidates by class and finds the segments.
 template <BoxGeometry Geometry>
-cudaError_t launch_segments(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
+cudaError_t launch_segments(const DevicePlan& plan, const LargeArgs& args, uint32_t count,
                             cudaStream_t stream) {
   const Segments segments(args.words, count);
   cudaError_t error = clear_marks(args, count, stream);
@@ -125,7 +125,7 @@ cudaError_t launch_segments(const DevicePlan& plan, const SlowArgs& args, uint32
                          .from = args.ordered,
                          .count = count,
                          .to = args.candidates,
-                         .most = count,
+                         .limit = count,
                          .origin = segments.origin,
                          .runs = args.runs,
                          .run_index = args.run_index,
@@ -139,12 +139,13 @@ cudaError_t launch_segments(const DevicePlan& plan, const SlowArgs& args, uint32
 }
 
 template <BoxGeometry Geometry>
-cudaError_t launch_segmented(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
+cudaError_t launch_segmented(const DevicePlan& plan, const LargeArgs& args, uint32_t count,
                              cudaStream_t stream) {
   const cudaError_t error = launch_segments<Geometry>(plan, args, count, stream);
   if (error != cudaSuccess) return error;
   const uint32_t ids = plan.rules.contract.class_agnostic ? 1 : plan.rules.class_ids;
-  if (count != 0) thin_segment<Geometry><<<ids, kSegmentThreads, 0, stream>>>(plan, args, count);
+  if (count != 0)
+    suppress_segment<Geometry><<<ids, kSegmentThreads, 0, stream>>>(plan, args, count);
   return launch_collect(plan, args, count, stream);
 }
 

@@ -65,7 +65,7 @@ __global__ void place(const __grid_constant__ SortArgs args, uint32_t runs) {
   uint32_t rank = at % kRun;
   for (uint32_t run = 0; run < runs; ++run)
     if (run != at / kRun) rank += less_in_run(args.runs + run * kRun, key);
-  if (rank >= args.most) return;
+  if (rank >= args.limit) return;
   const uint32_t from = args.run_index[at];
   args.to.keys[rank] = args.by_class ? score_first(key) : key;
   args.to.boxes[rank] = args.from.boxes[from];
@@ -91,12 +91,12 @@ namespace {
 /// Moves candidates within the class limits to the front, up to the overall limit. Runs in one
 /// block.
 __global__ void __launch_bounds__(kNmsThreads)
-    cut(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args) {
+    cut(const __grid_constant__ DevicePlan plan, const __grid_constant__ LargeArgs args) {
   __shared__ uint16_t classes[kNmsThreads];
   __shared__ uint32_t sums[kNmsWarps];
-  const uint32_t most = plan.rules.pre_nms_top_k;
+  const uint32_t limit = plan.rules.pre_nms_top_k;
   uint32_t chosen = 0;
-  for (uint32_t base = 0; base < args.count && chosen < most; base += kNmsThreads) {
+  for (uint32_t base = 0; base < args.count && chosen < limit; base += kNmsThreads) {
     const uint32_t i = min(base + threadIdx.x, args.count - 1);
     const uint64_t key = args.ordered.keys[i];
     const float4 box = args.ordered.boxes[i];
@@ -104,18 +104,18 @@ __global__ void __launch_bounds__(kNmsThreads)
                              classes, args.words);
     uint32_t all = 0;
     const uint32_t at = chosen + sum_before(stays ? 1 : 0, sums, all);
-    if (stays && at < most) {  // `at` is no further than what all threads have read by now
+    if (stays && at < limit) {  // `at` is no further than what all threads have read by now
       args.ordered.keys[at] = key;
       args.ordered.boxes[at] = box;
     }
     chosen += all;
   }
   if (threadIdx.x != 0) return;
-  args.header->chosen = min(chosen, most);
-  announce(args.header->sequence, args.sequence);
+  args.header->chosen = min(chosen, limit);
+  signal_host(args.header->sequence, args.sequence);
 }
 
-cudaError_t launch_cut(const DevicePlan& plan, const SlowArgs& args, cudaStream_t stream) {
+cudaError_t launch_cut(const DevicePlan& plan, const LargeArgs& args, cudaStream_t stream) {
   const cudaError_t error = cudaMemsetAsync(args.words, 0, kMaxClasses * sizeof(uint32_t), stream);
   if (error != cudaSuccess) return error;
   cut<<<1, kNmsThreads, 0, stream>>>(plan, args);
@@ -124,14 +124,14 @@ cudaError_t launch_cut(const DevicePlan& plan, const SlowArgs& args, cudaStream_
 
 }  // namespace
 
-cudaError_t launch_select(const DevicePlan& plan, const SlowArgs& args, cudaStream_t stream) {
+cudaError_t launch_select(const DevicePlan& plan, const LargeArgs& args, cudaStream_t stream) {
   const bool by_class = plan.rules.pre_nms_class_top_k != 0;
   const cudaError_t error = launch_sort({.best_high = plan.best_high,
                                          .octaves = plan.octaves,
                                          .from = args.candidates,
                                          .count = args.count,
                                          .to = args.ordered,
-                                         .most = by_class ? args.count : plan.rules.pre_nms_top_k,
+                                         .limit = by_class ? args.count : plan.rules.pre_nms_top_k,
                                          .runs = args.runs,
                                          .run_index = args.run_index},
                                         stream);

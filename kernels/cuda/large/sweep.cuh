@@ -2,7 +2,7 @@
 // Suppression of candidates by kept boxes near them.
 #pragma once
 
-#include "kernels/cuda/large/near.cuh"
+#include "kernels/cuda/large/spatial_bins.cuh"
 
 namespace keepbox::cuda {
 
@@ -16,9 +16,9 @@ struct SliceShared {
 
 /// Returns the bits of up to 64 boxes of a slice, from `first`, that may overlap one of a group.
 template <BoxGeometry Geometry>
-__device__ uint64_t boxes_near(const DevicePlan& plan, const SliceShared& shared, const Box& group,
-                               uint32_t first, uint32_t end) {
-  const bool all = !apart_is_free(plan.rules);
+__device__ uint64_t boxes_touching(const DevicePlan& plan, const SliceShared& shared,
+                                   const Box& group, uint32_t first, uint32_t end) {
+  const bool all = !disjoint_never_overlap(plan.rules);
   uint64_t out = 0;
 #pragma unroll
   for (uint32_t half = 0; half < 2; ++half) {
@@ -33,31 +33,32 @@ __device__ uint64_t boxes_near(const DevicePlan& plan, const SliceShared& shared
 
 /// Suppresses a group of candidates, one per lane, by a slice of kept boxes.
 template <BoxGeometry Geometry>
-__device__ void strike_group(const DevicePlan& plan, const Near& near, const SliceShared& shared,
-                             uint32_t* dead, uint32_t count, uint32_t group, uint32_t boxes) {
-  const Box bounds = to_box(near.bounds[group]);
+__device__ void suppress_group(const DevicePlan& plan, const SpatialBins& spatial,
+                               const SliceShared& shared, uint32_t* dead, uint32_t count,
+                               uint32_t group, uint32_t boxes) {
+  const Box bounds = to_box(spatial.bounds[group]);
   const uint32_t place = min(group * kWarp + lane_id(), count - 1);
-  const uint64_t who = near.who[place];
-  const auto shape = shape_of<Geometry>(plan, near.boxes[place], who);
+  const uint64_t rank_and_key = spatial.rank_and_key[place];
+  const auto shape = shape_of<Geometry>(plan, spatial.boxes[place], rank_and_key);
   const float area = area_of<Geometry>(plan, shape);
-  bool struck = false;
+  bool suppressed = false;
   for (uint32_t first = 0; first < boxes; first += 64) {
-    for (uint64_t rest = boxes_near<Geometry>(plan, shared, bounds, first, boxes); rest != 0;
+    for (uint64_t rest = boxes_touching<Geometry>(plan, shared, bounds, first, boxes); rest != 0;
          rest &= rest - 1) {
       const uint32_t k = first + __ffsll(static_cast<long long>(rest)) - 1;
       const auto kept = shape_of<Geometry>(plan, shared.boxes[k], shared.keys[k]);
-      struck |= same_class(plan.rules.contract, shared.keys[k], who) &
-                hits<Geometry>(plan.rules, kept, shared.areas[k], shape, area);
+      suppressed |= same_class(plan.rules.contract, shared.keys[k], rank_and_key) &
+                    hits<Geometry>(plan.rules, kept, shared.areas[k], shape, area);
     }
   }
-  const auto rank = static_cast<uint32_t>(who >> 32);
-  if (struck) atomicOr(dead + rank / kWarp, 1u << rank % kWarp);
+  const auto rank = static_cast<uint32_t>(rank_and_key >> 32);
+  if (suppressed) atomicOr(dead + rank / kWarp, 1u << rank % kWarp);
 }
 
 /// Suppresses by the kept boxes from `first` to `end`: a block handles one group per warp and one
 /// slice of boxes at a time. @param dead one bit per candidate, by rank.
 template <BoxGeometry Geometry>
-__device__ void sweep(const DevicePlan& plan, const Boxes& kept, const Near& near,
+__device__ void sweep(const DevicePlan& plan, const Boxes& kept, const SpatialBins& spatial,
                       SliceShared& shared, uint32_t* dead, uint32_t count, uint32_t first,
                       uint32_t end) {
   const uint32_t groups = warp_words(count), rounds = (groups + kNmsWarps - 1) / kNmsWarps;
@@ -77,7 +78,7 @@ __device__ void sweep(const DevicePlan& plan, const Boxes& kept, const Near& nea
     }
     __syncthreads();
     const uint32_t group = task / slices * kNmsWarps + warp_id();
-    if (group < groups) strike_group<Geometry>(plan, near, shared, dead, count, group, boxes);
+    if (group < groups) suppress_group<Geometry>(plan, spatial, shared, dead, count, group, boxes);
   }
 }
 

@@ -22,7 +22,7 @@ constexpr uint32_t kMaxKept = 32;
 static_assert(kMaxBoxes == kWarp);
 
 /// Writes a row's sums in the columns of a warp, or their bits as one word.
-__device__ void put(const MaskOutput& out, const MaskPlace& place, uint32_t x, uint32_t y,
+__device__ void put(const MaskOutput& out, const MaskRect& place, uint32_t x, uint32_t y,
                     float sum) {
   const bool there = place.has_column(x);
   if (out.sums != nullptr) {
@@ -36,14 +36,14 @@ __device__ void put(const MaskOutput& out, const MaskPlace& place, uint32_t x, u
 }
 
 /// True if the block's tile overlaps the rectangle.
-__device__ bool meets(const MaskPlace& place, uint32_t left, uint32_t top) {
+__device__ bool overlaps_tile(const MaskRect& place, uint32_t left, uint32_t top) {
   return left < place.x + place.width && left + kTileWidth > place.x &&
          top < place.y + place.height && top + kTileHeight > place.y;
 }
 
 /// Boxes for which a block computes masks.
 struct BlockBoxes {
-  MaskPlace places[kMaxBoxes];
+  MaskRect places[kMaxBoxes];
   uint32_t near;  // bit i: the rectangle of box i overlaps the tile
   alignas(16) float factors[kMaxBoxes][kMaxKept];  // of those, followed by zeros
 };
@@ -52,10 +52,10 @@ struct BlockBoxes {
 /// of a block.
 __device__ void load(const MaskArgs& args, uint32_t begin, uint32_t count, BlockBoxes& boxes) {
   if (threadIdx.x < kWarp) {
-    MaskPlace place;
+    MaskRect place;
     if (threadIdx.x < count) boxes.places[threadIdx.x] = place = args.places[begin + threadIdx.x];
     const uint32_t near =
-        __ballot_sync(~0u, meets(place, blockIdx.x * kTileWidth, blockIdx.y * kTileHeight));
+        __ballot_sync(~0u, overlaps_tile(place, blockIdx.x * kTileWidth, blockIdx.y * kTileHeight));
     if (threadIdx.x == 0) boxes.near = near;
   }
   __syncthreads();
@@ -122,7 +122,7 @@ __device__ void make_boxes(const DevicePlan& plan, const MaskArgs& args, uint32_
   const PixelValues<kKept, Load> values(args, source, pixel);
   for (uint32_t near = boxes.near; near != 0; near &= near - 1) {
     const uint32_t box = __ffs(near) - 1;
-    const MaskPlace place = boxes.places[box];
+    const MaskRect place = boxes.places[box];
     if (place.has_row(y)) put(args.out, place, x, y, values.sum(args, boxes, begin, box));
   }
 }
@@ -162,14 +162,14 @@ __device__ void place(const DevicePlan& plan, const PlaceArgs& args, uint32_t co
   uint32_t words = 0;
   for (uint32_t first = 0; first < count && fits; first += kPlaceThreads) {
     const uint32_t box = first + threadIdx.x;
-    MaskPlace at;
+    MaskRect at;
     if (box < count)
       at = prototype_pixels(boxes[box].box, letterbox_of(plan), args.scale, args.rules.maps, 0);
     if (at.count() == 0) at.width = at.height = 0;
     uint32_t all = 0;
     at.offset = words + sum_before(at.words() * at.height, sums, all);
     words += all;
-    fits = words <= args.room.words;
+    fits = words <= args.capacity.words;
     if (box < count) args.host_places[box] = args.places[box] = at;
   }
   if (threadIdx.x != 0) return;
@@ -181,7 +181,7 @@ __device__ void place(const DevicePlan& plan, const PlaceArgs& args, uint32_t co
 __global__ void __launch_bounds__(kPlaceThreads)
     place_boxes(const __grid_constant__ DevicePlan plan, const __grid_constant__ PlaceArgs args) {
   const uint32_t found = count_of(args.kept, 0), each = args.rules.coefficients;
-  const bool fits = found <= args.room.boxes;
+  const bool fits = found <= args.capacity.boxes;
   const uint32_t count = fits ? found : 0;
   if (blockIdx.x == 0) return place(plan, args, count, fits);
   const Detection* const boxes = boxes_of(args.kept, 0);
@@ -222,7 +222,7 @@ __global__ void __launch_bounds__(kEnlargeThreads)
   const uint32_t number = (blockIdx.x * kEnlargeThreads + threadIdx.x) / kWarp;
   if (number >= args.parts) return;
   const uint32_t mask = mask_of(args, number);
-  const MaskPlace place = args.places[mask], from = args.from[mask];
+  const MaskRect place = args.places[mask], from = args.from[mask];
   const uint32_t part = number - args.first_part[mask], words = place.words();
   const uint32_t word = part % words, first = part / words * kWarpRows;
   const uint32_t x = (place.first_word() + word) * kWordPixels + lane;
@@ -236,9 +236,9 @@ __global__ void __launch_bounds__(kEnlargeThreads)
   for (uint32_t row = 0; row < rows; ++row, out += words) {
     const uint32_t low = __shfl_sync(~0u, own_row.low, row) * from.width;
     const uint32_t high = __shfl_sync(~0u, own_row.high, row) * from.width;
-    const float by = __shfl_sync(~0u, own_row.part, row);
-    const float sum = between(between(left[low], left[high], by),
-                              between(right[low], right[high], by), column.part);
+    const float by = __shfl_sync(~0u, own_row.weight, row);
+    const float sum =
+        lerp(lerp(left[low], left[high], by), lerp(right[low], right[high], by), column.weight);
     const uint32_t bits = __ballot_sync(~0u, there && sum > 0);
     if (lane == 0) *out = bits;
   }
@@ -269,13 +269,13 @@ cudaError_t launch_masks(const DevicePlan& plan, const MaskArgs& args, uint32_t 
                          cudaStream_t stream) {
   dim3 grid(blocks_for(args.rules.maps.width, kTileWidth),
             blocks_for(args.rules.maps.height, kTileHeight));
-  const uint32_t wished =
+  const uint32_t wanted =
       std::min(kMaskBlocks / (grid.x * grid.y), blocks_for(expected, kMinBoxes));
-  grid.z = std::max({wished, blocks_for(expected, kMaxBoxes), 1u});
+  grid.z = std::max({wanted, blocks_for(expected, kMaxBoxes), 1u});
   if (args.rules.coefficients > kMaxKept)
     make_masks<false, AnyLoad><<<grid, kPayloadThreads, 0, stream>>>(plan, args);
-  else if (args.prototypes == Numbers::kFloat)
-    make_masks<true, PlainLoad><<<grid, kPayloadThreads, 0, stream>>>(plan, args);
+  else if (args.prototypes == LoadKind::kFloat)
+    make_masks<true, FloatLoad><<<grid, kPayloadThreads, 0, stream>>>(plan, args);
   else make_masks<true, AnyLoad><<<grid, kPayloadThreads, 0, stream>>>(plan, args);
   return cudaGetLastError();
 }

@@ -52,9 +52,9 @@ struct MaskArgs {
   const Detection* boxes = nullptr;  // may be in host memory
   uint32_t count = 0, image = 0;     // boxes
   MaskRules rules;
-  Numbers prototypes = Numbers::kAny;
+  LoadKind prototypes = LoadKind::kAny;
   float* factors = nullptr;            // device memory for coefficients
-  const MaskPlace* places = nullptr;   // device memory
+  const MaskRect* places = nullptr;    // device memory
   const MaskTotals* totals = nullptr;  // device memory: has the number of boxes; null: `count`
   MaskOutput out;                      // at the rectangles' offsets
   // Words to copy to the device before the masks, by launch_factors():
@@ -74,7 +74,7 @@ cudaError_t launch_masks(const DevicePlan& plan, const MaskArgs& args, uint32_t 
 /// Result of launch_places(), in host memory.
 struct Placed {
   MaskTotals totals;
-  uint32_t declined = 0;  // 1: there is no room, or the boxes are not complete
+  uint32_t declined = 0;  // 1: not enough memory, or the boxes are not complete
 };
 
 /// Rectangles of the masks of one image, computed on the device.
@@ -83,16 +83,16 @@ struct PlaceArgs {
   KeptBoxes kept;
   MaskRules rules;
   MaskScale scale;
-  MaskTotals room;
+  MaskTotals capacity;
   float* factors = nullptr;
-  MaskPlace* places = nullptr;       // device memory
-  MaskPlace* host_places = nullptr;  // the same for the host
-  MaskTotals* totals = nullptr;      // device memory; 0 if declined
+  MaskRect* places = nullptr;       // device memory
+  MaskRect* host_places = nullptr;  // the same for the host
+  MaskTotals* totals = nullptr;     // device memory; 0 if declined
   Placed* result = nullptr;
 };
 
-/// Reads the coefficients of boxes and computes the rectangles of their masks in the prototypes, or
-/// declines to. @param expected number of boxes.
+/// Reads the coefficients of boxes and computes the rectangles of their masks in the prototypes,
+/// unless it sets Placed::declined. @param expected number of boxes.
 cudaError_t launch_places(const DevicePlan& plan, const PlaceArgs& args, uint32_t expected,
                           cudaStream_t stream);
 
@@ -113,9 +113,9 @@ inline constexpr uint32_t kWarpRows = 32;
 /// Masks of one image to enlarge. Pointers are to memory of the device.
 struct EnlargeArgs {
   MaskAxis columns, rows;
-  const MaskPlace* from = nullptr;  // rectangles of the sums
+  const MaskRect* from = nullptr;  // rectangles of the sums
   const float* sums = nullptr;
-  const MaskPlace* places = nullptr;
+  const MaskRect* places = nullptr;
   const uint32_t* first_part = nullptr;  // per mask, and the number of all: a part is a word wide
                                          // and kWarpRows high
   uint32_t count = 0, parts = 0;

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "kernels/cuda/device/emit.cuh"
-#include "kernels/cuda/device/source.cuh"
-#include "kernels/cuda/device/tally.cuh"
+#include "kernels/cuda/device/field_reader.cuh"
+#include "kernels/cuda/device/scan_counters.cuh"
 #include "kernels/cuda/payload/payload.h"
 
 namespace keepbox::cuda {
@@ -23,19 +23,19 @@ struct PayloadReader {
                            const DeviceSegment& of, uint32_t number)
       : rules(plan.rules), tables(plan.tables), segments(from), segment(of), image(number) {}
 
-  __device__ const DeviceField& field(FieldId part) const {
-    return segment.fields[static_cast<uint32_t>(part)];
+  __device__ const DeviceField& field(FieldId id) const {
+    return segment.fields[static_cast<uint32_t>(id)];
   }
-  __device__ bool has(FieldId part) const { return field(part).element != 0; }
-  __device__ const std::byte* first(FieldId part) const {
-    const DeviceField& from = field(part);
-    return segments.data[segment.tensors[static_cast<uint32_t>(part)]] +
+  __device__ bool has(FieldId id) const { return field(id).element != 0; }
+  __device__ const std::byte* first(FieldId id) const {
+    const DeviceField& from = field(id);
+    return segments.data[segment.tensors[static_cast<uint32_t>(id)]] +
            reinterpret_cast<size_t>(from.data) + image * from.image_stride;
   }
-  __device__ float get(FieldId part, uint32_t anchor, uint32_t channel = 0) const {
-    const DeviceField& from = field(part);
+  __device__ float get(FieldId id, uint32_t anchor, uint32_t channel = 0) const {
+    const DeviceField& from = field(id);
     return AnyLoad::get(
-        from, first(part) + size_t{anchor - segment.first} * from.anchor_stride * from.element,
+        from, first(id) + size_t{anchor - segment.first} * from.anchor_stride * from.element,
         channel * from.channel_stride);
   }
 };
@@ -62,9 +62,9 @@ __device__ inline void report_end(const Report& report) {
   __syncthreads();
   if (threadIdx.x != 0) return;
   const uint32_t blocks = gridDim.x * gridDim.y * gridDim.z;
-  if (add_and_see(report.arrived, 1) + 1 != blocks) return;
+  if (add_acq_rel(report.arrived, 1) + 1 != blocks) return;
   *report.arrived = 0;
-  announce(*report.done, report.sequence);
+  signal_host(*report.done, report.sequence);
 }
 
 __host__ __device__ inline uint32_t blocks_for(size_t count, uint32_t each) {

@@ -11,15 +11,15 @@
 namespace keepbox::cuda {
 namespace {
 
-constexpr size_t kPlaceWords = sizeof(MaskPlace) / sizeof(uint32_t);
+constexpr size_t kPlaceWords = sizeof(MaskRect) / sizeof(uint32_t);
 /// Words of masks that the device places: so few that no limit of place_masks() applies.
 constexpr size_t kMaxWords = size_t{1} << 25;
 
 /// Counts the parts of masks that warps enlarge.
-void count_parts(std::span<const MaskPlace> places, std::vector<uint32_t>& first_part) {
+void count_parts(std::span<const MaskRect> places, std::vector<uint32_t>& first_part) {
   uint32_t parts = 0;
   first_part.clear();
-  for (const MaskPlace& place : places) {
+  for (const MaskRect& place : places) {
     first_part.push_back(parts);
     parts += place.words() * ((place.height + kWarpRows - 1) / kWarpRows);
   }
@@ -28,12 +28,12 @@ void count_parts(std::span<const MaskPlace> places, std::vector<uint32_t>& first
 
 /// Makes memory for at least `count` elements, and half as much again.
 template <class Blob>
-Status grow_to(size_t count, size_t& room, Blob& blob, size_t element, auto allocate) {
-  if (count <= room) return {};
-  room = 0;
+Status grow_to(size_t count, size_t& capacity, Blob& blob, size_t element, auto allocate) {
+  if (count <= capacity) return {};
+  capacity = 0;
   const size_t next = count + count / 2;
   KB_ASSIGN(blob, allocate(next * element));
-  room = next;
+  capacity = next;
   return {};
 }
 
@@ -63,9 +63,9 @@ Status CudaPayloadStage::prepare(const Plan& plan, const KeptBoxes& kept, cudaSt
   each_ = plan.payload.count;
   masks_ = plan.payload.has(Moves::kAsMask);
   enlarged_ = plan.payload.masks.enlarged;
-  KB_ASSIGN(shared_, allocate_host(sizeof(Shared)));
+  KB_ASSIGN(host_state_, allocate_host(sizeof(HostState)));
   KB_ASSIGN(counters_, allocate_device(sizeof(Counters)));
-  new (shared_.get()) Shared{};
+  new (host_state_.get()) HostState{};
   KB_TRY_CUDA(cudaMemsetAsync(counters_.get(), 0, sizeof(Counters), stream));
   if (masks_) return {};  // their values stay on the device
   KB_ASSIGN(values_, allocate_host(images_.size() * kept_.stride * each_ * sizeof(float)));
@@ -73,7 +73,7 @@ Status CudaPayloadStage::prepare(const Plan& plan, const KeptBoxes& kept, cudaSt
 }
 
 void CudaPayloadStage::abandon() {
-  for (HostBlob* blob : {&shared_, &values_, &host_places_, &host_bits_}) (void)blob->release();
+  for (HostBlob* blob : {&host_state_, &values_, &host_places_, &host_bits_}) (void)blob->release();
   for (DeviceBlob* blob : {&counters_, &places_, &factors_, &sums_, &bits_}) (void)blob->release();
 }
 
@@ -91,27 +91,28 @@ CudaPayloadStage::Totals CudaPayloadStage::place(
     place_masks(plan, static_cast<uint32_t>(i), boxes[i], image.places);
     if (enlarged_) count_parts(image.places.bits, image.first_part);
     all.words += image.places.words;
-    all.sums += image.places.numbers;
+    all.sums += image.places.sum_count;
     all.place_words += image.place_words();
   }
   return all;
 }
 
 Status CudaPayloadStage::grow(const Totals& totals) {
-  KB_TRY(grow_to(totals.boxes, room_.boxes, factors_, each_ * sizeof(float), allocate_device));
-  KB_TRY(grow_to(totals.sums, room_.sums, sums_, sizeof(float), allocate_device));
-  if (totals.place_words > room_.place_words) {
-    size_t host_room = 0;
-    room_.place_words = 0;
-    KB_TRY(grow_to(totals.place_words, host_room, host_places_, sizeof(uint32_t), allocate_host));
+  KB_TRY(grow_to(totals.boxes, capacity_.boxes, factors_, each_ * sizeof(float), allocate_device));
+  KB_TRY(grow_to(totals.sums, capacity_.sums, sums_, sizeof(float), allocate_device));
+  if (totals.place_words > capacity_.place_words) {
+    size_t host_capacity = 0;
+    capacity_.place_words = 0;
     KB_TRY(
-        grow_to(totals.place_words, room_.place_words, places_, sizeof(uint32_t), allocate_device));
+        grow_to(totals.place_words, host_capacity, host_places_, sizeof(uint32_t), allocate_host));
+    KB_TRY(grow_to(totals.place_words, capacity_.place_words, places_, sizeof(uint32_t),
+                   allocate_device));
   }
-  if (totals.words > room_.words) {
-    size_t host_room = 0;
-    room_.words = 0;
-    KB_TRY(grow_to(totals.words, host_room, host_bits_, sizeof(uint32_t), allocate_host));
-    KB_TRY(grow_to(totals.words, room_.words, bits_, sizeof(uint32_t), allocate_device));
+  if (totals.words > capacity_.words) {
+    size_t host_capacity = 0;
+    capacity_.words = 0;
+    KB_TRY(grow_to(totals.words, host_capacity, host_bits_, sizeof(uint32_t), allocate_host));
+    KB_TRY(grow_to(totals.words, capacity_.words, bits_, sizeof(uint32_t), allocate_device));
   }
   return {};
 }
@@ -139,8 +140,8 @@ MaskArgs CudaPayloadStage::args_of(const Plan& plan, const SegmentTable& segment
                 .image = image,
                 .rules = plan.payload.masks,
                 .factors = at<float>(factors_, of.first_box * each_)};
-  if (is_plain(plan, segments)) args.prototypes = Numbers::kFloat;
-  args.places = reinterpret_cast<const MaskPlace*>(at<uint32_t>(places_, of.first_place)) +
+  if (is_plain(plan, segments)) args.prototypes = LoadKind::kFloat;
+  args.places = reinterpret_cast<const MaskRect*>(at<uint32_t>(places_, of.first_place)) +
                 (enlarged_ ? of.count : 0);
   if (enlarged_) args.out.sums = at<float>(sums_, of.first_sum);
   else args.out.bits = at<uint32_t>(bits_, of.first_word);
@@ -149,7 +150,7 @@ MaskArgs CudaPayloadStage::args_of(const Plan& plan, const SegmentTable& segment
 
 EnlargeArgs CudaPayloadStage::enlarge_args(const Plan& plan, uint32_t image) const {
   const Image& of = images_[image];
-  const auto* places = reinterpret_cast<const MaskPlace*>(at<uint32_t>(places_, of.first_place));
+  const auto* places = reinterpret_cast<const MaskRect*>(at<uint32_t>(places_, of.first_place));
   return {.columns = mask_columns(plan, image),
           .rows = mask_rows(plan, image),
           .from = places + of.count,
@@ -188,12 +189,12 @@ Status CudaPayloadStage::run_masks(const Plan& plan, const DevicePlan& device_pl
 }
 
 Report CudaPayloadStage::next_report() {
-  return {&counters()->arrived, &shared().done, ++sequence_};
+  return {&counters()->arrived, &host_state().done, ++sequence_};
 }
 
 Status CudaPayloadStage::wait(cudaStream_t stream) {
   const auto is_done = [&] {
-    return std::atomic_ref(shared().done).load(std::memory_order_acquire) == sequence_;
+    return std::atomic_ref(host_state().done).load(std::memory_order_acquire) == sequence_;
   };
   if (spin(kYield, kSpin, is_done)) return {};
   return check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
@@ -221,18 +222,18 @@ Status CudaPayloadStage::enqueue_masks(const Plan& plan, const DevicePlan& devic
   images_[0].first_box = images_[0].first_word = images_[0].first_place = 0;
   MaskArgs args = args_of(plan, segments, 0);
   args.totals = &counters()->totals;
-  const PlaceArgs places{
-      .segments = segments,
-      .kept = kept_,
-      .rules = plan.payload.masks,
-      .scale = mask_scale(plan),
-      .room = {static_cast<uint32_t>(std::min(room_.boxes, room_.place_words / kPlaceWords)),
-               static_cast<uint32_t>(std::min(room_.words, kMaxWords))},
-      .factors = args.factors,
-      .places = reinterpret_cast<MaskPlace*>(places_.get()),
-      .host_places = reinterpret_cast<MaskPlace*>(host_places_.get()),
-      .totals = &counters()->totals,
-      .result = &shared().placed};
+  const PlaceArgs places{.segments = segments,
+                         .kept = kept_,
+                         .rules = plan.payload.masks,
+                         .scale = mask_scale(plan),
+                         .capacity = {static_cast<uint32_t>(std::min(
+                                          capacity_.boxes, capacity_.place_words / kPlaceWords)),
+                                      static_cast<uint32_t>(std::min(capacity_.words, kMaxWords))},
+                         .factors = args.factors,
+                         .places = reinterpret_cast<MaskRect*>(places_.get()),
+                         .host_places = reinterpret_cast<MaskRect*>(host_places_.get()),
+                         .totals = &counters()->totals,
+                         .result = &host_state().placed};
   KB_TRY_CUDA(launch_places(device_plan, places, expected_, stream));
   KB_TRY_CUDA(launch_masks(device_plan, args, expected_, stream));
   return check(launch_send({.totals = &counters()->totals,
@@ -245,18 +246,18 @@ Status CudaPayloadStage::enqueue_masks(const Plan& plan, const DevicePlan& devic
 
 Status CudaPayloadStage::begin(const Plan& plan, const DevicePlan& device_plan,
                                const SegmentTable& segments, cudaStream_t stream) {
-  begun_ = ahead_ && (!masks_ || (images_.size() == 1 && !enlarged_ && room_.words != 0));
+  begun_ = ahead_ && (!masks_ || (images_.size() == 1 && !enlarged_ && capacity_.words != 0));
   if (!begun_) return {};
   return masks_ ? enqueue_masks(plan, device_plan, segments, stream)
                 : enqueue_values(plan, device_plan, segments, false, stream);
 }
 
-/// Takes over the rectangles of the device. @return false if it has declined.
-bool CudaPayloadStage::take_masks() {
-  const Placed& placed = shared().placed;
+/// Adopts the rectangles that the device computed. @return false if it declined.
+bool CudaPayloadStage::adopt_placed_masks() {
+  const Placed& placed = host_state().placed;
   Image& only = images_[0];
   if (placed.declined != 0 || placed.totals.boxes != only.count) return false;
-  const auto* places = reinterpret_cast<const MaskPlace*>(host_places_.get());
+  const auto* places = reinterpret_cast<const MaskRect*>(host_places_.get());
   only.places.bits.assign(places, places + placed.totals.boxes);
   only.places.words = placed.totals.words;
   return true;
@@ -276,7 +277,7 @@ Status CudaPayloadStage::finish(const Plan& plan, const DevicePlan& device_plan,
   if (expected_ == 0) return {};
   if (begun_ && !changed) {
     KB_TRY(wait(stream));
-    if (!masks_ || take_masks()) return {};
+    if (!masks_ || adopt_placed_masks()) return {};
   }
   if (masks_) return run_masks(plan, device_plan, segments, boxes, stream);
   KB_TRY(enqueue_values(plan, device_plan, segments, true, stream));

@@ -38,7 +38,7 @@ class CudaPayloadStage {
  private:
   /// Rectangles and boxes of one image, and where its part of the memory begins.
   struct Image {
-    MaskPlaces places;
+    MaskRects places;
     std::vector<uint32_t> first_part;  // per mask, and the number of all parts; see EnlargeArgs
     size_t count = 0;                  // boxes
     size_t first_box = 0, first_word = 0, first_sum = 0, first_place = 0;
@@ -50,7 +50,7 @@ class CudaPayloadStage {
     size_t boxes = 0, words = 0, sums = 0, place_words = 0;
   };
   /// Memory that both sides write to.
-  struct Shared {
+  struct HostState {
     uint32_t done = 0;  // sequence of the last report
     Placed placed;
   };
@@ -60,7 +60,7 @@ class CudaPayloadStage {
     MaskTotals totals;
   };
 
-  Shared& shared() const { return *reinterpret_cast<Shared*>(shared_.get()); }
+  HostState& host_state() const { return *reinterpret_cast<HostState*>(host_state_.get()); }
   Counters* counters() const { return reinterpret_cast<Counters*>(counters_.get()); }
   Report next_report();
   Status wait(cudaStream_t stream);
@@ -68,7 +68,7 @@ class CudaPayloadStage {
                         const SegmentTable& segments, bool packed, cudaStream_t stream);
   Status enqueue_masks(const Plan& plan, const DevicePlan& device_plan,
                        const SegmentTable& segments, cudaStream_t stream);
-  bool take_masks();
+  bool adopt_placed_masks();
   Status run_masks(const Plan& plan, const DevicePlan& device_plan, const SegmentTable& segments,
                    std::span<const std::span<const Detection>> boxes, cudaStream_t stream);
   Totals place(const Plan& plan, std::span<const std::span<const Detection>> boxes);
@@ -79,14 +79,14 @@ class CudaPayloadStage {
 
   std::vector<Image> images_;
   KeptBoxes kept_;
-  HostBlob shared_;
+  HostBlob host_state_;
   DeviceBlob counters_;
   HostBlob values_;     // except of masks
   size_t each_ = 0;     // values per box
   bool masks_ = false;  // of any resolution
   bool enlarged_ = false;
-  bool ahead_ = true;   // begin() enqueues
-  bool begun_ = false;  // it has
+  bool ahead_ = true;   // begin() may enqueue
+  bool begun_ = false;  // begin() has enqueued
   uint32_t sequence_ = 0;
   uint32_t expected_ = 0;  // boxes of the fullest image of the last frame
   // Per image, in words: the rectangles of bits, those of sums, and the first parts.
@@ -94,7 +94,7 @@ class CudaPayloadStage {
   DeviceBlob places_;
   DeviceBlob factors_, sums_, bits_;
   HostBlob host_bits_;
-  Totals room_;
+  Totals capacity_;
 };
 
 }  // namespace keepbox::cuda

@@ -46,7 +46,7 @@ struct Frames {
 /// @param count number of frames before EOS; -1: endless.
 void feed(GstElement* appsrc, const Frames& frames, int count);
 
-/// One variant from frames to boxes. In its text % stands for the number of the stream.
+/// One variant from frames to boxes. In its text % is replaced by the number of the stream.
 struct Way {
   std::string name;
   std::string source;                 // empty: an appsrc with generated frames

@@ -81,7 +81,7 @@ TEST_F(CudaApi, SharesOneContextAmongTensors) {
         lend(describe_cuda(tensor, pointer(work.data), KEEPBOX_READY_STREAM, work.stream),
              free_driver, reinterpret_cast<gpointer>(work.data)));
     FrameTensors mapped;
-    ASSERT_TRUE(mapped.look(frames.back().get()));
+    ASSERT_TRUE(mapped.list_tensors(frames.back().get()));
     ASSERT_TRUE(mapped.map_all(MemorySpace::kCuda));
     EXPECT_EQ(mapped.space(), MemorySpace::kCuda);
     EXPECT_EQ(mapped.views()[0].data, pointer(work.data)) << "not a copy";
@@ -153,7 +153,7 @@ TEST_F(CudaApi, SlicesOfABatchShareIt) {
     }
     for (size_t i = 0; i < 2; ++i) {
       FrameTensors mapped;
-      ASSERT_TRUE(mapped.look(buffers[i]));
+      ASSERT_TRUE(mapped.list_tensors(buffers[i]));
       ASSERT_TRUE(mapped.map_all(MemorySpace::kCuda));
       EXPECT_EQ(mapped.views()[0].data, pointer(data + i * bytes)) << "not a copy";
     }

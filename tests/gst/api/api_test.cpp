@@ -72,7 +72,7 @@ TEST(Api, CopiesNothing) {
   const Tensor tensor = crowd(3);
   const Buffer frame = lend(describe(tensor));
   FrameTensors mapped;
-  ASSERT_TRUE(mapped.look(frame.get()));
+  ASSERT_TRUE(mapped.list_tensors(frame.get()));
   ASSERT_TRUE(mapped.map_all());
   ASSERT_EQ(mapped.views().size(), 1u);
   EXPECT_EQ(mapped.views()[0].data, tensor.values.data());
@@ -107,7 +107,7 @@ TEST(Api, TakesTensorsWithoutElements) {
     {
       const Buffer frame = lend(empty, count_call, &given_back);
       FrameTensors mapped;
-      ASSERT_TRUE(mapped.look(frame.get()));
+      ASSERT_TRUE(mapped.list_tensors(frame.get()));
       ASSERT_TRUE(mapped.map_all());
       EXPECT_EQ(mapped.views()[0].bytes, 0u);
       EXPECT_EQ(given_back, 0);

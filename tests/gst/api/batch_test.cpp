@@ -65,7 +65,7 @@ TEST(ApiBatch, GivesEachFrameItsSliceWithoutACopy) {
   ASSERT_EQ(batch.add(describe("a", GST_TENSOR_DATA_TYPE_UINT8, {3, 5, 7}, bytes.data(), 105)), "");
   for (size_t i = 0; i < 3; ++i) {
     FrameTensors mapped;
-    ASSERT_TRUE(mapped.look(batch.frames[i].get()));
+    ASSERT_TRUE(mapped.list_tensors(batch.frames[i].get()));
     ASSERT_TRUE(mapped.map_all());
     ASSERT_EQ(mapped.views().size(), 1u);
     const TensorView& slice = mapped.views()[0];

@@ -54,14 +54,14 @@ TEST_F(Cuda, GivesTheSameBoxesWithoutCopies) {
 }
 
 TEST_F(Cuda, KeepsDeclaredTensorsOnTheDevice) {
-  TensorSource source{.geometry = {{320, 320}, {320, 320}}, .detector = "yolov8"};
+  TensorProvenance source{.geometry = {{320, 320}, {320, 320}}, .detector = "yolov8"};
   for (const Units units : {Units::kPixels, Units::kAuto}) {
     source.units = units;
-    const auto said = std::make_shared<const TensorSource>(source);
+    const auto said = std::make_shared<const TensorProvenance>(source);
     Harness h("boxdecode", kSmall);
     for (int i = 0; i < 3; ++i) {
       GstBuffer* frame = frame_on(context, crowd(5));
-      set_tensor_source(gst_tensor_meta_get(gst_buffer_get_tensor_meta(frame), 0)->data, said);
+      set_provenance(gst_tensor_meta_get(gst_buffer_get_tensor_meta(frame), 0)->data, said);
       ASSERT_EQ(bits(h.run(frame)), expected(crowd(5))) << h.error();
     }
     const Routes told_all{3, 0, 0}, units_open{2, 0, 1};

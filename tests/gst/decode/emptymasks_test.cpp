@@ -57,7 +57,7 @@ TEST(EmptyMasks, AreAReasonForNoBox) {
   EXPECT_TRUE(boxes(out).empty());
   EXPECT_EQ(number(h, "attached"), 0u);
   gst_harness_push_event(h.get(), gst_event_new_eos());
-  test::expect_words(h.warning(), {"no mask had a pixel", "nms-contract=exact"});
+  test::expect_words(h.warning(), {"all masks were empty", "nms-contract=exact"});
 }
 
 }  // namespace

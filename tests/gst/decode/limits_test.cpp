@@ -24,7 +24,7 @@ std::vector<test::Row> apart(int count) {
   return out;
 }
 
-TEST(Limits, BoxesPerFrame) {
+TEST(Limits, CapBoxesPerFrameAtTheMaximumOfMetas) {
   Harness h("boxdecode");
   const auto* property = reinterpret_cast<const GParamSpecUInt*>(
       g_object_class_find_property(G_OBJECT_GET_CLASS(h.element()), "max-detections"));

@@ -18,7 +18,7 @@ FrameBox object(Box box) {
       .box = box, .score = 0.5f, .label = g_quark_from_string("car"), .class_id = 0, .anchor = 0};
 }
 
-/// Makes a frame with two objects, a part in each, and that many mtds that are no boxes.
+/// Makes a frame with two objects, a part in each, and that many mtds that are not boxes.
 GstBuffer* scene(gsize others) {
   GstBuffer* out = test::painted(kScene, test::patches({80, 72, 104, 88}, {216, 152, 240, 176}));
   GstAnalyticsRelationMetaInitParams params{others + 10, 1 << 20};

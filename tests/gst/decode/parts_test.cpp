@@ -139,7 +139,7 @@ TEST_F(PartsOfObjects, DoNotStayWithoutObjects) {
   EXPECT_EQ(h.warning(), "");
 }
 
-/// Paints a red rectangle that is turned about a point, and lies from there as given.
+/// Paints a red rectangle, rotated about a point, at the given offset from it.
 test::Paint turned_patch(float angle, double x, double y, Rect red) {
   return [=](int px, int py) -> test::Pixel {
     const double dx = px + 0.5 - x, dy = py + 0.5 - y;
@@ -217,7 +217,7 @@ TEST_F(PartsOfObjects, GoToTheFullFrame) {
   }
 }
 
-/// A new size of frames begins anew, and so does a flush.
+/// A new frame size starts over, and so does a flush.
 TEST_F(PartsOfObjects, FollowCapsAndFlushes) {
   Harness h(line(), kScene);
   ASSERT_EQ(parts(h.run(scene())).size(), 2u) << h.error();

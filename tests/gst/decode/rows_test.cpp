@@ -60,10 +60,10 @@ TEST(Rows, OfAnyNumberAreNoGridOnTheFirstFrame) {
   for (const bool open : {true, false}) {
     Harness h("boxdecode on-mismatch=pass");
     GstBuffer* frame = gst_buffer_new_allocate(nullptr, 64, nullptr);
-    TensorSource source;
-    source.open_rows = open;
+    TensorProvenance source;
+    source.dynamic_rows = open;
     test::attach(frame, nameless(std::vector<Row>(63)),
-                 std::make_shared<const TensorSource>(source));
+                 std::make_shared<const TensorProvenance>(source));
     ASSERT_TRUE(h.run(frame)) << h.error();
     EXPECT_EQ(test::told(h.element(), "detector"), open ? "yolov10" : "yolov5");
   }

@@ -43,13 +43,13 @@ TEST(Skipped, FramesHaveNoBoxesAndNoMismatch) {
 /// Both decoders are after both models; each decoder follows the element that it decoded before.
 TEST(Skipped, FrameOfOneModelLeavesItsDecoderNothing) {
   Harness h("boxdecode model-name=first ! boxdecode model-name=second", kHd);
-  TensorSource one = rows_model(), two = rows_model();
+  TensorProvenance one = rows_model(), two = rows_model();
   one.producer = new_producer();
   two.producer = new_producer();
   const auto models_on = [&](bool first, bool second) {
     GstBuffer* frame = empty_frame().release();
     for (const auto& [source, there] : {std::pair(one, first), std::pair(two, second)}) {
-      auto shared = std::make_shared<const TensorSource>(source);
+      auto shared = std::make_shared<const TensorProvenance>(source);
       if (there) attach(frame, plain_rows(kOne), std::move(shared));
       else note_skipped(frame, std::move(shared));
     }
@@ -80,7 +80,7 @@ TEST(Skipped, FrameOfOneModelIsDecodedForTheOther) {
   EXPECT_EQ(boxes(out).size(), 1u);
   Harness named("boxdecode tensor-ids=a ! boxdecode tensor-ids=b", kHd);
   one = empty_frame().release();
-  attach(one, plain_rows(kOne, "b"), std::make_shared<const TensorSource>(rows_model()));
+  attach(one, plain_rows(kOne, "b"), std::make_shared<const TensorProvenance>(rows_model()));
   note_skipped(one);
   const Buffer second = named.run(one);
   ASSERT_TRUE(second) << named.error();

@@ -10,7 +10,7 @@ namespace keepbox::test {
 inline constexpr const char* kHd = "video/x-raw,format=RGB,width=1920,height=1080";
 
 /// A model of rows: 1920 x 1080 fitted as 640 x 360 into the middle of 640 x 640.
-inline TensorSource rows_model() {
+inline TensorProvenance rows_model() {
   return {.geometry = {{1920, 1080}, {640, 640}, 3, 3, 0, 140},
           .model = "rows",
           .detector = "yolov10",
@@ -19,9 +19,9 @@ inline TensorSource rows_model() {
 }
 
 /// Attaches a tensor with a source.
-inline void attach(GstBuffer* to, const Tensor& tensor, SharedTensorSource source) {
+inline void attach(GstBuffer* to, const Tensor& tensor, SharedProvenance source) {
   GstBuffer* data = data_buffer(tensor.values.data(), bytes_of(tensor));
-  if (source != nullptr) set_tensor_source(data, std::move(source));
+  if (source != nullptr) set_provenance(data, std::move(source));
   add_tensor(to, tensor.id.c_str(), DataType::kFloat32, tensor.shape,
              GST_TENSOR_DIM_ORDER_ROW_MAJOR, data);
 }
@@ -34,9 +34,9 @@ inline Tensor plain_rows(const std::vector<Row>& list, const std::string& id = "
 
 inline const std::vector<Row> kOne{{100, 240, 300, 340, 0.9f, 1}};
 
-inline GstBuffer* said(const TensorSource& source, const std::vector<Row>& list = kOne) {
+inline GstBuffer* said(const TensorProvenance& source, const std::vector<Row>& list = kOne) {
   GstBuffer* out = empty_frame().release();
-  attach(out, plain_rows(list), std::make_shared<const TensorSource>(source));
+  attach(out, plain_rows(list), std::make_shared<const TensorProvenance>(source));
   return out;
 }
 

@@ -25,28 +25,28 @@ using test::Tensor;
 using test::told;
 
 TEST(Source, TravelsWithTheData) {
-  const auto first = std::make_shared<const TensorSource>(rows_model());
-  std::weak_ptr<const TensorSource> watch;
+  const auto first = std::make_shared<const TensorProvenance>(rows_model());
+  std::weak_ptr<const TensorProvenance> watch;
   {
     const Buffer data(gst_buffer_new());
-    EXPECT_EQ(tensor_source(data.get()), nullptr);
-    EXPECT_EQ(tensor_source(nullptr), nullptr);
-    set_tensor_source(data.get(), first);
-    const auto second = std::make_shared<const TensorSource>();
+    EXPECT_EQ(provenance_of(data.get()), nullptr);
+    EXPECT_EQ(provenance_of(nullptr), nullptr);
+    set_provenance(data.get(), first);
+    const auto second = std::make_shared<const TensorProvenance>();
     watch = second;
     const Buffer copy(gst_buffer_copy(data.get()));
-    set_tensor_source(copy.get(), second);
-    EXPECT_EQ(tensor_source(data.get()), first);
-    EXPECT_EQ(tensor_source(copy.get()), second);
-    EXPECT_EQ(tensor_source(Buffer(gst_buffer_copy_deep(data.get())).get()), first);
+    set_provenance(copy.get(), second);
+    EXPECT_EQ(provenance_of(data.get()), first);
+    EXPECT_EQ(provenance_of(copy.get()), second);
+    EXPECT_EQ(provenance_of(Buffer(gst_buffer_copy_deep(data.get())).get()), first);
   }
   EXPECT_TRUE(watch.expired());
   EXPECT_EQ(first.use_count(), 1);
 }
 
 TEST(Source, ComparesAllFields) {
-  using Change = std::function<void(TensorSource&)>;
-  const TensorSource one = rows_model();
+  using Change = std::function<void(TensorProvenance&)>;
+  const TensorProvenance one = rows_model();
   EXPECT_EQ(one, rows_model());
   for (const Change& change : std::initializer_list<Change>{
            [](auto& s) { s.geometry.pad_y += 1; }, [](auto& s) { s.geometry.frame.width = 7; },
@@ -55,9 +55,9 @@ TEST(Source, ComparesAllFields) {
            [](auto& s) { s.held = true; }, [](auto& s) { s.producer = 1; },
            [](auto& s) { s.file = "x.onnx"; }, [](auto& s) { s.contract = "x"; },
            [](auto& s) { s.iou_threshold = 0.5f; }, [](auto& s) { s.labels_of["x"] = {"y"}; },
-           [](auto& s) { s.objects = true; }, [](auto& s) { s.open_rows = true; },
+           [](auto& s) { s.objects = true; }, [](auto& s) { s.dynamic_rows = true; },
            [](auto& s) { s.lost_geometry = true; }}) {
-    TensorSource other = one;
+    TensorProvenance other = one;
     change(other);
     EXPECT_FALSE(one == other);
   }
@@ -82,7 +82,7 @@ TEST(Source, ReplacesProperties) {
 
 TEST(Source, AppliesToBlankFrames) {
   Harness h("boxdecode", kHd);
-  TensorSource source = rows_model();
+  TensorProvenance source = rows_model();
   source.units = Units::kAuto;
   for (const char* family : {"yolov10", "yolo26", "yolov10"}) {
     source.detector = family;
@@ -117,14 +117,14 @@ TEST(Source, GeometryOverridesProperties) {
 
 TEST(Source, WithoutGeometryUsesProperties) {
   Harness h("boxdecode model-width=640 model-height=640 resize-mode=letterbox-topleft", kHd);
-  TensorSource source = rows_model();
+  TensorProvenance source = rows_model();
   source.geometry = {};
   EXPECT_EQ(boxes(h.run(said(source))).at(0).box, (Box{300, 720, 900, 1020}));
 }
 
 TEST(Source, WithoutTheWayToTheFrameIsAnError) {
   // The frame was scaled by an element that dropped the metas which show how.
-  TensorSource source = rows_model();
+  TensorProvenance source = rows_model();
   source.producer = 7;
   EXPECT_EQ(boxes(Harness("boxdecode", kHd).run(said(source))).size(), 1u);
   Harness h("boxdecode", "video/x-raw,format=RGB,width=960,height=540");
@@ -135,7 +135,7 @@ TEST(Source, WithoutTheWayToTheFrameIsAnError) {
 
 TEST(Source, MayChangeWithEachFrame) {
   Harness h("boxdecode", kHd);
-  TensorSource source = rows_model();
+  TensorProvenance source = rows_model();
   EXPECT_EQ(boxes(h.run(said(source))).at(0).box, (Box{300, 300, 900, 600}));
   const guint64 frames = counted(h.element(), "frames");
   source.geometry = {{1920, 1080}, {640, 640}, 3, 3, 0, 0};  // top left
@@ -160,7 +160,7 @@ TEST(Source, MayChangeWithEachFrame) {
 TEST(Source, RejectedFrameLeavesNoState) {
   Harness h("boxdecode on-mismatch=pass", kHd);
   EXPECT_EQ(boxes(h.run(said(rows_model()))).size(), 1u);
-  TensorSource other = rows_model();
+  TensorProvenance other = rows_model();
   other.labels = {"a", "b"};
   EXPECT_EQ(boxes(h.run(said(other, {{100, 240, 300, 340, 7, 1}}))).size(), 0u)
       << "numbers deny it";
@@ -170,10 +170,10 @@ TEST(Source, RejectedFrameLeavesNoState) {
 
 TEST(Source, WarnsOfTheWrongNumberOfLabels) {
   Harness h("boxdecode", test::kSmall);
-  TensorSource source;
+  TensorProvenance source;
   source.labels = {"one", "two"};
   GstBuffer* out = empty_frame().release();
-  attach(out, test::crowd(1), std::make_shared<const TensorSource>(source));
+  attach(out, test::crowd(1), std::make_shared<const TensorProvenance>(source));
   EXPECT_TRUE(h.run(out));
   const std::string warning = h.warning();
   EXPECT_NE(warning.find("2 labels in the model for 6 classes"), std::string::npos) << warning;
@@ -186,7 +186,7 @@ TEST(Source, RejectsNamesThatTheModelLacks) {
 }
 
 TEST(Source, TwoModelsKeepTheirOwn) {
-  TensorSource second = rows_model();
+  TensorProvenance second = rows_model();
   second.model = "second";
   second.geometry = {{1920, 1080}, {640, 640}, 3, 1.6875f, 0, 0};
   second.labels = {"x", "y"};
@@ -199,11 +199,11 @@ TEST(Source, TwoModelsKeepTheirOwn) {
       for (int i = 0; i < 3; ++i) {
         GstBuffer* both = empty_frame().release();
         attach(both, plain_rows(kOne, named ? "a" : ""),
-               std::make_shared<const TensorSource>(rows_model()));
+               std::make_shared<const TensorProvenance>(rows_model()));
         attach(both, plain_rows({}, named ? "more" : ""),
-               std::make_shared<const TensorSource>(rows_model()));
+               std::make_shared<const TensorProvenance>(rows_model()));
         attach(both, plain_rows(kOne, named ? "b" : ""),
-               std::make_shared<const TensorSource>(second));
+               std::make_shared<const TensorProvenance>(second));
         const Buffer out = h.run(both);
         ASSERT_TRUE(out) << h.error();
         for (const FrameBox& box : boxes(out)) {
@@ -219,7 +219,7 @@ TEST(Source, TwoModelsKeepTheirOwn) {
 }
 
 TEST(Source, SkipsModelsOfOtherDecoders) {
-  TensorSource second = rows_model();
+  TensorProvenance second = rows_model();
   second.detector = "yolov8";
   Harness h("boxdecode detector=yolov8 ! boxdecode", kHd);
   GstBuffer* both = empty_frame().release();
@@ -227,8 +227,8 @@ TEST(Source, SkipsModelsOfOtherDecoders) {
   planes.id.clear();
   second.geometry = {{1920, 1080}, {320, 320}, 6, 3.375f, 0, 0};
   second.labels = {};
-  attach(both, plain_rows(kOne), std::make_shared<const TensorSource>(rows_model()));
-  attach(both, planes, std::make_shared<const TensorSource>(second));
+  attach(both, plain_rows(kOne), std::make_shared<const TensorProvenance>(rows_model()));
+  attach(both, planes, std::make_shared<const TensorProvenance>(second));
   const Buffer out = h.run(both);
   ASSERT_TRUE(out) << h.error();
   EXPECT_EQ(boxes(out).back().box, (Box{300, 300, 900, 600})) << "the second decoder's";
@@ -257,7 +257,7 @@ TEST(Families, DetrAcceptsIntegers) {
 
 TEST(Families, PaddleAcceptsAnyNumberOfRows) {
   Harness h("boxdecode", kHd);
-  TensorSource source = rows_model();
+  TensorProvenance source = rows_model();
   source.detector = "paddle";
   source.labels.resize(80, "thing");
   for (const size_t count : {2, 0, 0, 7, 1, 0, 3}) {
@@ -265,7 +265,7 @@ TEST(Families, PaddleAcceptsAnyNumberOfRows) {
     for (size_t i = 0; i < count; ++i)
       rows.values.insert(rows.values.end(), {float(i), 0.9f, 10, 140, 20, 150});
     GstBuffer* out = empty_frame().release();
-    attach(out, rows, std::make_shared<const TensorSource>(source));
+    attach(out, rows, std::make_shared<const TensorProvenance>(source));
     const Buffer done = h.run(out);
     ASSERT_TRUE(done) << h.error();
     EXPECT_EQ(boxes(done).size(), count);

@@ -91,7 +91,7 @@ TEST_F(TensorMtd, IsDecodedOnceIfBothMetasHaveItsData) {
   add_tensor(frame.get(), "", DataType::kFloat32, tensor.shape, GST_TENSOR_DIM_ORDER_ROW_MAJOR,
              data);
   FrameTensors tensors;
-  ASSERT_TRUE(tensors.look(frame.get()));
+  ASSERT_TRUE(tensors.list_tensors(frame.get()));
   EXPECT_EQ(tensors.listed().size(), 1u);
 }
 

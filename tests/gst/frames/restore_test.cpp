@@ -175,7 +175,7 @@ TEST(Restore, RestoresEarlierBoxesOnce) {
   EXPECT_EQ(found[1].box, (Box{30, 30, 90, 90}));
 }
 
-TEST(Restore, Nests) {
+TEST(Restore, RestoresNestedPairs) {
   Harness h(
       "framesave ! videoconvertscale ! video/x-raw,width=96,height=54,"
       "pixel-aspect-ratio=1/1 ! framesave ! videoconvertscale ! video/x-raw,width=48,height=27,"

@@ -33,10 +33,10 @@ void infer_mtd(GstElement*, GstBuffer* frame, gpointer user) {
   Tensor tensor = test::rows({{5, 18, 15, 20, 0.9f, 1}});
   GstBuffer* data = test::data_buffer(tensor.values.data(), test::bytes_of(tensor));
   if (model.source)
-    set_tensor_source(data, std::make_shared<const TensorSource>(
-                                TensorSource{.geometry = {{64, 64}, {32, 32}, 2, 4, 0, 8},
-                                             .detector = "yolov10",
-                                             .units = Units::kPixels}));
+    set_provenance(data, std::make_shared<const TensorProvenance>(
+                             TensorProvenance{.geometry = {{64, 64}, {32, 32}, 2, 4, 0, 8},
+                                              .detector = "yolov10",
+                                              .units = Units::kPixels}));
   model.data.emplace_back(gst_buffer_ref(data));
   GstAnalyticsODMtd od;
   if (model.of_object)
@@ -61,7 +61,7 @@ Buffer inferred(Harness& h, Inferred& model) {
 
 size_t listed(const Buffer& frame) {
   FrameTensors tensors;
-  EXPECT_TRUE(tensors.look(frame.get()));
+  EXPECT_TRUE(tensors.list_tensors(frame.get()));
   return tensors.listed().size();
 }
 

@@ -93,7 +93,7 @@ TEST(RestoreParts, ComeWithOrientedBoxes) {
 }
 
 /// Boxes that are parts of others, and parts of these, go where their whole goes.
-TEST(RestoreParts, AreDroppedWithTheirWhole) {
+TEST(RestoreParts, AreDroppedWithTheirParent) {
   GstVideoInfo info;
   gst_video_info_set_format(&info, GST_VIDEO_FORMAT_RGB, 64, 64);
   const Buffer from = test::empty_frame(), to = test::empty_frame();
@@ -105,7 +105,7 @@ TEST(RestoreParts, AreDroppedWithTheirWhole) {
   test::attach(from.get(), std::span(parts).first(2), {.regions = true, .frame = {64, 64}});
   parts[2].parent = parts[0].od_id;
   test::attach(from.get(), std::span(parts).last(1), {.frame = {64, 64}});
-  carry_analytics(from.get(), info, to.get(), info, PixelMap::scale(1, 1, -10), MovedSource{});
+  carry_analytics(from.get(), info, to.get(), info, PixelMap::scale(1, 1, -10), MovedProvenance{});
   const auto found = boxes(to);
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].box, (Box{10, 20, 40, 50}));
@@ -120,7 +120,7 @@ TEST(RestoreParts, AreDroppedWithTheirWhole) {
 }
 
 /// Elements that only map metas, such as videocrop, leave boxes outside of the frame.
-TEST(RestoreParts, AreSkippedWithTheirWhole) {
+TEST(RestoreParts, AreSkippedWithTheirParent) {
   const Buffer frame = test::empty_frame();
   std::vector<FrameBox> whole{plain_box({-30, 0, -10, 9})};
   test::attach(frame.get(), whole, {});
@@ -131,7 +131,7 @@ TEST(RestoreParts, AreSkippedWithTheirWhole) {
 }
 
 /// Other decoders may add parts, and parts of these, before their whole.
-TEST(RestoreParts, AreSkippedWithALaterWhole) {
+TEST(RestoreParts, AreSkippedWithALaterParent) {
   const Buffer frame = test::empty_frame();
   auto* meta = gst_buffer_add_analytics_relation_meta(frame.get());
   for (const gint x : {10, 20, 30, -30})
@@ -148,7 +148,7 @@ TEST(RestoreParts, MirrorWithThePicture) {
   gst_video_info_set_format(&info, GST_VIDEO_FORMAT_RGB, 64, 64);
   const Buffer from = test::empty_frame(), to = test::empty_frame();
   attach_both(from.get(), 0);
-  carry_analytics(from.get(), info, to.get(), info, PixelMap::scale(-1, 1, 64), MovedSource{});
+  carry_analytics(from.get(), info, to.get(), info, PixelMap::scale(-1, 1, 64), MovedProvenance{});
   const auto found = boxes(to);
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[1].box, (Box{34, 20, 54, 40}));

@@ -18,12 +18,12 @@ using test::kFull;
 void infer(GstElement*, GstBuffer* buffer, gpointer) {
   const auto tensor = test::rows({{5, 18, 15, 20, 0.9f, 1}});
   GstBuffer* data = test::data_buffer(tensor.values.data(), test::bytes_of(tensor));
-  set_tensor_source(data, std::make_shared<const TensorSource>(
-                              TensorSource{.geometry = {{64, 64}, {32, 32}, 2, 4, 0, 8},
-                                           .model = "small",
-                                           .detector = "yolov10",
-                                           .units = Units::kPixels,
-                                           .labels = {"zero", "one"}}));
+  set_provenance(data, std::make_shared<const TensorProvenance>(
+                           TensorProvenance{.geometry = {{64, 64}, {32, 32}, 2, 4, 0, 8},
+                                            .model = "small",
+                                            .detector = "yolov10",
+                                            .units = Units::kPixels,
+                                            .labels = {"zero", "one"}}));
   add_tensor(buffer, "", DataType::kFloat32, tensor.shape, GST_TENSOR_DIM_ORDER_ROW_MAJOR, data);
 }
 
@@ -78,12 +78,12 @@ TEST(Restore, SharesTheDataOfTensors) {
   const auto data_of = [](const Buffer& of) {
     return gst_tensor_meta_get(gst_buffer_get_tensor_meta(of.get()), 0)->data;
   };
-  const auto other = std::make_shared<const TensorSource>();
-  carry_tensors(from.get(), to.get(), [&](const SharedTensorSource&) { return other; });
+  const auto other = std::make_shared<const TensorProvenance>();
+  carry_tensors(from.get(), to.get(), [&](const SharedProvenance&) { return other; });
   EXPECT_NE(data_of(from), data_of(to));
   EXPECT_EQ(gst_buffer_peek_memory(data_of(from), 0), gst_buffer_peek_memory(data_of(to), 0));
-  EXPECT_EQ(tensor_source(data_of(to)), other);
-  EXPECT_NE(tensor_source(data_of(from)), other);
+  EXPECT_EQ(provenance_of(data_of(to)), other);
+  EXPECT_NE(provenance_of(data_of(from)), other);
 }
 
 }  // namespace

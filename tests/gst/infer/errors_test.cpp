@@ -88,9 +88,9 @@ TEST_F(InferErrors, NoneForAWorkingModel) {
   EXPECT_TRUE(errors_of(with(identity_model({1, 3, 32, 32}))).empty());
 }
 
-TEST_F(InferErrors, NoModel) { expect_error("", {"model-file"}); }
+TEST_F(InferErrors, MissingModelFileIsAnError) { expect_error("", {"model-file"}); }
 
-TEST_F(InferErrors, TilesThatCannotBe) {
+TEST_F(InferErrors, InvalidTilesAreErrors) {
   const auto model = identity_model({1, 3, 48, 64});
   for (const char* wrong : {"tiles=3", "tiles=0x2", "tiles=2x2x", "tiles=x"})
     expect_error(with(model, wrong), {"is not COLUMNSxROWS", wrong + 6});
@@ -99,7 +99,7 @@ TEST_F(InferErrors, TilesThatCannotBe) {
   expect_error(with(model, "tiles=9x9"), {"more than 64 tiles", "9x9"});
 }
 
-TEST_F(InferErrors, SettingsOfObjectsThatDoNotGoTogether) {
+TEST_F(InferErrors, ConflictingObjectSettingsAreErrors) {
   const auto model = test::identity_model({1, 3, 48, 64});
   expect_error(with(model, "regions=objects tiles=2x2"), {"tiles and regions are both set"});
   expect_error(with(model, "regions=objects again-growth=0.2"),
@@ -113,7 +113,7 @@ TEST_F(InferErrors, SettingsOfObjectsThatDoNotGoTogether) {
   expect_error(with(model, "regions=objects align=" + file), {"line 3", file});
 }
 
-TEST_F(InferErrors, FilesThatAreNotModels) {
+TEST_F(InferErrors, FilesThatAreNotModelsAreErrors) {
   expect_error("model-file=" + (dir_ / "none.onnx"), {"none.onnx", "model-file"});
   expect_error("model-file=" + dir_.path().string(), {dir_.path().string(), "model-file"});
   expect_error("model-file=" + dir_.write("empty.onnx", ""), {"empty.onnx", "model-file"});
@@ -209,7 +209,7 @@ TEST_F(InferErrors, ComeOncePerStream) {
   EXPECT_EQ(h.error(), "");
 }
 
-/// These are no errors: the boxes are still right. The start does not take minutes.
+/// These are not errors: the boxes are still correct. The start does not take minutes.
 TEST_F(InferErrors, UnreadableMetadataIsAWarning) {
   test::onnx::Model model = test::ultralytics_like({96, 96});
   const std::string names = model.metadata["names"];

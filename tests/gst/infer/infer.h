@@ -122,7 +122,7 @@ struct Numbers {
 
 inline std::vector<Numbers> tensors_of(GstBuffer* buffer) {
   FrameTensors tensors;
-  EXPECT_TRUE(tensors.look(buffer));
+  EXPECT_TRUE(tensors.list_tensors(buffer));
   EXPECT_TRUE(tensors.map_all());
   std::vector<Numbers> out;
   for (const TensorView& view : tensors.views()) {

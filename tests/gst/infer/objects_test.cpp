@@ -50,7 +50,7 @@ class InferObjects : public test::Inference {
   /// Returns the records of the only tensor's producer.
   static std::vector<PictureRecord> pictures(const Buffer& out) {
     FrameTensors tensors;
-    EXPECT_TRUE(tensors.look(out.get()));
+    EXPECT_TRUE(tensors.list_tensors(out.get()));
     if (tensors.listed().size() != 1) return {};
     return read_pictures(out.get(), tensors.source(0)->producer);
   }
@@ -246,7 +246,7 @@ TEST_F(InferObjects, AreRegionsOfOthers) {
   EXPECT_EQ(boxes[2].label, g_quark_from_string("sign"));
   EXPECT_EQ(boxes[2].score, 0.75f);
   FrameTensors tensors;
-  ASSERT_TRUE(tensors.look(out.get()));
+  ASSERT_TRUE(tensors.list_tensors(out.get()));
   ASSERT_EQ(tensors.listed().size(), 2u);
   EXPECT_FALSE(tensors.select_image(0)) << "none is mapped";
   for (size_t i = 0; i < 2; ++i) {

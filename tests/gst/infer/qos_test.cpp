@@ -92,7 +92,7 @@ TEST(Lateness, IsForgivenWhileTheModelIsLoaded) {
   };
   take(GST_SECOND, 4 * GstClockTimeDiff{GST_SECOND});
   EXPECT_TRUE(lateness.is_late(6 * GST_SECOND));
-  lateness.forgive(5 * GST_SECOND);
+  lateness.ignore_until(5 * GST_SECOND);
   EXPECT_FALSE(lateness.is_late(6 * GST_SECOND));
   take(2 * GST_SECOND, 3 * GstClockTimeDiff{GST_SECOND});
   EXPECT_FALSE(lateness.is_late(6 * GST_SECOND));

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "gst/base/batchlanes.h"
+#include "gst/base/batchstreamstates.h"
 #include "tests/gst/infer/streamed.h"
 
 namespace keepbox {
@@ -21,8 +21,8 @@ using test::StreamBatches;
 using test::StreamPart;
 
 /// Streams of a tee have one id.
-TEST(BatchLanes, StayWithStreamsOfOneId) {
-  BatchLanes<int> lanes;
+TEST(BatchStreamStates, StayWithStreamsOfOneId) {
+  BatchStreamStates<int> lanes;
   int made = 0;
   const auto follow = [&](const std::vector<std::string>& ids) {
     std::vector<BatchedStream> streams;

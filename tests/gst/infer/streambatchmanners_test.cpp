@@ -148,7 +148,7 @@ TEST_F(StreamBatches, WarnOncePerElement) {
   StreamPart bare;
   bare.add(frame(kFullSize, 0, 0));
   ASSERT_TRUE(h.run(make_batch({bare})));
-  expect_words(h.warning(), {"before its caps"});
+  expect_words(h.warning(), {"precede its caps"});
 }
 
 TEST_F(StreamBatches, SingleStreamsFollowBatchesInTheSameLine) {
@@ -176,7 +176,7 @@ TEST_F(StreamBatches, ElementsThatTakeNoneAreNamed) {
   for (const std::string& line : {detector(), std::string("boxdecode")}) {
     Harness h(line + " ! boxtrack name=track", test::kBatchCaps);
     EXPECT_FALSE(h.run(make_batch({})));
-    expect_words(h.error(), {"track takes no batches", "analyticssplitter"});
+    expect_words(h.error(), {"track does not accept batches", "analyticssplitter"});
   }
 }
 

@@ -147,7 +147,7 @@ Buffer with_body(gsize beside = 0) {
 
 /// Reads boxes with space for other decoders' keypoints; ours are removed, as in an application
 /// with an older library.
-std::vector<FrameBox> read_groups(const Buffer& frame, PointStore& store) {
+std::vector<FrameBox> read_groups(const Buffer& frame, KeypointStore& store) {
   std::vector<FrameBox> out = boxes(frame);
   auto* meta = gst_buffer_get_analytics_relation_meta(frame.get());
   store = {};
@@ -157,8 +157,8 @@ std::vector<FrameBox> read_groups(const Buffer& frame, PointStore& store) {
 
 TEST_F(Keypoints, AreWrittenAsGroups) {
   const Buffer frame = with_body();
-  PointStore store;
-  const FramePoints group = read_groups(frame, store).at(0).points;
+  KeypointStore store;
+  const FrameKeypoints group = read_groups(frame, store).at(0).points;
   EXPECT_STREQ(g_quark_to_string(group.name), "body-pose/alignment-4");
   EXPECT_TRUE(std::ranges::equal(
       group.points,
@@ -188,13 +188,13 @@ TEST_F(Keypoints, OfOtherDecodersAreRead) {
   const Buffer frame = test::empty_frame();
   FrameBox box = plain_box({10, 20, 50, 60});
   test::attach(frame.get(), std::span(&box, 1));
-  const FramePoints points{kPose, {}, 0};
+  const FrameKeypoints points{kPose, {}, 0};
   GstAnalyticsMtd other;  // of a different type
   add_empty(gst_buffer_get_analytics_relation_meta(frame.get()), 0, &other);
   gst_analytics_relation_meta_set_relation(other.meta, GST_ANALYTICS_REL_TYPE_CONTAIN, 0, other.id);
   add_group(gst_buffer_get_analytics_relation_meta(frame.get()), 0, points);
   std::vector<FrameBox> found;
-  PointStore store;
+  KeypointStore store;
   ASSERT_TRUE(read_boxes(frame.get(), found, &store));
   EXPECT_EQ(found.at(0).points.points.size(), 4u);
   EXPECT_EQ(boxes(frame).at(0).points.points.size(), 0u) << "nowhere to keep them";
@@ -211,18 +211,18 @@ TEST_F(Keypoints, GoWithTheirObject) {
     FrameBox there = plain_box({1, 2, 30, 40});
     test::attach(to.get(), std::span(&there, 1));  // so that ids change
     carry_analytics(from.get(), info, to.get(), info, PixelMap::scale(2, 1, inside ? 0 : 1000),
-                    MovedSource{});
+                    MovedProvenance{});
     auto* meta = gst_buffer_get_analytics_relation_meta(to.get());
     gpointer state = nullptr;
     GstAnalyticsMtd mtd;
     gsize keypoints = 0;
     while (gst_analytics_relation_meta_iterate(meta, &state, type_of<kPoint>(), &mtd)) ++keypoints;
     EXPECT_EQ(keypoints, inside ? 4u : 0u);
-    PointStore store;
+    KeypointStore store;
     const auto found = read_groups(to, store);
     ASSERT_EQ(found.size(), inside ? 2u : 1u);
     if (!inside) continue;
-    const FramePoints& group = found[1].points;
+    const FrameKeypoints& group = found[1].points;
     ASSERT_EQ(group.points.size(), 4u);
     EXPECT_EQ(group.points[0], (Keypoint{22, 20, 0.9f}));
     EXPECT_EQ(group.edges.size(), 2u);

@@ -154,7 +154,7 @@ TEST(Records, OfALaterVersionAreRead) {
   struct Later {
     guint32 header_size = 32, record_size = 48, count = 1;
     GQuark model = g_quark_from_string("m");
-    gfloat slack = 1;
+    gfloat tolerance = 1;
     guint32 more[3] = {1, 2, 3};
     BoxRecord record{.od_id = 0,
                      .class_id = 5,
@@ -191,7 +191,7 @@ TEST(Records, OfAnEarlierVersionAreRead) {
   struct Earlier {
     guint32 header_size = 24, record_size = sizeof(BoxRecord), count = 1;
     GQuark model = g_quark_from_string("m");
-    gfloat slack = 1;
+    gfloat tolerance = 1;
     guint32 unnamed = 1;
     BoxRecord record{.od_id = 0,
                      .class_id = 5,

@@ -74,7 +74,7 @@ TEST(Values, AreCarriedToAnotherFrame) {
   const Buffer from = test::empty_frame(), to = test::empty_frame();
   auto list = objects();
   attach(from.get(), list);
-  carry_analytics(from.get(), info, to.get(), info, PixelMap::scale(-1, 1, 640), MovedSource{});
+  carry_analytics(from.get(), info, to.get(), info, PixelMap::scale(-1, 1, 640), MovedProvenance{});
   const auto found = boxes(to);
   expect_objects(found);
   EXPECT_EQ(found[0].box, (Box{480, 110, 540, 170})) << "boxes move";

@@ -84,7 +84,7 @@ std::string text_of(const FrameBox& b) {
 /// Returns everything that readers find on a frame.
 std::string text_of(GstBuffer* buffer) {
   std::vector<FrameBox> boxes;
-  PointStore points;
+  KeypointStore points;
   std::string out = read_boxes(buffer, boxes, &points) ? "boxes\n" : "none\n";
   for (const FrameBox& box : boxes) out += text_of(box) + '\n';
   for (const FrameBox& box : read_weak_boxes(buffer)) out += "weak " + text_of(box) + '\n';

@@ -233,7 +233,7 @@ TEST_F(Attached, ReportsASinkThatDoesNotDraw) {
     EXPECT_EQ(error(),
               "Boxes cannot be attached: downstream does not accept overlay compositions "
               "(meta:GstVideoOverlayComposition). Draw on the frame with render=auto or "
-              "render=blend, or let a sink follow that draws them, such as glimagesink.");
+              "render=blend, or put a sink that draws compositions after it, such as glimagesink.");
   }
 }
 

@@ -126,8 +126,8 @@ TEST_F(Obscured, AreMissedWithOneWarningIfMisspelt) {
   gst_harness_push_event(harness_, gst_event_new_eos());
   EXPECT_EQ(
       warning(),
-      "blur names \"persn\", but the boxes were of \"person\". Correct the name if one of these "
-      "is meant.");
+      "blur names \"persn\", but boxes had the classes \"person\". Correct the name if you meant "
+      "one of these.");
   EXPECT_EQ(warning(), "");
 }
 

@@ -105,8 +105,8 @@ TEST(Settings, AreChecked) {
   props.what = "boxes,count";
   EXPECT_EQ(
       error(props),
-      "what has \"count\", which is not boxes, counts or tracks. Set what= to such a list, as "
-      "in boxes,counts.");
+      "what has \"count\", which is not boxes, counts or tracks. Set what= to a list of these, "
+      "such as boxes,counts.");
   props.what = " , ";
   EXPECT_NE(error(props).find("nothing to publish"), std::string::npos);
   props = {};

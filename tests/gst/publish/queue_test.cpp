@@ -104,7 +104,8 @@ Texts left_in(const std::string& folder) {
   auto queue = DiskQueue::open(folder);
   if (!queue) return {queue.error().message()};
   Texts out;
-  for (const auto& [number, place] : queue->take_left()) out.push_back(queue->read(place)->payload);
+  for (const auto& [number, place] : queue->take_unsent())
+    out.push_back(queue->read(place)->payload);
   return out;
 }
 
@@ -125,7 +126,7 @@ TEST(DiskQueue, KeepsWhatWasNotSent) {
   }
   auto queue = DiskQueue::open(folder);
   ASSERT_TRUE(queue);
-  const auto left = queue->take_left();
+  const auto left = queue->take_unsent();
   ASSERT_EQ(left.size(), 1u);
   EXPECT_EQ(left[0].number, 3u);
   EXPECT_EQ(queue->next_number(), 4u);

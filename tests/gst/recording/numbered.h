@@ -111,7 +111,8 @@ class Line {
 
   static int number_of(const Buffer& buffer) {
     FrameTensors tensors;
-    if (!tensors.look(buffer.get()) || !tensors.map_all() || tensors.views().empty()) return -1;
+    if (!tensors.list_tensors(buffer.get()) || !tensors.map_all() || tensors.views().empty())
+      return -1;
     EXPECT_EQ(tensors.views().size(), 1u);
     return static_cast<int>(load(tensors.views()[0], 5));
   }

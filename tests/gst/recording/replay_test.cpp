@@ -53,13 +53,12 @@ TEST(Replay, KeepsTheSourceOfTensors) {
   const auto made = [] {
     const auto tensor = test::rows({{10.25f, 150, 50.5f, 170, 0.9f, 1}});
     GstBuffer* data = test::data_buffer(tensor.values.data(), test::bytes_of(tensor));
-    set_tensor_source(
-        data, std::make_shared<const TensorSource>(
-                  TensorSource{.geometry = {{1919, 1079}, {640, 640}, 2.9984f, 2.9984f, 0, 140.07f},
-                               .model = "rows",
-                               .detector = "yolov10",
-                               .units = Units::kPixels,
-                               .labels = {"", "dog"}}));
+    set_provenance(data, std::make_shared<const TensorProvenance>(TensorProvenance{
+                             .geometry = {{1919, 1079}, {640, 640}, 2.9984f, 2.9984f, 0, 140.07f},
+                             .model = "rows",
+                             .detector = "yolov10",
+                             .units = Units::kPixels,
+                             .labels = {"", "dog"}}));
     GstBuffer* frame = gst_buffer_new_allocate(nullptr, 64, nullptr);
     add_tensor(frame, "", DataType::kFloat32, tensor.shape, GST_TENSOR_DIM_ORDER_ROW_MAJOR, data);
     return frame;

@@ -14,7 +14,7 @@ using test::retime;
 using test::Seen;
 using test::source;
 
-TEST(ReplaySync, FramesDroppedBeforeIt) {
+TEST(ReplaySync, SkipsFramesThatWereDroppedUpstream) {
   const test::TempDir dir;
   record(source(30), dir / "rec");
   Line line(source(30) + replay(dir / "rec"));
@@ -34,7 +34,7 @@ TEST(ReplaySync, DuplicatedFramesAndOtherRates) {
     EXPECT_EQ(line.play(), "");
     const auto seen = line.seen();
     EXPECT_GE(seen.size(), size_t(rate) * 9 / 10);
-    for (const Seen& each : seen)  // the one that stands, not the one that is nearest
+    for (const Seen& each : seen)  // the last one that began, not the nearest one
       EXPECT_EQ(each.number, int(double(each.time) * 30 / GST_SECOND + 0.01)) << each.time;
   }
 }
@@ -49,7 +49,7 @@ TEST(ReplaySync, RecordedAtALowerRate) {
   for (size_t i = 0; i < seen.size(); ++i) EXPECT_EQ(seen[i].number, int(i / 3));
 }
 
-TEST(ReplaySync, RoundedTimes) {
+TEST(ReplaySync, MatchesFramesWithRoundedTimes) {
   const test::TempDir dir;
   record(source(60), dir / "rec");
   using Round = GstClockTime (*)(GstClockTime);

@@ -192,7 +192,7 @@ TEST_F(BoxSink, StopsAtAFullDisk) {
   EXPECT_EQ(push(with_ours(1)), GST_FLOW_ERROR);
   EXPECT_FALSE(end());
   stop();
-  EXPECT_EQ(message(), "");  // said once
+  EXPECT_EQ(message(), "");  // posted once
   EXPECT_FALSE(fs::exists("/dev/full.part"));
   set("format", "coco");  // which has something to write at the start
   EXPECT_FALSE(can_start());

@@ -120,9 +120,9 @@ TEST_F(BoxSink, RejectsInvalidPatternsAndListsOfNames) {
     set("location", bad);
     EXPECT_FALSE(can_start()) << bad;
     EXPECT_EQ(message(), std::string("location=") + bad +
-                             " does not have one %s for the class, and otherwise conversions of a "
-                             "time, such as %Y, and at most one number, such as %05d. Set "
-                             "location= to a pattern such as Task1_%s.txt.");
+                             " must have one %s for the class, and may otherwise only have "
+                             "conversions of a time, such as %Y, and at most one number, such as "
+                             "%05d. Set location= to a pattern such as Task1_%s.txt.");
   }
   set("location", path("%s.txt"));
   set("image-ids", path("images"));
@@ -167,7 +167,7 @@ TEST_F(BoxSink, WarnsOnceIfAModelIsNotCocoAfterAll) {
   EXPECT_TRUE(end());
   stop();
   EXPECT_TRUE(mentions(message(GST_MESSAGE_WARNING),
-                       "After frames with classes of COCO only, there is the label \"hamster\""));
+                       "COCO's classes only, but now there is the label \"hamster\""));
   EXPECT_EQ(message(GST_MESSAGE_WARNING), "");
   std::vector<int> ids;
   for (const json& each : json::parse(read(path("out.json")))) ids.push_back(each["category_id"]);

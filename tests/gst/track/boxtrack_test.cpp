@@ -127,7 +127,7 @@ TEST(Boxtrack, AddsNothingToFramesThatWereLeftOut) {
   Track h;
   h.walk(0, 10);
   EXPECT_TRUE(boxes(h.skip(10)).empty());
-  // They are no misses.
+  // These are not misses.
   for (guint i = 11; i < 30; ++i) h.skip(i);
   EXPECT_EQ(h.id_of(h.walk(30, 31)), 1u);
 }

@@ -73,10 +73,10 @@ void add_points(const Plan& plan, const Numbers& numbers, uint32_t anchor,
   const Letterbox& way = plan.letterbox_of(numbers.image);
   if (is_planted(Bug::kPointsInOrder)) anchor = uint32_t(out.size() / 3 / rules.count);
   for (uint32_t i = 0; i < rules.count; ++i) {
-    const uint32_t first = i * rules.numbers;
+    const uint32_t first = i * rules.values;
     Keypoint p{numbers(FieldId::kPayload, anchor, first + (rules.yx ? 1 : 0)),
                numbers(FieldId::kPayload, anchor, first + (rules.yx ? 0 : 1)), 1};
-    if (rules.numbers == 3) p.score = numbers(FieldId::kPayload, anchor, first + 2);
+    if (rules.values == 3) p.score = numbers(FieldId::kPayload, anchor, first + 2);
     p = placed(plan, numbers, anchor, p);
     p.x = (p.x - way.pad_x) * way.scale_x;
     p.y = (p.y - way.pad_y) * way.scale_y;
@@ -109,12 +109,12 @@ std::vector<float> sums(const Plan& plan, const Numbers& numbers, uint32_t ancho
 }
 
 /// A pixel's bit in rows of words that begin with the rectangle's first column.
-void put(std::vector<bool>& row, const MaskPlace& place, uint32_t x, bool inside) {
+void put(std::vector<bool>& row, const MaskRect& place, uint32_t x, bool inside) {
   row[x - place.x / 32 * 32] = inside;
 }
 
 /// Appends a mask's words. @param is_inside(x, y) true for the object's pixels.
-void add_words(const MaskPlace& place, const auto& is_inside, std::vector<uint32_t>& out) {
+void add_words(const MaskRect& place, const auto& is_inside, std::vector<uint32_t>& out) {
   for (uint32_t y = place.y; y < place.y + place.height; ++y) {
     std::vector<bool> row(size_t{place.words()} * 32);
     for (uint32_t x = place.x; x < place.x + place.width; ++x) put(row, place, x, is_inside(x, y));
@@ -126,7 +126,7 @@ void add_words(const MaskPlace& place, const auto& is_inside, std::vector<uint32
   }
 }
 
-void cut(const Plan& plan, const std::vector<float>& all, MaskPlace place,
+void cut(const Plan& plan, const std::vector<float>& all, MaskRect place,
          std::vector<uint32_t>& out) {
   if (is_planted(Bug::kMaskWider) && place.x > 0) --place.x;
   add_words(
@@ -158,8 +158,8 @@ Between between_of(uint32_t pixel, float scale, float pad, uint32_t model, uint3
   return {own(whole), own(whole + 1), at - whole};
 }
 
-void enlarge(const Plan& plan, uint32_t image, const std::vector<float>& all, const MaskPlace& from,
-             const MaskPlace& place, std::vector<uint32_t>& out) {
+void enlarge(const Plan& plan, uint32_t image, const std::vector<float>& all, const MaskRect& from,
+             const MaskRect& place, std::vector<uint32_t>& out) {
   const Letterbox map = map_of(plan, image);
   const Size maps = plan.payload.masks.maps;
   const auto mixed = [](float a, float b, float rest) {
@@ -194,7 +194,7 @@ SecondPayload second_payload(const Plan& plan, std::span<const TensorView> tenso
   place_masks(plan, image, boxes, out.places);
   for (size_t i = 0; i < boxes.size(); ++i) {
     const std::vector<float> all = sums(plan, numbers, boxes[i].anchor);
-    const MaskPlace& place = out.places.bits[i];
+    const MaskRect& place = out.places.bits[i];
     if (!plan.payload.masks.enlarged) cut(plan, all, place, out.bits);
     else if (place.count() != 0) enlarge(plan, image, all, out.places.sums[i], place, out.bits);
   }

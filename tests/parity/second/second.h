@@ -96,7 +96,7 @@ bool is_planted(Bug bug);
 /// Computes the payload of boxes by independent code.
 struct SecondPayload {
   std::vector<float> values;
-  MaskPlaces places;
+  MaskRects places;
   std::vector<uint32_t> bits;
 };
 SecondPayload second_payload(const Plan& plan, std::span<const TensorView> tensors, uint32_t image,

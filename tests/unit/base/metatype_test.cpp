@@ -7,7 +7,7 @@
 #include <string>
 
 #include "gst/frames/framemeta.h"
-#include "gst/metas/pixelway.h"
+#include "gst/metas/pixeltransforms.h"
 
 namespace keepbox {
 namespace {
@@ -40,7 +40,7 @@ TEST(MetaType, OfEveryMetaHasItsSizeInItsName) {
   GstBuffer* whole = gst_buffer_new();
   GstCaps* caps = gst_caps_new_empty_simple("video/x-raw");
   const Picture picture{.size = {64, 48}};
-  begin_way(buffer, 1, picture);
+  begin_transforms(buffer, 1, picture);
   add_saved_frame(buffer, {whole, caps}, picture, nullptr);
   gpointer state = nullptr;
   size_t count = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Aligned crops beside OpenCV's estimateAffinePartial2D and warpAffine. OpenCV counts from the
+// Aligned crops next to OpenCV's estimateAffinePartial2D and warpAffine. OpenCV counts from the
 // centre of the first pixel, as templates do, and frames from its corner.
 #include <gtest/gtest.h>
 

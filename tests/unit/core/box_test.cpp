@@ -103,9 +103,9 @@ TEST(Overlaps, DistanceIsAFractionOfTheDiagonal) {
   EXPECT_FLOAT_EQ(Upright::distance(a, b), 25.0f / (15 * 15 + 10 * 10));
   const Rules rules{.contract = exact, .iou_threshold = 0.3f};  // IoU is a third
   EXPECT_TRUE(hits<Upright>(rules, a, 100, b, 100));
-  EXPECT_FALSE(hits_nearby<Upright>(rules, a, 100, b, 100));
+  EXPECT_FALSE(hits_by_diou<Upright>(rules, a, 100, b, 100));
   const Box point{3, 3, 3, 3};
-  EXPECT_FALSE(hits_nearby<Upright>(rules, point, 0, point, 0));
+  EXPECT_FALSE(hits_by_diou<Upright>(rules, point, 0, point, 0));
 }
 
 TEST(OrderKey, PutsTheLastAnchorFirstIfSet) {

@@ -19,7 +19,7 @@ TensorView view_of(const std::vector<float>& values, Shape shape) {
 
 TEST(Classes, AreTheBestOfASoftmax) {
   const std::vector<float> values{9, 9, 9, 1, 3, 2};
-  const auto best = best_classes(view_of(values, {2, 3}), 1, {.most = 2});
+  const auto best = best_classes(view_of(values, {2, 3}), 1, {.max_classes = 2});
   ASSERT_EQ(best.size(), 2u);
   EXPECT_EQ(best[0].class_id, 1u);
   const double sum = std::exp(-2.0) + 1 + std::exp(-1.0);
@@ -32,7 +32,7 @@ TEST(Classes, AreAllThatPassWithSigmoids) {
   const std::vector<float> values{0, 3, -3, 5};
   const auto best =
       best_classes(view_of(values, {1, 4}), 0,
-                   {.activation = Activation::kSigmoid, .most = 4, .threshold = 0.4f});
+                   {.activation = Activation::kSigmoid, .max_classes = 4, .threshold = 0.4f});
   ASSERT_EQ(best.size(), 3u);
   EXPECT_EQ(best[0].class_id, 3u);
   EXPECT_EQ(best[2].class_id, 0u);
@@ -42,7 +42,7 @@ TEST(Classes, AreAllThatPassWithSigmoids) {
 TEST(Classes, PreferTheLowerNumberAndLeaveOutWhatIsNotFinite) {
   const std::vector<float> values{NAN, 0.5f, 0.5f, INFINITY};
   const auto best =
-      best_classes(view_of(values, {1, 4}), 0, {.activation = Activation::kNone, .most = 4});
+      best_classes(view_of(values, {1, 4}), 0, {.activation = Activation::kNone, .max_classes = 4});
   ASSERT_EQ(best.size(), 2u);
   EXPECT_EQ(best[0].class_id, 1u);
   const std::vector<float> none{NAN, NAN};

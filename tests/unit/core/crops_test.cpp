@@ -86,7 +86,7 @@ TEST(Crops, TurnOrientedBoxesUpright) {
 }
 
 TEST(Crops, GrowAboutTheCentre) {
-  const OrientedBox out = grown({{10, 20, 30, 60}, 0.5f}, 1.5f);
+  const OrientedBox out = enlarged({{10, 20, 30, 60}, 0.5f}, 1.5f);
   EXPECT_EQ(out.box, (Box{5, 10, 35, 70}));
   EXPECT_EQ(out.angle, 0.5f);
 }
@@ -123,7 +123,7 @@ TEST(Crops, ReadTemplates) {
   ASSERT_TRUE(read) << read.error().message();
   EXPECT_EQ(read->size, (Size{96, 112}));
   ASSERT_EQ(read->points.size(), 3u);
-  EXPECT_FALSE(read->points[1].counts);
+  EXPECT_FALSE(read->points[1].used);
   EXPECT_EQ(read->points[2].x, 30.5f);
   for (const char* text :
        {"", "96 112\n10 20\n", "96\n1 2\n3 4\n", "0 5\n1 2\n3 4\n", "96 112\n1 2\n3\n",

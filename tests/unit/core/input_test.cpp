@@ -152,7 +152,7 @@ TEST(InputPlace, CropsOfEverySizeStayInTheFrame) {
           const auto inside = [](uint32_t samples) {
             return [=](const Tap& tap) {
               return tap.first >= 0 && tap.next >= tap.first && uint32_t(tap.next) < samples &&
-                     tap.part >= 0 && tap.part <= 1;
+                     tap.weight >= 0 && tap.weight <= 1;
             };
           };
           EXPECT_TRUE(std::ranges::all_of(plan.columns[0], inside(width)));

@@ -19,7 +19,7 @@ using test::square;
 void expect_tap(const Tap& tap, int first, int next, float part) {
   EXPECT_EQ(tap.first, first);
   EXPECT_EQ(tap.next, next);
-  EXPECT_FLOAT_EQ(tap.part, part);
+  EXPECT_FLOAT_EQ(tap.weight, part);
 }
 
 TEST(InputTaps, AreAtPixelCentres) {
@@ -39,7 +39,7 @@ TEST(InputTaps, AreTheSamplesForEqualSizes) {
     const auto plan = planned(grey(side, 1), {.size = {side, 1}}, ResizeMode::kStretch);
     for (uint32_t i = 0; i < side; ++i) {
       ASSERT_EQ(plan.columns[1][i].first, int32_t(i));
-      ASSERT_EQ(plan.columns[1][i].part, 0);
+      ASSERT_EQ(plan.columns[1][i].weight, 0);
     }
   }
 }

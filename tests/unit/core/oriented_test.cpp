@@ -165,7 +165,7 @@ TYPED_TEST(OrientedGeometry, GuessesNothingThatItDecidesOtherwise) {
         if (guess.sure) {
           ASSERT_EQ(guess.over, truth) << threshold << test::text(a) << test::text(b);
         }
-        if (apart_is_free(rules) &&
+        if (disjoint_never_overlap(rules) &&
             !touch(TypeParam::bounds(x, rules), TypeParam::bounds(y, rules))) {
           ASSERT_FALSE(truth);
         }

@@ -53,10 +53,10 @@ class CountingCrew : public ThreadPool {
   explicit CountingCrew(uint32_t size) : size_(size) {}
   uint32_t size() const override { return size_; }
   void run(uint32_t parts, void (*part)(void*, uint32_t), void* context) override {
-    asked = parts;
+    requested = parts;
     for (uint32_t i = parts; i-- > 0;) part(context, i);
   }
-  uint32_t asked = 0;
+  uint32_t requested = 0;
 
  private:
   uint32_t size_;
@@ -100,9 +100,9 @@ TEST(ThreadPool, DecodesTheSameBoxes) {
   for (const uint32_t size : {2u, 3u, 64u}) {
     CountingCrew crew(size);
     expect_same_boxes(true, 8400, crew);
-    EXPECT_EQ(crew.asked, std::min(size, 5u));  // parts of half a megabyte
+    EXPECT_EQ(crew.requested, std::min(size, 5u));  // parts of half a megabyte
     expect_same_boxes(false, 25199, crew);
-    EXPECT_EQ(crew.asked, std::min(size, 16u));
+    EXPECT_EQ(crew.requested, std::min(size, 16u));
   }
 }
 
@@ -115,7 +115,7 @@ TEST(ThreadPool, DecodesTheSameBoxesOnThreads) {
 TEST(ThreadPool, IsNotUsedForSmallTensors) {
   CountingCrew crew(8);
   expect_same_boxes(true, 1000, crew);
-  EXPECT_EQ(crew.asked, 0u);
+  EXPECT_EQ(crew.requested, 0u);
 }
 
 }  // namespace

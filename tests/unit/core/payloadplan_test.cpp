@@ -45,13 +45,13 @@ TEST(Payload, MasksHaveALimitOfPixels) {
     plan.letterbox.scale_x = enlarged ? 2 : 1;
     plan.letterbox.frame.width = enlarged ? 4096 : 2048;
     for (Detection& each : boxes) each.box.x2 = each.box.y2 * plan.letterbox.scale_x;
-    MaskPlaces places;
+    MaskRects places;
     place_masks(plan, 0, boxes, places);
     EXPECT_LE(places.words, size_t{1} << 25);
-    EXPECT_LE(places.numbers, size_t{1} << 30);
+    EXPECT_LE(places.sum_count, size_t{1} << 30);
     ASSERT_EQ(places.bits.size(), boxes.size());
     ASSERT_EQ(places.sums.size(), enlarged ? boxes.size() : 0);
-    const auto all = [](const MaskPlace& place) { return place.count() > 2000 * 2000; };
+    const auto all = [](const MaskRect& place) { return place.count() > 2000 * 2000; };
     EXPECT_EQ(std::ranges::count_if(places.bits, all), enlarged ? 128 : 256);
     EXPECT_NE(places.bits.back().count(), 0u);
     EXPECT_EQ(places.bits[600].count(), 0u);
@@ -64,7 +64,7 @@ TEST(Payload, EmptyMasksHaveNoRows) {
   plan.letterbox.frame = plan.letterbox.model = {64, 64};
   plan.payload.masks = {.maps = {16, 16}, .coefficients = 1};
   const Detection boxes[] = {{.box = {9, 0, 11, 32}}, {.box = {0, 0, 32, 32}}};
-  MaskPlaces places;
+  MaskRects places;
   place_masks(plan, 0, boxes, places);
   EXPECT_EQ(places.bits[0].height, 0u);
   EXPECT_EQ(places.bits[1].offset, 0u);

@@ -54,7 +54,7 @@ TEST_F(IntakeOfTensors, TakesWhatNoDecoderHasDecoded) {
   FrameTensors tensors;
   ASSERT_TRUE(intake.take(frame.get(), tensors));
   ASSERT_EQ(tensors.listed().size(), 1u);
-  intake.mark_refused(frame.get(), tensors);
+  intake.mark_undecodable(frame.get(), tensors);
   FrameTensors again;
   const Status none = intake.take(frame.get(), again);
   ASSERT_FALSE(none);
@@ -68,9 +68,9 @@ TEST_F(IntakeOfTensors, LeavesUnlistedIdsToOthers) {
   const Buffer frame = frame_of_one_box();
   FrameTensors tensors;
   ASSERT_TRUE(intake.take(frame.get(), tensors));
-  intake.mark_refused(frame.get(), tensors);
+  intake.mark_undecodable(frame.get(), tensors);
   FrameTensors left;
-  ASSERT_TRUE(left.look(frame.get(), Which::kUndecoded));
+  ASSERT_TRUE(left.list_tensors(frame.get(), TensorSelection::kUndecoded));
   EXPECT_EQ(left.listed().size(), 1u);
 }
 
@@ -114,7 +114,7 @@ TEST_F(ChoiceOfDevice, AddsTheReasonToTheBackend) {
   Planner planner(stream_, device_);
   const Buffer frame = frame_of_one_box();
   FrameTensors tensors;
-  ASSERT_TRUE(tensors.look(frame.get()));
+  ASSERT_TRUE(tensors.list_tensors(frame.get()));
   const auto planned = planner.plan(tensors);
   ASSERT_TRUE(planned) << planned.error().message();
   const auto reason = [&] {
@@ -180,7 +180,7 @@ TEST_F(PlansOfStream, AreOfOneFrame) {
   const Buffer frame = test::empty_frame();
   test::attach(frame.get(), two);
   FrameTensors tensors;
-  ASSERT_TRUE(tensors.look(frame.get()));
+  ASSERT_TRUE(tensors.list_tensors(frame.get()));
   const auto planned = planner.plan(tensors);
   ASSERT_FALSE(planned);
   EXPECT_EQ(planned.error().what,

@@ -40,11 +40,11 @@ auto numbers_of(const DetectorSpec& s) {
                     s.box_yx, s.units, s.box_scale, s.cell_offset, s.xy_scales, s.delta_limit,
                     s.bins, s.score, s.activation, s.background, s.logit_limit, s.probabilities,
                     s.multi_label, s.peaks, s.strides, s.cell_anchors, s.interleaved,
-                    s.anchors.base, s.anchors.input, s.anchors.scales_inner, s.anchors.whole,
-                    s.anchors.of_grid, s.priors, s.payload, s.payload_count, s.nms, s.contract,
-                    s.score_threshold, s.iou_threshold, s.points.coding, s.points.numbers,
-                    s.points.yx, s.points.set, s.input.deviation, s.input.mean, s.input.bgr,
-                    s.input.resize, s.input.pad, s.input.caveat);
+                    s.anchors.base, s.anchors.input, s.anchors.scales_inner,
+                    s.anchors.integer_sides, s.anchors.of_grid, s.priors, s.payload,
+                    s.payload_count, s.nms, s.contract, s.score_threshold, s.iou_threshold,
+                    s.points.coding, s.points.values, s.points.yx, s.points.set, s.input.deviation,
+                    s.input.mean, s.input.bgr, s.input.resize, s.input.pad, s.input.caveat);
 }
 
 /// Compares all fields except by_shape, which files do not have.
@@ -74,7 +74,7 @@ TEST(DetectorFile, RoundTripsEveryFamily) {
 TEST(DetectorFile, ComparesEveryField) {
   // Checks that equal() compares every field: each key must make a difference.
   for (const auto& field : detector_fields()) {
-    Kept kept;
+    FamilyStorage kept;
     bool differs = false;
     for (const char* value :
          {"true",     "false",       "xy",        "yx",    "split",   "corners",

@@ -52,7 +52,7 @@ TEST(ObjectImage, WithoutAreaIsNone) {
   EXPECT_FALSE(object_image(record(INFINITY, 50, 1, 0), kInput, kFrame, kFrame));
 }
 
-TEST(ObjectImage, OfATurnedBoxTurnsBoxes) {
+TEST(ObjectImage, OfARotatedBoxRotatesBoxes) {
   const auto of = object_image(record(300, 200, 2, 0.5f), kInput, kFrame, kFrame);
   ASSERT_TRUE(of && of->turn);
   // Sizes are those of the frame already.
@@ -72,7 +72,7 @@ TEST(ObjectImage, OfATurnedBoxTurnsBoxes) {
 }
 
 /// Frames that were flipped or rotated by quarters since keep upright boxes upright.
-TEST(ObjectImage, OfWholeTurnsKeepsBoxesUpright) {
+TEST(ObjectImage, FlipsAndQuarterTurnsKeepBoxesUpright) {
   const PictureRecord mirrored{0, 0, {228, 50}, {100, 50}, {228, 114}};
   auto of = object_image(mirrored, kInput, kFrame, kFrame);
   ASSERT_TRUE(of && of->turn);
@@ -103,7 +103,7 @@ TEST(ObjectImage, DropsBoxesOutsideOfTheFrame) {
 }
 
 /// The pixels of a turned mask are those whose centres were in the object.
-TEST(ObjectImage, TurnsMasks) {
+TEST(ObjectImage, RotatesMasks) {
   constexpr float kAngle = 0.5f;
   const auto of = object_image(record(300, 200, 1, kAngle), kInput, kFrame, kFrame);
   ASSERT_TRUE(of && of->turn);
@@ -132,7 +132,7 @@ TEST(ObjectImage, TurnsMasks) {
   EXPECT_EQ(none.width, 0u);
 }
 
-TEST(ObjectImage, TurnsSmallMasksInTheirResolution) {
+TEST(ObjectImage, RotatesSmallMasksInTheirResolution) {
   const auto of =
       object_image(record(300, 200, 1, float(std::numbers::pi / 4)), kInput, kFrame, kFrame);
   ASSERT_TRUE(of && of->turn);
@@ -145,7 +145,7 @@ TEST(ObjectImage, TurnsSmallMasksInTheirResolution) {
   EXPECT_FALSE(turned.at(0, 0));
 }
 
-TEST(ObjectImage, TurnsMasksWithNarrowPixelsInALowerResolution) {
+TEST(ObjectImage, RotatesMasksWithNarrowPixelsInALowerResolution) {
   const auto of =
       object_image(record(300, 200, 1, float(std::numbers::pi / 4)), kInput, kFrame, kFrame);
   ASSERT_TRUE(of && of->turn);

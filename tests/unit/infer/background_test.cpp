@@ -20,7 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 using Answer = std::shared_ptr<int>;
 
-/// Work that ends when the test wants.
+/// Work that the test ends.
 struct Gate {
   std::atomic<bool> open = false;
   Result<Answer> wait() {

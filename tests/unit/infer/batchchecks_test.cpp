@@ -79,11 +79,11 @@ class Runs final : public ModelRuns {
 class Session final : public ModelSession {
  public:
   explicit Session(const Answers& answers) : answers_(answers) {
-    claims_.inputs = {{"images", answers.input, {-1, 1, 4, 4}}};
-    claims_.outputs = {{"rows", answers.type, {-1, int64_t{kRowValues}}}};
+    declaration_.inputs = {{"images", answers.input, {-1, 1, 4, 4}}};
+    declaration_.outputs = {{"rows", answers.type, {-1, int64_t{kRowValues}}}};
   }
   const SessionSpec& spec() const override { return spec_; }
-  const ModelClaims& claims() const override { return claims_; }
+  const ModelDeclaration& declaration() const override { return declaration_; }
   Result<std::unique_ptr<ModelRuns>> runs() const override {
     return std::make_unique<Runs>(answers_);
   }
@@ -91,7 +91,7 @@ class Session final : public ModelSession {
  private:
   const Answers& answers_;
   SessionSpec spec_;
-  ModelClaims claims_;
+  ModelDeclaration declaration_;
 };
 
 bool is_same(const Answers& answers) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Batches of several members on an engine whose runs end when the test wants.
+// Batches of several members on an engine whose runs the test ends.
 #include "gst/infer/batch/batches.h"
 
 #include <gtest/gtest.h>
@@ -144,7 +144,7 @@ TEST_F(BatchesTest, TheEarliestGoesFirstWhenABatchIsFull) {
   EXPECT_EQ(places[5], 2u);
 }
 
-TEST_F(BatchesTest, AMemberHasItsShareWhileOthersWait) {
+TEST_F(BatchesTest, AMemberGetsAtMostItsShareWhileOthersWait) {
   Batches::Member greedy, modest;
   batches_.join(4);
   batches_.join(1);
@@ -175,18 +175,18 @@ TEST_F(BatchesTest, AMemberHasItsShareWhileOthersWait) {
   EXPECT_LE(of_greedy, 1u);
 }
 
-/// A frame whose pictures are in several batches would otherwise wait for ever beside others.
+/// Otherwise a frame whose pictures are in several batches could wait forever for other members.
 TEST_F(BatchesTest, FurtherPicturesOfAFrameAreNotLast) {
   Batches::Member tiled, other;
   batches_.join(6);
   batches_.join(1);
   EXPECT_EQ(run(other, 1), 1u);
   wait_until([&] { return engine_.waiting == 1; });
-  auto places = batches_.take_some(tiled, 0, 6);
+  auto places = batches_.take_adjacent(tiled, 0, 6);
   ASSERT_TRUE(places);
   ASSERT_EQ(places->size(), 4u);
   const auto take = [&](Batches::Member& member, uint64_t due, unsigned before, unsigned& index) {
-    const auto place = batches_.take_some(member, due, 1, before);
+    const auto place = batches_.take_adjacent(member, due, 1, before);
     index = place->front().index;
     batches_.put(place->front(), picture(1));
     (void)batches_.result(member, place->front());
@@ -231,12 +231,12 @@ TEST_F(BatchesTest, AdjacentPlacesAreTakenAtOnce) {
   engine_.end_all();
   Batches::Member member;
   batches_.join(6);
-  auto first = batches_.take_some(member, 0, 6);
+  auto first = batches_.take_adjacent(member, 0, 6);
   ASSERT_TRUE(first);
   EXPECT_EQ(first->size(), 4u) << "the capacity";
   for (unsigned i = 0; i < 4; ++i) EXPECT_EQ((*first)[i].index, i);
   for (const Batches::Slot& each : *first) batches_.put(each, picture(each.index + 1));
-  auto rest = batches_.take_some(member, 0, 2, 4);
+  auto rest = batches_.take_adjacent(member, 0, 2, 4);
   ASSERT_TRUE(rest);
   EXPECT_EQ(rest->size(), 2u);
   for (const Batches::Slot& each : *rest) batches_.put(each, picture(each.index + 5));
@@ -249,7 +249,7 @@ TEST_F(BatchesTest, AdjacentPlacesAreTakenAtOnce) {
 }
 
 /// Members that join, leave, flush and fail at random get their own pictures, and no one hangs.
-TEST_F(BatchesTest, KeepsPicturesApartInATurmoil) {
+TEST_F(BatchesTest, KeepsPicturesApartUnderRandomLoad) {
   engine_.end_all();
   std::atomic<bool> wrong = false;
   std::atomic<int> done = 0;

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "gst/infer/inferencer.h"
-#include "tests/unit/infer/claims.h"
+#include "tests/unit/infer/declaration.h"
 
 namespace keepbox {
 namespace {
@@ -202,10 +202,10 @@ TEST(Families, DoNotRelyOnShapes) {
 }
 
 TEST(Families, UseTheFamilyOfATrialOrTheUser) {
-  const ModelClaims plain = model({1, 3, 416, 416}, {port("output", {1, 3549, 85})});
+  const ModelDeclaration plain = model({1, 3, 416, 416}, {port("output", {1, 3549, 85})});
   const DetectorSpec& yolox = *find_detector("yolox");
-  const auto with = [&](FamilyOfModel family, const ModelClaims& claims) {
-    auto facts = settle_model(claims, {}, &family);
+  const auto with = [&](FamilyOfModel family, const ModelDeclaration& declaration) {
+    auto facts = settle_model(declaration, {}, &family);
     EXPECT_TRUE(facts) << facts.error().message();
     return facts ? *facts : ModelFacts{};
   };

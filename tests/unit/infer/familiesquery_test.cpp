@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "gst/infer/inferencer.h"
-#include "tests/unit/infer/claims.h"
+#include "tests/unit/infer/declaration.h"
 
 namespace keepbox {
 namespace {
@@ -19,11 +19,11 @@ using test::said_of;
 using test::Three;
 
 TEST(Families, IdentifyDetrsByTheirSizeInput) {
-  ModelClaims claims =
+  ModelDeclaration declaration =
       model({-1, 3, 640, 640}, {port("labels", {-1, 300}, DataType::kInt64),
                                 port("boxes", {-1, 300, 4}), port("scores", {-1, 300})});
-  claims.inputs.push_back(port("orig_target_sizes", {-1, 2}, DataType::kInt64));
-  const ModelFacts facts = facts_of(claims);
+  declaration.inputs.push_back(port("orig_target_sizes", {-1, 2}, DataType::kInt64));
+  const ModelFacts facts = facts_of(declaration);
   ASSERT_EQ(facts.size_inputs.size(), 1u);
   EXPECT_EQ(facts.size_inputs[0].index, 1u);
   EXPECT_EQ(facts.size_inputs[0].kind, SizeInput::Kind::kWidthHeight);
@@ -35,31 +35,31 @@ TEST(Families, IdentifyDetrsByTheirSizeInput) {
   EXPECT_EQ(facts.outputs[1].id, "detr-boxes");
   EXPECT_EQ(facts.outputs[2].id, "detr-scores");
   // By shapes if exporters lost the names; the size is the first input.
-  std::swap(claims.inputs[0], claims.inputs[1]);
-  for (ModelPort& output : claims.outputs) output.name = "x" + output.name;
-  const ModelFacts unnamed = facts_of(claims);
+  std::swap(declaration.inputs[0], declaration.inputs[1]);
+  for (ModelPort& output : declaration.outputs) output.name = "x" + output.name;
+  const ModelFacts unnamed = facts_of(declaration);
   EXPECT_EQ(unnamed.image_input, 1u);
   EXPECT_EQ(unnamed.size_inputs[0].index, 0u);
   EXPECT_EQ(unnamed.outputs[0].id, "detr-labels");
   EXPECT_EQ(unnamed.outputs[2].id, "detr-scores");
-  claims.outputs.pop_back();
-  EXPECT_EQ(facts_of(claims).detector, "");
-  EXPECT_EQ(facts_of(claims).outputs[1].id, "xboxes");
-  claims.inputs[0] = port("orig_target_sizes", {1, 3}, DataType::kInt64);
-  EXPECT_SAID(said_of(claims), "orig_target_sizes 1x3 int64");
-  claims.inputs[0] = port("orig_target_sizes", {1, 2}, DataType::kFloat64);
-  EXPECT_SAID(said_of(claims), "float64");
+  declaration.outputs.pop_back();
+  EXPECT_EQ(facts_of(declaration).detector, "");
+  EXPECT_EQ(facts_of(declaration).outputs[1].id, "xboxes");
+  declaration.inputs[0] = port("orig_target_sizes", {1, 3}, DataType::kInt64);
+  EXPECT_SAID(said_of(declaration), "orig_target_sizes 1x3 int64");
+  declaration.inputs[0] = port("orig_target_sizes", {1, 2}, DataType::kFloat64);
+  EXPECT_SAID(said_of(declaration), "float64");
 }
 
 TEST(Families, FillAPixelMaskWithOnes) {
-  ModelClaims claims =
+  ModelDeclaration declaration =
       model({-1, 3, 320, 416}, {port("logits", {-1, 100, 92}), port("pred_boxes", {-1, 100, 4})});
   const ModelPort fixed = port("pixel_mask", {1, 64, 48}, DataType::kInt64);
-  claims.inputs.push_back(fixed);
-  const ModelFacts facts = facts_of(claims);
+  declaration.inputs.push_back(fixed);
+  const ModelFacts facts = facts_of(declaration);
   ASSERT_EQ(facts.size_inputs.size(), 1u);
   EXPECT_EQ(facts.size_inputs[0].kind, SizeInput::Kind::kPixelMask);
-  EXPECT_EQ(facts.detector, facts_of(model({-1, 3, 320, 416}, claims.outputs)).detector);
+  EXPECT_EQ(facts.detector, facts_of(model({-1, 3, 320, 416}, declaration.outputs)).detector);
   auto ones = make_extra(fixed, SizeInput::Kind::kPixelMask, {416, 320});
   ASSERT_TRUE(ones) << ones.error().message();
   EXPECT_EQ(ones->dims, (std::vector<int64_t>{1, 64, 48}));
@@ -76,12 +76,12 @@ TEST(Families, FillAPixelMaskWithOnes) {
 }
 
 TEST(Families, IdentifyPaddleByItsScale) {
-  ModelClaims claims =
+  ModelDeclaration declaration =
       model({-1, 3, 640, 640}, {port("rows", {-1, 6}), port("count", {-1}, DataType::kInt32)});
-  claims.inputs[0].name = "image";
-  claims.inputs.insert(claims.inputs.begin(), port("im_shape", {-1, 2}));
-  claims.inputs.push_back(port("scale_factor", {-1, 2}));
-  const ModelFacts facts = facts_of(claims);
+  declaration.inputs[0].name = "image";
+  declaration.inputs.insert(declaration.inputs.begin(), port("im_shape", {-1, 2}));
+  declaration.inputs.push_back(port("scale_factor", {-1, 2}));
+  const ModelFacts facts = facts_of(declaration);
   EXPECT_EQ(facts.image_input, 1u);
   ASSERT_EQ(facts.size_inputs.size(), 2u);
   EXPECT_EQ(facts.size_inputs[0].kind, SizeInput::Kind::kHeightWidth);
@@ -95,9 +95,9 @@ TEST(Families, IdentifyPaddleByItsScale) {
   EXPECT_EQ(facts.outputs[0].id, "paddle-rows");
   EXPECT_EQ(facts.outputs[1].id, "paddle-count");
   EXPECT_SAID(facts.assumed, "PP-YOLOE, PicoDet and PP-YOLO need input-mean=123.675");
-  claims.outputs = {port("a", {1, 8400, 4}), port("b", {1, 80, 8400})};
-  EXPECT_EQ(facts_of(claims).detector, "");
-  EXPECT_SAID(facts_of(claims).remark, "export the model with its NMS");
+  declaration.outputs = {port("a", {1, 8400, 4}), port("b", {1, 80, 8400})};
+  EXPECT_EQ(facts_of(declaration).detector, "");
+  EXPECT_SAID(facts_of(declaration).remark, "export the model with its NMS");
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <limits>
 #include <random>
 
-#include "tests/unit/infer/claims.h"
+#include "tests/unit/infer/declaration.h"
 
 namespace keepbox {
 namespace {
@@ -29,7 +29,7 @@ TEST(ModelFacts, HaveDefaultsForUnknowns) {
   EXPECT_EQ(facts.assumed, "RGB, 0..1, letterbox-center, pad 114, as for most models");
   EXPECT_EQ(facts.outputs[0].id, "out");
   EXPECT_EQ(facts.units, Units::kAuto);
-  ModelClaims bytes = kUnknown;
+  ModelDeclaration bytes = kUnknown;
   bytes.inputs[0] = port("image", {1, 320, 300, 3}, DataType::kUInt8);
   const ModelFacts raw = facts_of(bytes);
   EXPECT_EQ(raw.input.deviation, (Three{1, 1, 1}));
@@ -60,9 +60,9 @@ TEST(ModelFacts, FindThePicture) {
 
 TEST(ModelFacts, RejectUnknownInputs) {
   const auto with = [](std::vector<ModelPort> inputs) {
-    ModelClaims claims = kUnknown;
-    claims.inputs = std::move(inputs);
-    return said_of(claims);
+    ModelDeclaration declaration = kUnknown;
+    declaration.inputs = std::move(inputs);
+    return said_of(declaration);
   };
   const ModelPort image = port("images", {1, 3, 64, 64});
   EXPECT_SAID(with({}), "inputs none");
@@ -82,27 +82,27 @@ TEST(ModelFacts, RejectUnknownInputs) {
   const std::string extra = with({image, port("threshold", {1})});
   EXPECT_SAID(extra, "input threshold 1 float32");
   EXPECT_SAID(extra, "orig_target_sizes");
-  ModelClaims silent = kUnknown;
+  ModelDeclaration silent = kUnknown;
   silent.outputs.clear();
   EXPECT_SAID(said_of(silent), "outputs");
 }
 
 TEST(ModelFacts, FillDynamicSizesFromAnySource) {
-  ModelClaims claims = kUnknown;
-  claims.inputs[0].dims = {-1, 3, -1, -1};
-  EXPECT_SAID(said_of(claims), "Set input-width= and input-height=");
-  EXPECT_SAID(said_of(claims, {.size = {640, 0}}), "Set input-width=");
-  EXPECT_EQ(facts_of(claims, {.size = {640, 480}}).input.size, (Size{640, 480}));
-  claims.metadata = ultralytics("detect", "['a']", {{"imgsz", "[320, 256]"}});
-  EXPECT_EQ(facts_of(claims).input.size, (Size{256, 320}));
-  EXPECT_SAID(facts_of(claims).remark, "256x320 by metadata imgsz");
-  claims = described({{.name = "images", .dims = {1, 3, 96, 160}}}, claims);
-  EXPECT_EQ(facts_of(claims).input.size, (Size{160, 96}));
-  EXPECT_SAID(facts_of(claims).remark, "160x96 by .modelinfo");
-  EXPECT_EQ(facts_of(claims, {.size = {650, 480}}).input.size, (Size{650, 480}));
-  EXPECT_SAID(facts_of(claims, {.size = {650, 480}}).remark,
+  ModelDeclaration declaration = kUnknown;
+  declaration.inputs[0].dims = {-1, 3, -1, -1};
+  EXPECT_SAID(said_of(declaration), "Set input-width= and input-height=");
+  EXPECT_SAID(said_of(declaration, {.size = {640, 0}}), "Set input-width=");
+  EXPECT_EQ(facts_of(declaration, {.size = {640, 480}}).input.size, (Size{640, 480}));
+  declaration.metadata = ultralytics("detect", "['a']", {{"imgsz", "[320, 256]"}});
+  EXPECT_EQ(facts_of(declaration).input.size, (Size{256, 320}));
+  EXPECT_SAID(facts_of(declaration).remark, "256x320 by metadata imgsz");
+  declaration = described({{.name = "images", .dims = {1, 3, 96, 160}}}, declaration);
+  EXPECT_EQ(facts_of(declaration).input.size, (Size{160, 96}));
+  EXPECT_SAID(facts_of(declaration).remark, "160x96 by .modelinfo");
+  EXPECT_EQ(facts_of(declaration, {.size = {650, 480}}).input.size, (Size{650, 480}));
+  EXPECT_SAID(facts_of(declaration, {.size = {650, 480}}).remark,
               "not a multiple of the model's stride 32");
-  EXPECT_SAID(said_of(claims, {.size = {650, 1u << 20}}), "input-height= of at most 16384");
+  EXPECT_SAID(said_of(declaration, {.size = {650, 1u << 20}}), "input-height= of at most 16384");
 }
 
 TEST(ModelFacts, RejectSizesThatContradictTheModel) {
@@ -118,13 +118,13 @@ TEST(ModelFacts, NeedOutputs) {
 }
 
 TEST(ModelFacts, UseTheChannelOrderOfAModelInfo) {
-  ModelClaims claims = kUnknown;
-  claims.inputs[0].dims = {-1, -1, -1, -1};
+  ModelDeclaration declaration = kUnknown;
+  declaration.inputs[0].dims = {-1, -1, -1, -1};
   const ModelFacts facts =
-      facts_of(described({{.name = "images", .dims = {1, 64, 96, 3}}}, claims));
+      facts_of(described({{.name = "images", .dims = {1, 64, 96, 3}}}, declaration));
   EXPECT_TRUE(facts.input.channels_last);
   EXPECT_EQ(facts.input.size, (Size{96, 64}));
-  EXPECT_SAID(said_of(described({{.name = "images", .dims = {4, 64, 96, 3}}}, claims)),
+  EXPECT_SAID(said_of(described({{.name = "images", .dims = {4, 64, 96, 3}}}, declaration)),
               "batch size 1");
 }
 
@@ -152,8 +152,9 @@ TEST(ModelFacts, UseRangesOfAModelInfo) {
 }
 
 TEST(ModelFacts, CropHasNoPadding) {
-  const ModelClaims claims = model({1, 3, 416, 416}, {port("out", {1, 2})});
-  EXPECT_SAID(facts_of(claims, {.resize = ResizeMode::kCrop}).remark, "RGB, 0..1, crop: assumed");
+  const ModelDeclaration declaration = model({1, 3, 416, 416}, {port("out", {1, 2})});
+  EXPECT_SAID(facts_of(declaration, {.resize = ResizeMode::kCrop}).remark,
+              "RGB, 0..1, crop: assumed");
 }
 
 TEST(ModelFacts, LetSettingsOverrideEverything) {
@@ -170,7 +171,7 @@ TEST(ModelFacts, LetSettingsOverrideEverything) {
   EXPECT_EQ(facts.input.deviation, (Three{4, 5, 6}));
   EXPECT_EQ(facts.input.pad, 7);
   EXPECT_SAID(facts.remark, "settings");
-  const ModelClaims yolox = model({1, 3, 416, 416}, {port("output", {1, 3549, 85})});
+  const ModelDeclaration yolox = model({1, 3, 416, 416}, {port("output", {1, 3549, 85})});
   EXPECT_FALSE(facts_of(yolox, {.order = ChannelOrder::kRgb}).input.bgr);
   const float infinite = std::numeric_limits<float>::infinity();
   EXPECT_SAID(said_of(kUnknown, {.deviation = Three{1, 0, 1}}), "deviation above 0");
@@ -179,28 +180,28 @@ TEST(ModelFacts, LetSettingsOverrideEverything) {
 }
 
 TEST(ModelFacts, PutTheModelInfosIdsFirstThenTheFilesOwn) {
-  ModelClaims claims = kYolov8;
-  claims.metadata["output0"] = "my-out/v1";
-  const ModelFacts own = facts_of(claims);
+  ModelDeclaration declaration = kYolov8;
+  declaration.metadata["output0"] = "my-out/v1";
+  const ModelFacts own = facts_of(declaration);
   EXPECT_EQ(own.outputs[0].id, "my-out/v1");
   EXPECT_FALSE(own.outputs[0].column_major);
   EXPECT_EQ(own.units, Units::kPixels);  // an id that is not in the table does not declare units
   const ModelFacts info = facts_of(described(
       {{.name = "output0", .id = "yolo-v8-out-normalized", .input = false, .column_major = true}},
-      claims));
+      declaration));
   EXPECT_EQ(info.outputs[0].id, "yolo-v8-out-normalized");
   EXPECT_TRUE(info.outputs[0].column_major);
   EXPECT_EQ(info.units, Units::kNormalized);
   EXPECT_EQ(info.labels.size(), 2u);
   // Planes by their id alone, and rows unless the .modelinfo says otherwise.
-  ModelClaims plain = kUnknown;
+  ModelDeclaration plain = kUnknown;
   plain.metadata["out"] = "yolo-v8-out";
   EXPECT_TRUE(facts_of(plain).outputs[0].column_major);
   plain = described({{.name = "out", .id = "yolo-v8-out"}});
   EXPECT_FALSE(facts_of(plain).outputs[0].column_major);
   // Metadata for an output whose name is not an id, and a .modelinfo without ids.
-  claims.metadata["output0"] = "{0: 'a'}";
-  EXPECT_EQ(facts_of(described({{.name = "output0"}}, claims)).outputs[0].id, "yolo-v8-out");
+  declaration.metadata["output0"] = "{0: 'a'}";
+  EXPECT_EQ(facts_of(described({{.name = "output0"}}, declaration)).outputs[0].id, "yolo-v8-out");
   // An id of the table replaces the family's.
   const std::map<std::string, std::string> metadata{
       {"stride", "32"}, {"names", "['a', 'b']"}, {"o", "yolox-out"}};
@@ -234,29 +235,29 @@ TEST(ModelFacts, SurviveArbitraryDeclarations) {
   };
   size_t good = 0, bad = 0;
   for (int round = 0; round < 20000; ++round) {
-    ModelClaims claims;
-    claims.inputs = {round % 2 != 0 ? claimed("images") : port("images", {-1, 3, 640, -1})};
+    ModelDeclaration declaration;
+    declaration.inputs = {round % 2 != 0 ? claimed("images") : port("images", {-1, 3, 640, -1})};
     if (random() % 4 == 0)
-      claims.inputs.push_back(claimed(any("orig_target_sizes", "scale_factor")));
+      declaration.inputs.push_back(claimed(any("orig_target_sizes", "scale_factor")));
     if (random() % 4 == 0)
-      claims.inputs.push_back(port(any("orig_target_sizes", "scale_factor"), {1, 2}));
+      declaration.inputs.push_back(port(any("orig_target_sizes", "scale_factor"), {1, 2}));
     for (size_t i = random() % 4; i > 0; --i)
-      claims.outputs.push_back(claimed(any("output0", "boxes")));
+      declaration.outputs.push_back(claimed(any("output0", "boxes")));
     if (random() % 2 == 0)
-      claims.metadata = ultralytics(
+      declaration.metadata = ultralytics(
           any("detect", "segment", "pose", "obb", "classify", ""),
           any("['a', 'b']", "", "[", "{0: 'a'}"),
           {{"imgsz", any("[640, 640]", "0", "65535")}, {"end2end", any("True", "False")}});
-    if (random() % 3 == 0) claims = described({}, std::move(claims));
+    if (random() % 3 == 0) declaration = described({}, std::move(declaration));
     if (random() % 3 == 0)
-      claims = described({{.name = "images", .dims = {1, 3, 64, 64}}}, std::move(claims));
-    const auto facts = settle_model(claims, {.size = {any(0u, 640u, ~0u), any(0u, 640u)}});
+      declaration = described({{.name = "images", .dims = {1, 3, 64, 64}}}, std::move(declaration));
+    const auto facts = settle_model(declaration, {.size = {any(0u, 640u, ~0u), any(0u, 640u)}});
     ++(facts ? good : bad);
     if (!facts) {
       EXPECT_FALSE(facts.error().what.empty() && facts.error().expected.empty());
       continue;
     }
-    EXPECT_EQ(facts->outputs.size(), claims.outputs.size());
+    EXPECT_EQ(facts->outputs.size(), declaration.outputs.size());
     for (const ModelFacts::Output& output : facts->outputs) EXPECT_FALSE(output.id.empty());
     EXPECT_GT(facts->input.bytes(), 0u);
     EXPECT_FALSE(facts->remark.empty());

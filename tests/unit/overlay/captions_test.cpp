@@ -41,7 +41,7 @@ TEST_F(Placer, PrefersTheUpperLeftCorner) {
   EXPECT_EQ(place(boxed(600, 200, 100, 90)), cv::Rect({560, 184}, kCaption)) << "in the frame";
 }
 
-TEST_F(Placer, TwoBoxesAtOnePlace) {
+TEST_F(Placer, CaptionsOfTwoBoxesAtOnePlaceDoNotOverlap) {
   const auto first = place(boxed(100, 100, 200, 90)), second = place(boxed(104, 102, 200, 90));
   ASSERT_TRUE(first && second);
   EXPECT_EQ(first, cv::Rect({100, 84}, kCaption)) << "the better one chooses first";
@@ -117,7 +117,7 @@ TEST_F(Placer, EmptyCaptionsTakeNoSpace) {
   EXPECT_TRUE(place(boxed(100, 100, 200, 90)));
 }
 
-TEST_F(Placer, CaptionsLargerThanTheFrame) {
+TEST_F(Placer, PlacesCaptionsLargerThanTheFrame) {
   for (const cv::Size frame : {cv::Size(1, 1), {30, 200}, {200, 9}}) {
     start(LabelPlacement::kApart, frame);
     const auto tab = place(boxed(0, 0, 1, 1));

@@ -74,13 +74,13 @@ double least(Rgb a, Rgb b) {
 FrameBox classed(uint32_t number, GQuark model = 0) { return {.class_id = number, .model = model}; }
 FrameBox named(const char* label) { return {.label = g_quark_from_string(label)}; }
 
-TEST(Palette, AdjacentColoursDifferForEveryone) {
+TEST(Palette, AdjacentColoursDifferForColourBlindViewers) {
   const auto colors = palette();
   for (size_t i = 0; i < colors.size(); ++i)
     EXPECT_GT(least(colors[i], colors[(i + 1) % colors.size()]), 0.2) << i;
 }
 
-TEST(Palette, FirstEightDifferForEveryone) {
+TEST(Palette, FirstEightDifferForColourBlindViewers) {
   const auto colors = palette();
   for (size_t i = 0; i < 8; ++i)
     for (size_t k = 0; k < i; ++k) EXPECT_GT(least(colors[i], colors[k]), 0.075) << i << "," << k;

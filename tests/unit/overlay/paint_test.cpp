@@ -154,7 +154,7 @@ TEST(Paint, PainterKeepsNoState) {
   EXPECT_TRUE(std::ranges::equal(small.bytes(), fresh.bytes()));
 }
 
-TEST(Paint, AnyPen) {
+TEST(Paint, AcceptsAnyThicknessScaleAndText) {
   const Mark marks[] = {box(10, 10, 50, 40, 0, "\n\t\x7f\xff"), box(10, 10, 50, 40, 0.5f, "pen")};
   for (const double scale : {1e-9, 0.01, 32.0})
     for (const int thickness : {1, 256}) {

@@ -46,7 +46,7 @@ TEST_P(EveryFormat, ClippedAtTheBorderNotMoved) {
   expect_red(other, outline(20, -9, 90, 8, 3), red_of(other));
 }
 
-TEST_P(EveryFormat, TinyFrames) {
+TEST_P(EveryFormat, DrawsOnTinyFrames) {
   for (const guint size : {1u, 2u, 8u}) {
     Frame frame(format(), size, size);
     paint(frame, box(0, 0, static_cast<float>(size), static_cast<float>(size)));
@@ -137,7 +137,7 @@ TEST_P(EveryFormat, UnusedBitsStayZero) {
     ASSERT_EQ(words[i] & ((1 << unused) - 1), 0) << "value " << i;
 }
 
-TEST_P(EveryFormat, AbsurdNumbers) {
+TEST_P(EveryFormat, SurvivesAnyCoordinates) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   const std::array values{-FLT_MAX, -1e9f, -1.0f, 5.0f, 1e9f, FLT_MAX, kInf, -kInf, kNan};

@@ -148,12 +148,12 @@ TEST(Privacy, NamesListedClassesThatNoBoxHad) {
   stream.frame({box_of("person"), box_of("car")});
   const auto unused = stream.privacy().unused();
   ASSERT_EQ(unused.size(), 2u);
-  EXPECT_TRUE(unused[0].message().starts_with("blur names \"persn\", but the boxes were of "))
+  EXPECT_TRUE(unused[0].message().starts_with("blur names \"persn\", but boxes had the classes "))
       << unused[0].message();
   EXPECT_TRUE(unused[1].message().starts_with("pixelate names \"plate\"")) << unused[1].message();
 }
 
-TEST(LostBoxes, HaveALimit) {
+TEST(LostBoxes, KeepAtMostKMaxBoxesPerFrame) {
   LostBoxes lost;
   lost.start(0, GST_SECOND);
   for (guint64 id = 0; id < LostBoxes::kMaxBoxes + 10; ++id)

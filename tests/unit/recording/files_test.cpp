@@ -89,7 +89,7 @@ TEST(Recording, KeepsIdsTypesDimsAndOrder) {
 
 TEST(Recording, KeepsSourcesExactly) {
   const test::TempDir dir;
-  const TensorSource sources[] = {
+  const TensorProvenance sources[] = {
       {.geometry = {{1919, 1081}, {641, 383}, 1919 / 640.3f, 1e-7f, -0.1f, 3.3333333f},
        .model = "a \"model\" \xc3\xa9",
        .detector = "yolov8",
@@ -102,22 +102,22 @@ TEST(Recording, KeepsSourcesExactly) {
     auto writer = TensorWriter::create(dir.path().string());
     ASSERT_TRUE(writer);
     std::vector<RecordedTensor> tensors;
-    for (const TensorSource& source : sources)
+    for (const TensorProvenance& source : sources)
       tensors.push_back({{.id = "x", .data = number.data(), .bytes = 4, .shape = {1}},
                          GST_TENSOR_DIM_ORDER_ROW_MAJOR,
-                         std::make_shared<const TensorSource>(source)});
+                         std::make_shared<const TensorProvenance>(source)});
     tensors.push_back({{.id = "y", .data = number.data(), .bytes = 4, .shape = {1}}});
     for (int i = 0; i < 2; ++i) ASSERT_TRUE(writer->write({.tensors = tensors}));
     ASSERT_TRUE(writer->finish());
   }
   auto reader = TensorReader::open(dir.path().string(), {});
   ASSERT_TRUE(reader) << reader.error().message();
-  std::vector<SharedTensorSource> before;
+  std::vector<SharedProvenance> before;
   for (size_t frame = 0; frame < 2; ++frame) {
     const auto read = reader->read(frame);
     ASSERT_TRUE(read && read->size() == 4);
-    std::vector<SharedTensorSource> now;
-    for (const StoredTensor& tensor : *read) now.push_back(tensor_source(tensor.data.get()));
+    std::vector<SharedProvenance> now;
+    for (const StoredTensor& tensor : *read) now.push_back(provenance_of(tensor.data.get()));
     for (size_t i = 0; i < 3; ++i) {
       ASSERT_NE(now[i], nullptr);
       EXPECT_EQ(*now[i], sources[i]) << i;

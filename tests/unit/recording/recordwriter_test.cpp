@@ -126,7 +126,7 @@ Status write_labeled(TensorWriter& writer, const std::vector<std::string>& label
   const RecordedTensor tensor{
       {.id = "x", .data = kValues.data(), .bytes = sizeof kValues, .shape = {4}},
       GST_TENSOR_DIM_ORDER_ROW_MAJOR,
-      std::make_shared<const TensorSource>(TensorSource{.labels = labels})};
+      std::make_shared<const TensorProvenance>(TensorProvenance{.labels = labels})};
   return writer.write({.tensors = std::span(&tensor, 1), .size = {8, 8}});
 }
 

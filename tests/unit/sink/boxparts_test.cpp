@@ -132,7 +132,7 @@ TEST(Dota, HasAFilePerNameIfNamesAreSimilar) {
   ASSERT_TRUE(writer.write(kFrame, boxes, text));
   ASSERT_EQ(text.size(), 2u);
   EXPECT_EQ(text["a_b"], text["a_b-2"] + text["a_b-2"]);
-  EXPECT_EQ(writer.take_news().wrong.size(), 1u);
+  EXPECT_EQ(writer.take_messages().wrong.size(), 1u);
 }
 
 TEST(Dota, HasCornersByClass) {

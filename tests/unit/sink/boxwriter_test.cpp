@@ -124,7 +124,7 @@ TEST(Coco, UsesIdsFromLists) {
   const std::string text = text_of(writer, boxes);
   EXPECT_NE(text.find(R"("image_id":139,"category_id":1,)"), text.npos);
   EXPECT_NE(text.find(R"("image_id":139,"category_id":18,)"), text.npos);
-  EXPECT_TRUE(writer.take_news().odd.empty());
+  EXPECT_TRUE(writer.take_messages().odd.empty());
   EXPECT_EQ(text_of(writer, {}),
             "There are more frames than the 1 of image-ids=. Add a line per frame to the file of "
             "image-ids=.");
@@ -219,7 +219,7 @@ TEST(Kitti, HasNoSpacesInAWord) {
                   .starts_with("Fu\u00dfg\u00e4nger -1"));
 }
 
-TEST(Names, MayBeMissing) {
+TEST(Names, MissingNamesAreOmittedOrUnknown) {
   FrameBox box = foreign("");
   for (const GQuark none : {GQuark{0}, ~GQuark{0}, box.label}) {
     box.label = box.model = none;

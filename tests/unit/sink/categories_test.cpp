@@ -74,11 +74,11 @@ TEST(CategoryIds, AreThoseOfCocoForItsNames) {
     EXPECT_EQ(named.of(of(row.name.c_str(), {})), row.id);
   }
   EXPECT_EQ((*shipped)[79].id, 90);
-  CategoryNews news = numbered.take_news();
+  CategoryMessages news = numbered.take_messages();
   EXPECT_EQ(news.chosen,
             std::vector<std::string>{"category ids are COCO's own for its 80 classes, 1 to 90"});
   EXPECT_TRUE(news.odd.empty() && news.wrong.empty());
-  EXPECT_TRUE(numbered.take_news().chosen.empty());  // reported once
+  EXPECT_TRUE(numbered.take_messages().chosen.empty());  // reported once
 }
 
 TEST(CategoryIds, AcceptDarknetsSpellings) {
@@ -87,14 +87,14 @@ TEST(CategoryIds, AcceptDarknetsSpellings) {
                             of("pottedplant", 58),  of("diningtable", 60), of("tvmonitor", 62),
                             of("Traffic_Light", 9), of("cell-phone", 67),  of("", 79)};
   EXPECT_EQ(ids_of(ids, boxes), (Ids{4, 5, 63, 64, 67, 72, 10, 77, 90}));
-  EXPECT_TRUE(ids.take_news().wrong.empty());
+  EXPECT_TRUE(ids.take_messages().wrong.empty());
 }
 
 TEST(CategoryIds, AreTheClassesOfOtherModels) {
   CategoryIds ids;
   const FrameBox boxes[] = {of("circle", 0), of("", 7), of("bicycle", 1)};
   EXPECT_EQ(ids_of(ids, boxes), (Ids{0, 7, 1}));
-  CategoryNews news = ids.take_news();
+  CategoryMessages news = ids.take_messages();
   EXPECT_EQ(news.chosen, std::vector<std::string>{"category ids are the class numbers, from 0"});
   EXPECT_TRUE(news.odd.empty() && news.wrong.empty());
   // The name of another row does not identify COCO.
@@ -107,12 +107,12 @@ TEST(CategoryIds, StayStableIfAModelTurnsOutNotToBeCoco) {
   const FrameBox boxes[] = {of("person", 0), of("car", 1), of("person", 0), of("tree", 100),
                             of("bicycle", 2)};
   EXPECT_EQ(ids_of(ids, boxes), (Ids{1, 1001, 1, 100, 1002}));
-  const CategoryNews news = ids.take_news();
+  const CategoryMessages news = ids.take_messages();
   ASSERT_EQ(news.wrong.size(), 1u);
   EXPECT_EQ(news.wrong[0].message(),
-            "After frames with classes of COCO only, there is class 1 \"car\": this and other new "
-            "classes get category ids outside of COCO's. Set category-ids=, or model-name= of each "
-            "of several decoders.");
+            "The first boxes had COCO's classes only, but now there is class 1 \"car\": this and "
+            "other new classes get category ids outside of COCO's. Set category-ids=, or "
+            "model-name= of each of several decoders.");
   ASSERT_EQ(news.odd.size(), 2u);
   EXPECT_EQ(news.odd[0],
             "category_id 1001 is used for class 1 \"car\", because 1 is taken or "
@@ -126,7 +126,7 @@ TEST(CategoryIds, DistinguishModels) {
                             of("bus", 5, "big"),    of("face", 0, "heads"),
                             of("nose", 1, "faces")};
   EXPECT_EQ(ids_of(ids, boxes), (Ids{1, 0, 1001, 1, 6, 1000, 1001}));
-  const CategoryNews news = ids.take_news();
+  const CategoryMessages news = ids.take_messages();
   EXPECT_TRUE(news.wrong.empty());
   EXPECT_EQ(news.chosen.size(), 4u);  // one per model
   EXPECT_EQ(news.chosen[1], "category ids of the model \"faces\" are the class numbers, from 0");
@@ -142,7 +142,7 @@ TEST(CategoryIds, NumberLabelsWithoutClassByAppearance) {
   const FrameBox boxes[] = {of("hamster", {}), of("ferret", {}), of("hamster", {}), of("circle", 0),
                             of("cube", 1)};
   EXPECT_EQ(ids_of(ids, boxes), (Ids{1, 2, 1, 0, 1001}));
-  const CategoryNews news = ids.take_news();
+  const CategoryMessages news = ids.take_messages();
   ASSERT_EQ(news.odd.size(), 3u);
   EXPECT_EQ(news.odd[1],
             "category_id 2 is used for the label \"ferret\", whose decoder gives no class number; "
@@ -155,7 +155,7 @@ TEST(CategoryIds, PreferTheUsersList) {
                             of("face", {}, "faces"), of("pedestrian", 0, "big"),
                             of("bicycle", 2, "big"), of("face", 0, "big")};
   EXPECT_EQ(ids_of(ids, boxes), (Ids{5, 6, 6, 5, 7, 6}));
-  EXPECT_TRUE(ids.take_news().chosen.empty());
+  EXPECT_TRUE(ids.take_messages().chosen.empty());
   const auto unknown = ids.of(of("nose", 1, "faces"));
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().message(),

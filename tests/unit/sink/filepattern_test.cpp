@@ -78,7 +78,7 @@ TEST(FileSeries, BeginsAgainAfterTheTimeOrTheSize) {
   const SinkProps props{.location = "%d", .max_file_time = 100, .max_file_size = 50};
   auto series = *FileSeries::of(props);
   const auto takes = [&](std::optional<uint64_t> time, uint64_t bytes) {
-    const bool next = series.takes_next(time, bytes);
+    const bool next = series.starts_next_file(time, bytes);
     series.note_text();
     return next;
   };

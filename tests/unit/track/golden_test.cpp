@@ -39,8 +39,8 @@ class Walkers {
       w = {below(3600), below(2600), below(49) - 24, below(25) - 12, 120 + below(120)};
   }
 
-  std::vector<Sighting> next() {
-    std::vector<Sighting> out;
+  std::vector<Observation> next() {
+    std::vector<Observation> out;
     for (Walker& w : walkers_) {
       if (below(32) == 0) w.dx = below(49) - 24;
       w.dx = w.x < 0 || w.x > 3600 ? -w.dx : w.dx;
@@ -81,9 +81,9 @@ uint64_t hash_of(TrackMethod method) {
   Walkers walkers;
   Hash hash;
   for (int frame = 0; frame < 400; ++frame) {
-    const std::vector<Sighting> boxes = walkers.next();
+    const std::vector<Observation> boxes = walkers.next();
     if (frame % 11 == 10) continue;
-    for (const TrackOfBox& track : tracker.update(boxes, frame * kStep)) {
+    for (const BoxTrack& track : tracker.update(boxes, frame * kStep)) {
       hash.add(track.id);
       if (track.id != 0) hash.add(tracker.moved(track.index, frame * kStep + kStep / 2));
     }

@@ -41,7 +41,7 @@ TEST(ByteTrack, IsThePlainOne) {
 }
 
 TEST(ByteTrack, KeepsAnObjectOfLowScore) {
-  std::vector<std::vector<Sighting>> frames(10, {{{0, 0, 50, 50}, 0.9f, 0}});
+  std::vector<std::vector<Observation>> frames(10, {{{0, 0, 50, 50}, 0.9f, 0}});
   for (int i = 3; i < 8; ++i) frames[i][0].score = 0.2f;
   Own tracker(TrackMethod::kByteTrack);
   EXPECT_EQ(follow(tracker, frames), IdList(10, 1));
@@ -50,7 +50,7 @@ TEST(ByteTrack, KeepsAnObjectOfLowScore) {
 }
 
 TEST(ByteTrack, RecoversALostObjectOfLowScoreIfAsked) {
-  std::vector<std::vector<Sighting>> frames(10, {{{0, 0, 50, 50}, 0.9f, 0}});
+  std::vector<std::vector<Observation>> frames(10, {{{0, 0, 50, 50}, 0.9f, 0}});
   frames[4] = {};
   frames[5][0].score = 0.2f;
   for (const bool asked : {false, true}) {
@@ -64,21 +64,21 @@ TEST(ByteTrack, RecoversALostObjectOfLowScoreIfAsked) {
 
 TEST(ByteTrack, NeverStartsATrackOfALowScore) {
   Own tracker(TrackMethod::kByteTrack);
-  EXPECT_EQ(follow(tracker, std::vector(5, std::vector<Sighting>{{{0, 0, 50, 50}, 0.65f, 0}})),
+  EXPECT_EQ(follow(tracker, std::vector(5, std::vector<Observation>{{{0, 0, 50, 50}, 0.65f, 0}})),
             IdList(5, 0));
 }
 
 TEST(ByteTrack, ConfirmsOnTheSecondFrame) {
-  std::vector<std::vector<Sighting>> frames(5, {{{0, 0, 50, 50}, 0.9f, 0}});
+  std::vector<std::vector<Observation>> frames(5, {{{0, 0, 50, 50}, 0.9f, 0}});
   Own tracker(TrackMethod::kByteTrack);
   EXPECT_EQ(follow(tracker, frames), IdList(5, 1));  // the first frame of a stream is an exception
-  frames.insert(frames.begin(), {Sighting{{900, 0, 950, 50}, 0.9f, 0}});
+  frames.insert(frames.begin(), {Observation{{900, 0, 950, 50}, 0.9f, 0}});
   Own later(TrackMethod::kByteTrack);
   EXPECT_EQ(follow(later, frames), (IdList{1, 0, 2, 2, 2, 2}));
 }
 
 TEST(Sort, ConfirmsAfterThreeMatches) {
-  std::vector<std::vector<Sighting>> frames(12, {{{0, 0, 50, 50}, 0.9f, 0}});
+  std::vector<std::vector<Observation>> frames(12, {{{0, 0, 50, 50}, 0.9f, 0}});
   for (int i = 0; i < 5; ++i) frames[i] = {};
   frames[10] = {};
   Own tracker(TrackMethod::kSort);
@@ -90,15 +90,15 @@ TEST(Sort, ConfirmsAfterThreeMatches) {
 
 TEST(Sort, ConfirmsAtOnceAtTheStart) {
   Own tracker(TrackMethod::kSort);
-  EXPECT_EQ(follow(tracker, std::vector(6, std::vector<Sighting>{{{0, 0, 50, 50}, 0.9f, 0}})),
+  EXPECT_EQ(follow(tracker, std::vector(6, std::vector<Observation>{{{0, 0, 50, 50}, 0.9f, 0}})),
             IdList(6, 1));
 }
 
 TEST(Sort, EndsATrackWithItsSecondMiss) {
-  const std::vector<Sighting> box{{{0, 0, 50, 50}, 0.9f, 0}};
+  const std::vector<Observation> box{{{0, 0, 50, 50}, 0.9f, 0}};
   for (const int misses : {1, 2}) {
     Own tracker(TrackMethod::kSort);
-    std::vector<std::vector<Sighting>> frames(5, box);
+    std::vector<std::vector<Observation>> frames(5, box);
     for (int i = 0; i < misses; ++i) frames.push_back({});
     frames.insert(frames.end(), 6, box);
     EXPECT_EQ(follow(tracker, frames).back(), static_cast<uint64_t>(misses)) << misses;
@@ -106,7 +106,7 @@ TEST(Sort, EndsATrackWithItsSecondMiss) {
 }
 
 TEST(Sort, CountsAMissAtAnyRate) {
-  const std::vector<Sighting> box{{{0, 0, 50, 50}, 0.9f, 0}};
+  const std::vector<Observation> box{{{0, 0, 50, 50}, 0.9f, 0}};
   for (const int64_t interval : {kStep / 2, kStep, 6 * kStep}) {
     TrackIds ids;
     TrackSettings settings = settings_of(TrackMethod::kSort);
@@ -115,7 +115,7 @@ TEST(Sort, CountsAMissAtAnyRate) {
     uint64_t last = 0;
     for (int frame = 0; frame < 16; ++frame) {
       const bool miss = frame == 5 || frame == 10 || frame == 11;
-      const auto found = tracker.update(miss ? std::vector<Sighting>() : box, frame * interval);
+      const auto found = tracker.update(miss ? std::vector<Observation>() : box, frame * interval);
       if (frame == 9) {
         EXPECT_EQ(found[0].id, 1u) << interval;
       }
@@ -126,7 +126,7 @@ TEST(Sort, CountsAMissAtAnyRate) {
 }
 
 TEST(Sort, CountsNoMissesOnMissingFrames) {
-  const std::vector<Sighting> box{{{0, 0, 50, 50}, 0.9f, 0}};
+  const std::vector<Observation> box{{{0, 0, 50, 50}, 0.9f, 0}};
   for (const int misses : {1, 2}) {
     Own tracker(TrackMethod::kSort);
     follow(tracker, std::vector(5, box));
@@ -140,10 +140,10 @@ TEST(Sort, CountsNoMissesOnMissingFrames) {
 }
 
 TEST(ByteTrack, EndsOneOfTwoTracksOfAnObject) {
-  const Sighting one{{0, 0, 100, 100}, 0.9f, 0}, same{{4, 0, 104, 100}, 0.9f, 0};
+  const Observation one{{0, 0, 100, 100}, 0.9f, 0}, same{{4, 0, 104, 100}, 0.9f, 0};
   Own tracker(TrackMethod::kByteTrack);
   int frame = 0;
-  const auto next = [&](std::vector<Sighting> boxes) {
+  const auto next = [&](std::vector<Observation> boxes) {
     return ids(tracker.update(boxes, frame++ * kStep));
   };
   for (int i = 0; i < 4; ++i) EXPECT_EQ(next({one, same}), (IdList{1, 2}));
@@ -154,14 +154,14 @@ TEST(ByteTrack, EndsOneOfTwoTracksOfAnObject) {
 }
 
 TEST(ByteTrack, EndsADuplicateNextToANewTrack) {
-  const Sighting one{{0, 0, 100, 100}, 0.9f, 0}, same{{4, 0, 104, 100}, 0.9f, 0};
-  const Sighting fresh{{500, 0, 600, 100}, 0.9f, 0};
+  const Observation one{{0, 0, 100, 100}, 0.9f, 0}, same{{4, 0, 104, 100}, 0.9f, 0};
+  const Observation fresh{{500, 0, 600, 100}, 0.9f, 0};
   Own tracker(TrackMethod::kByteTrack);
-  std::vector<std::vector<Sighting>> frames(4, {one, same});
+  std::vector<std::vector<Observation>> frames(4, {one, same});
   frames.push_back({one, same, fresh});
   follow(tracker, frames);
   // The new track is confirmed on the frame on which the duplicate ends.
-  const std::vector<Sighting> left{one, fresh};
+  const std::vector<Observation> left{one, fresh};
   for (int64_t i = 5; i < 8; ++i) EXPECT_EQ(ids(tracker.update(left, i * kStep)), (IdList{1, 3}));
   EXPECT_EQ(tracker.size(), 2u);
 }
@@ -169,10 +169,10 @@ TEST(ByteTrack, EndsADuplicateNextToANewTrack) {
 TEST(ByteTrack, MakesRoomByEndingWhatIsLostForLongest) {
   const auto at = [](size_t i) {
     const auto x = static_cast<float>(i % 64) * 20, y = static_cast<float>(i / 64) * 20;
-    return Sighting{{x, y, x + 10, y + 10}, 0.9f};
+    return Observation{{x, y, x + 10, y + 10}, 0.9f};
   };
   Own tracker(TrackMethod::kByteTrack);
-  std::vector<Sighting> boxes;
+  std::vector<Observation> boxes;
   for (size_t i = 0; i < Tracker::kMaxTracks; ++i) boxes.push_back(at(i));
   tracker.update(boxes, 0);
   boxes.erase(boxes.begin() + 10);
@@ -186,7 +186,7 @@ TEST(ByteTrack, MakesRoomByEndingWhatIsLostForLongest) {
 
 TEST(OcSort, FollowsAnObjectThatTurnsWhileHidden) {
   // Hidden for 12 frames, in which it stops: the filter goes on, the last seen box does not.
-  std::vector<std::vector<Sighting>> frames;
+  std::vector<std::vector<Observation>> frames;
   for (int i = 0; i < 20; ++i) {
     const auto x = static_cast<float>(i) * 10;
     frames.push_back({{{x, 0, x + 40, 80}, 0.9f, 0}});
@@ -199,7 +199,7 @@ TEST(OcSort, FollowsAnObjectThatTurnsWhileHidden) {
 }
 
 TEST(OcSort, ForgetsTheSpeedFromBeforeAnOcclusion) {
-  std::vector<std::vector<Sighting>> frames;
+  std::vector<std::vector<Observation>> frames;
   for (int i = 0; i < 20; ++i) {
     const auto x = static_cast<float>(i) * 10;
     frames.push_back({{{x, 0, x + 40, 80}, 0.9f, 0}});
@@ -216,7 +216,7 @@ TEST(OcSort, ForgetsTheSpeedFromBeforeAnOcclusion) {
 
 TEST(OcSort, PrefersTheDirectionOfMovement) {
   // Two boxes overlap with the prediction by the same amount; one is behind, one ahead.
-  std::vector<std::vector<Sighting>> frames;
+  std::vector<std::vector<Observation>> frames;
   for (int i = 0; i < 10; ++i) {
     const auto x = static_cast<float>(i) * 2;
     frames.push_back({{{x, 0, x + 40, 80}, 0.9f, 0}});
@@ -225,9 +225,9 @@ TEST(OcSort, PrefersTheDirectionOfMovement) {
   follow(tracker, frames);
   const Box at = tracker.moved(0, 10 * kStep);
   const auto shifted = [&](float by) {
-    return Sighting{{at.x1 + by, at.y1, at.x2 + by, at.y2}, 0.9f, 0};
+    return Observation{{at.x1 + by, at.y1, at.x2 + by, at.y2}, 0.9f, 0};
   };
-  const std::vector<Sighting> both{shifted(-12), shifted(12)};
+  const std::vector<Observation> both{shifted(-12), shifted(12)};
   const auto tracks = tracker.update(both, 10 * kStep);
   EXPECT_EQ(tracks[0].id, 0u);
   EXPECT_EQ(tracks[1].id, 1u);

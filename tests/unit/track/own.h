@@ -23,21 +23,21 @@ struct Own : TrackIds, Tracker {
   explicit Own(TrackMethod method) : Tracker(settings_of(method), *this) {}
 };
 
-inline std::vector<Sighting> sightings(const std::vector<CrowdBox>& boxes) {
-  std::vector<Sighting> out;
+inline std::vector<Observation> sightings(const std::vector<CrowdBox>& boxes) {
+  std::vector<Observation> out;
   for (const CrowdBox& box : boxes) out.push_back({box.box, box.score, 0});
   return out;
 }
 
-inline std::vector<uint64_t> ids(std::span<const TrackOfBox> tracks) {
+inline std::vector<uint64_t> ids(std::span<const BoxTrack> tracks) {
   std::vector<uint64_t> out;
-  for (const TrackOfBox& track : tracks) out.push_back(track.id);
+  for (const BoxTrack& track : tracks) out.push_back(track.id);
   return out;
 }
 
 /// Returns the ids of single boxes on frames in a row; a frame without a box has none.
 inline std::vector<uint64_t> follow(Tracker& tracker,
-                                    const std::vector<std::vector<Sighting>>& frames,
+                                    const std::vector<std::vector<Observation>>& frames,
                                     int64_t from = 0) {
   std::vector<uint64_t> out;
   for (size_t i = 0; i < frames.size(); ++i) {

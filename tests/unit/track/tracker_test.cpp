@@ -37,7 +37,7 @@ TEST_P(EachMethod, GivesUniqueIdsInOrder) {
   for (int frame = 0; frame < 300; ++frame) {
     const int64_t now = frame * kStep;
     std::set<uint64_t> here, fresh;
-    for (const TrackOfBox& track : tracker.update(sightings(crowd.next()), now)) {
+    for (const BoxTrack& track : tracker.update(sightings(crowd.next()), now)) {
       if (track.id == 0) continue;
       EXPECT_TRUE(here.insert(track.id).second);
       if (track.id > last) fresh.insert(track.id);
@@ -85,7 +85,7 @@ TEST_P(EachMethod, NeverMixesKinds) {
   for (int frame = 0; frame < 20; ++frame) {
     // Two boxes at the same place that swap their order.
     const Box box{100, 100, 200, 200};
-    std::vector<Sighting> boxes{{box, 0.9f, 1}, {box, 0.9f, 2}};
+    std::vector<Observation> boxes{{box, 0.9f, 1}, {box, 0.9f, 2}};
     if (frame % 2 == 1) std::swap(boxes[0], boxes[1]);
     const auto tracks = tracker.update(boxes, frame * kStep);
     for (size_t i = 0; i < 2; ++i) {
@@ -101,7 +101,7 @@ TEST_P(EachMethod, BridgesMissingFramesByTime) {
   Own tracker(GetParam());
   const auto box = [](int frame) {
     const auto x = static_cast<float>(frame) * 8;
-    return std::vector<Sighting>{{{x, 0, x + 30, 80}, 0.9f, 0}};
+    return std::vector<Observation>{{{x, 0, x + 30, 80}, 0.9f, 0}};
   };
   uint64_t id = 0;
   for (int frame = 0; frame < 20; ++frame) id = tracker.update(box(frame), frame * kStep)[0].id;
@@ -112,7 +112,7 @@ TEST_P(EachMethod, BridgesMissingFramesByTime) {
 TEST_P(EachMethod, SkipsWhatIsNoBox) {
   const float nan = std::nanf(""), inf = std::numeric_limits<float>::infinity();
   Own tracker(GetParam());
-  const std::vector<Sighting> bad{
+  const std::vector<Observation> bad{
       {{nan, 0, 5, 5}, 0.9f}, {{0, 0, inf, 5}, 0.9f},  {{5, 5, 5, 9}, 0.9f}, {{8, 8, 2, 2}, 0.9f},
       {{0, 0, 5, 5}, nan},    {{0, 0, 2e7f, 5}, 0.9f}, {{0, 0, 5, 5}, -1.0f}};
   for (int frame = 0; frame < 5; ++frame)
@@ -122,7 +122,7 @@ TEST_P(EachMethod, SkipsWhatIsNoBox) {
 
 TEST_P(EachMethod, FollowsBoxesOfLessThanAPixel) {
   Own tracker(GetParam());
-  const std::vector<Sighting> small{{{10, 10, 10.5f, 10.75f}, 0.9f}};
+  const std::vector<Observation> small{{{10, 10, 10.5f, 10.75f}, 0.9f}};
   for (int frame = 0; frame < 5; ++frame)
     EXPECT_EQ(ids(tracker.update(small, frame * kStep)), (IdList{1}));
 }
@@ -130,7 +130,7 @@ TEST_P(EachMethod, FollowsBoxesOfLessThanAPixel) {
 TEST_P(EachMethod, TakesScoresThatAreNoProbabilities) {
   for (const float score : {30.0f, 1e30f, std::numeric_limits<float>::infinity()}) {
     Own tracker(GetParam());
-    const std::vector<Sighting> boxes{{{0, 0, 50, 50}, score, 0}, {{20, 0, 70, 50}, score, 0}};
+    const std::vector<Observation> boxes{{{0, 0, 50, 50}, score, 0}, {{20, 0, 70, 50}, score, 0}};
     for (int frame = 0; frame < 5; ++frame)
       EXPECT_EQ(ids(tracker.update(boxes, frame * kStep)), (IdList{1, 2})) << score;
   }
@@ -140,7 +140,7 @@ TEST_P(EachMethod, NeedsBoundedMemory) {
   Own tracker(GetParam());
   std::mt19937 random(4);
   for (int frame = 0; frame < 8; ++frame) {
-    std::vector<Sighting> boxes;
+    std::vector<Observation> boxes;
     for (int i = 0; i < 5000; ++i) {
       const auto x = static_cast<float>(random() % 100'000),
                  y = static_cast<float>(random() % 100'000);
@@ -152,7 +152,7 @@ TEST_P(EachMethod, NeedsBoundedMemory) {
 }
 
 TEST_P(EachMethod, TakesTheBestOfTooManyBoxes) {
-  std::vector<Sighting> boxes;
+  std::vector<Observation> boxes;
   for (int i = 0; i < 5000; ++i) {
     const auto x = static_cast<float>(i) * 10;
     boxes.push_back({{x, 0, x + 5, 5}, 0.75f + static_cast<float>(i) / 100'000, 0});
@@ -165,7 +165,7 @@ TEST_P(EachMethod, TakesTheBestOfTooManyBoxes) {
 
 TEST_P(EachMethod, EndsTracksOnReset) {
   Own tracker(GetParam());
-  const std::vector<std::vector<Sighting>> still(6, {{{0, 0, 50, 50}, 0.9f, 0}});
+  const std::vector<std::vector<Observation>> still(6, {{{0, 0, 50, 50}, 0.9f, 0}});
   EXPECT_EQ(follow(tracker, still).back(), 1u);
   tracker.reset();
   EXPECT_EQ(tracker.size(), 0u);
@@ -175,10 +175,11 @@ TEST_P(EachMethod, EndsTracksOnReset) {
 
 TEST_P(EachMethod, MovesBoxesBetweenFrames) {
   Own tracker(GetParam());
-  TrackOfBox track;
+  BoxTrack track;
   for (int frame = 0; frame < 30; ++frame) {
     const auto x = static_cast<float>(frame) * 6;
-    track = tracker.update(std::vector<Sighting>{{{x, 10, x + 40, 90}, 0.9f, 0}}, frame * kStep)[0];
+    track =
+        tracker.update(std::vector<Observation>{{{x, 10, x + 40, 90}, 0.9f, 0}}, frame * kStep)[0];
   }
   ASSERT_EQ(track.id, 1u);
   for (const int ahead : {1, 2, 5}) {
@@ -195,7 +196,7 @@ TEST(Tracker, EndsTracksByTime) {
   for (const TrackMethod method : {TrackMethod::kByteTrack, TrackMethod::kOcSort})
     for (const int gap : {30, 32}) {
       Own tracker(method);
-      const std::vector<std::vector<Sighting>> still(6, {{{0, 0, 50, 50}, 0.9f, 0}});
+      const std::vector<std::vector<Observation>> still(6, {{{0, 0, 50, 50}, 0.9f, 0}});
       follow(tracker, still);
       const int64_t last = 5 * kStep;
       // Frames without boxes pass, at another rate.
@@ -207,14 +208,14 @@ TEST(Tracker, EndsTracksByTime) {
 
 TEST(Tracker, TakesTimeThatStandsOrRunsBack) {
   Own tracker(TrackMethod::kByteTrack);
-  const std::vector<Sighting> box{{{0, 0, 50, 50}, 0.9f, 0}};
+  const std::vector<Observation> box{{{0, 0, 50, 50}, 0.9f, 0}};
   for (const int64_t time : {5 * kStep, 5 * kStep, 2 * kStep, 6 * kStep})
     EXPECT_EQ(tracker.update(box, time)[0].id, 1u);
-  // A time that runs back is no time: the motion is the same.
+  // A time before the last one counts as no time: the motion is the same.
   Own back(TrackMethod::kByteTrack), still(TrackMethod::kByteTrack);
   for (int frame = 0; frame < 8; ++frame) {
     const auto x = static_cast<float>(frame) * 5;
-    const std::vector<Sighting> moving{{{x, 0, x + 50, 50}, 0.9f, 0}};
+    const std::vector<Observation> moving{{{x, 0, x + 50, 50}, 0.9f, 0}};
     const int64_t time = std::min(frame, 5) * kStep;
     still.update(moving, time);
     back.update(moving, frame > 5 ? 0 : time);
@@ -225,7 +226,7 @@ TEST(Tracker, TakesTimeThatStandsOrRunsBack) {
 TEST(Tracker, EndsAllTracksInALongPause) {
   for (const TrackMethod method :
        {TrackMethod::kByteTrack, TrackMethod::kSort, TrackMethod::kOcSort}) {
-    const std::vector<std::vector<Sighting>> still(6, {{{0, 0, 50, 50}, 0.9f, 0}});
+    const std::vector<std::vector<Observation>> still(6, {{{0, 0, 50, 50}, 0.9f, 0}});
     Own tracker(method);
     follow(tracker, still);
     EXPECT_EQ(follow(tracker, still, 5 * kStep + 900'000'000).back(), 1u);
@@ -235,7 +236,7 @@ TEST(Tracker, EndsAllTracksInALongPause) {
 
 TEST(Tracker, CountsThePauseForLostTracks) {
   // Lost 0.5 s before a pause of 0.8 s: 1.3 s in all.
-  const std::vector<std::vector<Sighting>> still(6, {{{0, 0, 50, 50}, 0.9f, 0}});
+  const std::vector<std::vector<Observation>> still(6, {{{0, 0, 50, 50}, 0.9f, 0}});
   Own tracker(TrackMethod::kByteTrack);
   follow(tracker, still);
   tracker.update({}, 5 * kStep + 500'000'000);

@@ -16,7 +16,7 @@ using test::expect_family;
 using test::see;
 using test::tensor;
 
-TEST(Recognise, ById) {
+TEST(Recognise, RecognisesFamiliesByTensorId) {
   expect_family(see({tensor({1, 84, 8400}, "yolo-v8-out")}), "yolov8", 8400, 80);
   expect_family(see({tensor({1, 8400, 84}, "yolo-v8-out")}), "yolov8", 8400, 80);
   expect_family(see({tensor({1, 5, 8400}, "yolo-v8-out")}), "yolov8", 8400, 1);
@@ -113,7 +113,7 @@ TEST(Recognise, ByTheProducersDeclaration) {
                 8400, 80);
 }
 
-TEST(Recognise, ByShape) {
+TEST(Recognise, RecognisesFamiliesByShape) {
   expect_family(see({tensor({1, 25200, 85})}), "yolov5", 25200, 80);
   expect_family(see({tensor({1, 6300, 85})}), "yolov5", 6300, 80);
   expect_family(see({tensor({1, 25200, 6})}), "yolov5", 25200, 1);

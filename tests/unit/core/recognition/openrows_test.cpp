@@ -14,7 +14,7 @@ using test::Tensor;
 
 std::string chosen(Shape shape, bool open) {
   const TensorView view{.type = DataType::kFloat32, .shape = shape};
-  const auto list = rank_families({&view, 1}, 0, {.open_rows = open, .frame = {320, 320}});
+  const auto list = rank_families({&view, 1}, 0, {.dynamic_rows = open, .frame = {320, 320}});
   const FamilyCandidate* best = decided(list);
   return best != nullptr ? std::string(best->spec->name) : "";
 }
@@ -36,7 +36,7 @@ TEST(OpenRows, OfTheWholeInputAreItsGrid) {
 
 TEST(OpenRows, AreNotAGridIfTheFirstFrameIsBlank) {
   const Tensor blank{.values = std::vector<float>(size_t{63} * 6), .shape = {1, 63, 6}};
-  // Corners in another order are no sign of end-to-end rows either.
+  // Corners in another order do not indicate end-to-end rows either.
   Tensor unordered = blank;
   for (size_t i = 0; i < unordered.values.size(); i += 6) {
     unordered.values[i] = 90, unordered.values[i + 1] = 80, unordered.values[i + 2] = 10;
@@ -46,11 +46,11 @@ TEST(OpenRows, AreNotAGridIfTheFirstFrameIsBlank) {
     const TensorView view = tensor.view();
     Settings settings;
     settings.frame.size = {320, 320};
-    settings.open_rows = true;
+    settings.dynamic_rows = true;
     const auto open = make_plan(settings, {&view, 1});
     ASSERT_TRUE(open) << open.error().message();
     EXPECT_EQ(open->spec->name, "yolov10");
-    settings.open_rows = false;
+    settings.dynamic_rows = false;
     const auto fixed = make_plan(settings, {&view, 1});
     EXPECT_TRUE(!fixed || fixed->spec->name == "yolov5");
   }
@@ -63,7 +63,7 @@ TEST(OpenRows, OfSeveralTensorsAreNoSquare) {
   const auto family = [&](Size frame, bool open) {
     Settings settings;
     settings.frame.size = frame;
-    settings.open_rows = open;
+    settings.dynamic_rows = open;
     const auto plan = make_plan(settings, views);
     return plan ? std::string(plan->spec->name) : "";
   };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Custom queries and events with their content and the number of pairs that they are inside of.
-#include "gst/frames/across.h"
+#include "gst/frames/tunnel.h"
 
 namespace keepbox {
 namespace {
@@ -34,7 +34,7 @@ gboolean relay(GstPad* pad, GstQuery* query, GstStructure* structure, gint chang
 
 /// Queries the neighbour. A serialized query would wait for a buffer of another thread, which may
 /// in turn wait for this thread; it gets no answer.
-gboolean ask_neighbour(GstPad* outer, GstQuery* query) {
+gboolean query_neighbour(GstPad* outer, GstQuery* query) {
   if (!GST_QUERY_IS_SERIALIZED(query)) return gst_pad_peer_query(outer, query);
   g_autoptr(GstPad) neighbour = gst_pad_get_peer(outer);
   if (neighbour == nullptr || !GST_PAD_STREAM_TRYLOCK(neighbour)) return FALSE;
@@ -71,7 +71,7 @@ void add_answer(GstQuery* sum, GstQuery* answer) {
 }
 
 /// Copies a query without its answer.
-GstQuery* again(GstQuery* query) {
+GstQuery* copy_of_query(GstQuery* query) {
   GstCaps* caps = nullptr;
   gboolean pool = FALSE;
   switch (GST_QUERY_TYPE(query)) {
@@ -85,7 +85,7 @@ GstQuery* again(GstQuery* query) {
   }
 }
 
-bool is_across(GstEvent* event) {
+bool is_tunnelled(GstEvent* event) {
   const GstStructure* structure = gst_event_get_structure(event);
   if (structure == nullptr) return false;
   return gst_structure_has_name(structure, kUpstream) ||
@@ -107,7 +107,7 @@ GstEvent* at_depth(GstEvent* event, gint depth) {
 
 }  // namespace
 
-bool ask_across(GstPad* inner, GstQuery* query) {
+bool tunnel_query(GstPad* inner, GstQuery* query) {
   // The query itself would become read-only inside another one, so a pointer is passed; both are
   // gone when this returns.
   GstQuery* carrier = gst_query_new_custom(
@@ -121,7 +121,7 @@ bool ask_across(GstPad* inner, GstQuery* query) {
   return answered;
 }
 
-bool answer_across(GstPad* outer, GstQuery* query, gboolean& result) {
+bool answer_tunnelled_query(GstPad* outer, GstQuery* query, gboolean& result) {
   GstStructure* structure = structure_of(query);
   if (structure == nullptr) return false;
   if (depth_of(structure) > 0) {
@@ -134,10 +134,10 @@ bool answer_across(GstPad* outer, GstQuery* query, gboolean& result) {
   gboolean answered = FALSE;
   gst_structure_get_boolean(structure, "answered", &answered);
   if (!answered) {
-    answered = ask_neighbour(outer, query_here);
+    answered = query_neighbour(outer, query_here);
     gst_structure_set(structure, "answered", G_TYPE_BOOLEAN, answered, nullptr);
-  } else if (GstQuery* further = again(query_here)) {
-    if (ask_neighbour(outer, further)) add_answer(query_here, further);
+  } else if (GstQuery* further = copy_of_query(query_here)) {
+    if (query_neighbour(outer, further)) add_answer(query_here, further);
     gst_query_unref(further);
   }
   // TRUE would keep a tee in between from querying its other branches.
@@ -145,22 +145,22 @@ bool answer_across(GstPad* outer, GstQuery* query, gboolean& result) {
   return true;
 }
 
-bool pass_across(GstPad* inner, GstQuery* query, gboolean& result) {
+bool tunnel_enclosing_query(GstPad* inner, GstQuery* query, gboolean& result) {
   GstStructure* structure = structure_of(query);
   if (structure == nullptr) return false;
   result = relay(inner, query, structure, 1);
   return true;
 }
 
-GstEvent* wrap_across(GstEvent* event) {
+GstEvent* tunnel_event(GstEvent* event) {
   GstStructure* structure =
       gst_structure_new(kUpstream, "event", GST_TYPE_EVENT, event, "depth", G_TYPE_INT, 0, nullptr);
   gst_event_unref(event);
   return gst_event_new_custom(GST_EVENT_CUSTOM_UPSTREAM, structure);
 }
 
-GstEvent* unwrap_across(GstEvent* event) {
-  if (!is_across(event)) return event;
+GstEvent* untunnel_event(GstEvent* event) {
+  if (!is_tunnelled(event)) return event;
   const GstStructure* structure = gst_event_get_structure(event);
   if (const gint depth = depth_of(structure); depth > 0) return at_depth(event, depth - 1);
   GstEvent* held = nullptr;
@@ -169,8 +169,9 @@ GstEvent* unwrap_across(GstEvent* event) {
   return held;
 }
 
-GstEvent* deepen_across(GstEvent* event) {
-  return is_across(event) ? at_depth(event, depth_of(gst_event_get_structure(event)) + 1) : event;
+GstEvent* tunnel_enclosing_event(GstEvent* event) {
+  return is_tunnelled(event) ? at_depth(event, depth_of(gst_event_get_structure(event)) + 1)
+                             : event;
 }
 
 GstEvent* saved_caps_event(GstCaps* caps) {

@@ -15,24 +15,24 @@ namespace keepbox {
 /// Queries the other side of the pair: the peer of the other element's outer pad answers.
 /// @param inner framesave's src or framerestore's sink pad.
 /// @return true if there was an answer.
-bool ask_across(GstPad* inner, GstQuery* query);
+bool tunnel_query(GstPad* inner, GstQuery* query);
 
 /// Handles queries of an inner pad: a message for this element goes on to the peer of its
 /// outer pad, a message for an enclosing pair leaves this pair. After a tee there are several such
 /// elements; the answer then combines all of theirs. @return true if it was such a message;
 /// `result` is then the value to return.
-bool answer_across(GstPad* outer, GstQuery* query, gboolean& result);
+bool answer_tunnelled_query(GstPad* outer, GstQuery* query, gboolean& result);
 
 /// Handles queries of an outer pad: a message of an enclosing pair enters this pair.
-bool pass_across(GstPad* inner, GstQuery* query, gboolean& result);
+bool tunnel_enclosing_query(GstPad* inner, GstQuery* query, gboolean& result);
 
 /// Wraps an event to travel inside this pair, transfer full.
-GstEvent* wrap_across(GstEvent* event);
+GstEvent* tunnel_event(GstEvent* event);
 /// Unwraps an event that reached the inner pad: returns its content, or the event itself with its
 /// depth lowered by one. Other events are returned unchanged. Transfer full.
-GstEvent* unwrap_across(GstEvent* event);
+GstEvent* untunnel_event(GstEvent* event);
 /// Raises the depth of a wrapped event that enters this pair from outside.
-GstEvent* deepen_across(GstEvent* event);
+GstEvent* tunnel_enclosing_event(GstEvent* event);
 
 /// Makes a sticky event that announces the caps of the frames kept by framesave.
 GstEvent* saved_caps_event(GstCaps* caps);

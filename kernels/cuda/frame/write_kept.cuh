@@ -7,7 +7,7 @@
 namespace keepbox::cuda {
 
 /// Number of boxes that means "too many for this kernel".
-inline constexpr uint32_t kDeclined = ~0u;
+inline constexpr uint32_t kTooMany = ~0u;
 
 /// Maximum number of boxes sorted at once.
 inline constexpr uint32_t kFinished = 512;
@@ -27,20 +27,20 @@ struct FinishShared {
     uint32_t bins[kFrameBins];
     struct {  // few boxes: upper halves of keys, and the number of keys per rank
       alignas(16) uint32_t highs[kFrameThreads];
-      uint32_t takers[kFrameThreads];
+      uint32_t rank_counts[kFrameThreads];
     };
   };
   uint32_t chosen, last_bin;
-  uint32_t ends[kMaxGroups];  // end of each group in the whole
+  uint32_t ends[kMaxGroups];  // per group: number of boxes up to its end
   EmitShared<kFrameThreads> emit;
 };
 
 /// Boxes of an image in one list or in groups.
-struct Pile {
+struct KeptLists {
   Boxes boxes;
   uint32_t count;   // total
   uint32_t groups;  // 0: one list
-  size_t room;      // entries per group
+  size_t capacity;  // entries per group
 
   /// Returns the index of a box in memory.
   __device__ size_t place(const FinishShared& shared, uint32_t number) const {
@@ -51,13 +51,14 @@ struct Pile {
       group += number >= end ? 1 : 0;
       begin = number >= end ? end : begin;
     }
-    return group * room + (number - begin);
+    return group * capacity + (number - begin);
   }
 };
 
 /// Collects the kept boxes of all non-empty groups.
-__device__ inline Pile pile_up(const Control& control, const Boxes& kept, const Buckets& buckets,
-                               uint32_t filled, FinishShared& shared) {
+__device__ inline KeptLists collect_kept(const Control& control, const Boxes& kept,
+                                         const Buckets& buckets, uint32_t filled,
+                                         FinishShared& shared) {
   const uint32_t groups = buckets.groups();
   if (warp_id() == 0) {
     const bool has = lane_id() < groups && (filled >> lane_id() & 1) != 0;
@@ -65,19 +66,20 @@ __device__ inline Pile pile_up(const Control& control, const Boxes& kept, const 
     if (lane_id() < groups) shared.ends[lane_id()] = upto;
   }
   __syncthreads();
-  return {kept, shared.ends[groups - 1], groups, buckets.group_room()};
+  return {kept, shared.ends[groups - 1], groups, buckets.group_capacity()};
 }
 
 /// Finds the first bin that no longer fits, if there are too many boxes.
-__device__ inline void find_last_bin(const DevicePlan& plan, const Pile& pile,
+__device__ inline void find_last_bin(const DevicePlan& plan, const KeptLists& kept_lists,
                                      FinishShared& shared) {
   const auto bin_of = frame_bins_of(plan);
   const FrameBins bins{shared.bins};
-  for (uint32_t i = threadIdx.x; i < pile.count; i += kFrameThreads)
-    atomicAdd(&shared.bins[bin_of(__ldcg(pile.boxes.keys + pile.place(shared, i)))], 1u);
+  for (uint32_t i = threadIdx.x; i < kept_lists.count; i += kFrameThreads)
+    atomicAdd(&shared.bins[bin_of(__ldcg(kept_lists.boxes.keys + kept_lists.place(shared, i)))],
+              1u);
   bins.accumulate(shared.emit.sums);
   for (uint32_t b = threadIdx.x; b < kFrameBins; b += kFrameThreads) {
-    const uint32_t next = b + 1 < kFrameBins ? shared.bins[b + 1] : pile.count;
+    const uint32_t next = b + 1 < kFrameBins ? shared.bins[b + 1] : kept_lists.count;
     if (shared.bins[b] <= kFinished && next > kFinished) shared.last_bin = b;
   }
   __syncthreads();
@@ -86,27 +88,28 @@ __device__ inline void find_last_bin(const DevicePlan& plan, const Pile& pile,
 }
 
 /// Copies the boxes, or the best whole bins if there are too many. @return their number.
-__device__ inline uint32_t gather(const DevicePlan& plan, const Pile& pile, FinishShared& shared) {
+__device__ inline uint32_t copy_best_bins(const DevicePlan& plan, const KeptLists& kept_lists,
+                                          FinishShared& shared) {
   const auto bin_of = frame_bins_of(plan);
-  const bool all = pile.count <= kFinished;
+  const bool all = kept_lists.count <= kFinished;
   if (threadIdx.x == 0) {
     shared.chosen = 0;
     shared.last_bin = kFrameBins;
   }
   FrameBins{shared.bins}.clear();
   __syncthreads();
-  if (!all) find_last_bin(plan, pile, shared);
-  for (uint32_t i = threadIdx.x; i < pile.count; i += kFrameThreads) {
-    const size_t place = pile.place(shared, i);
-    const uint64_t key = __ldcg(pile.boxes.keys + place);
-    const float4 box = __ldcg(pile.boxes.boxes + place);
+  if (!all) find_last_bin(plan, kept_lists, shared);
+  for (uint32_t i = threadIdx.x; i < kept_lists.count; i += kFrameThreads) {
+    const size_t place = kept_lists.place(shared, i);
+    const uint64_t key = __ldcg(kept_lists.boxes.keys + place);
+    const float4 box = __ldcg(kept_lists.boxes.boxes + place);
     if (!all && bin_of(key) >= shared.last_bin) continue;
     const uint32_t at = all ? i : atomicAdd(&shared.chosen, 1u);
     shared.keys[at] = key;
     shared.boxes[at] = box;
   }
   __syncthreads();
-  return all ? pile.count : shared.chosen;
+  return all ? kept_lists.count : shared.chosen;
 }
 
 /// True if the box of that rank is within the limit of its class.
@@ -125,7 +128,7 @@ __device__ inline uint32_t rank_of(FinishShared& shared, bool there, uint64_t ke
   const auto high = static_cast<uint32_t>(key >> 32);
   shared.highs[threadIdx.x] = high;  // that of kNoKey is the maximum
   shared.keys[threadIdx.x] = key;
-  shared.takers[threadIdx.x] = 0;
+  shared.rank_counts[threadIdx.x] = 0;
   __syncthreads();
   uint4 ranks{};
   const auto* fours = reinterpret_cast<const uint4*>(shared.highs);
@@ -140,7 +143,7 @@ __device__ inline uint32_t rank_of(FinishShared& shared, bool there, uint64_t ke
     }
   }
   uint32_t rank = (ranks.x + ranks.y) + (ranks.z + ranks.w);
-  const bool tied = there && atomicAdd(&shared.takers[rank], 1u) != 0;
+  const bool tied = there && atomicAdd(&shared.rank_counts[rank], 1u) != 0;
   if (__syncthreads_or(tied) == 0) return rank;
   for (uint32_t i = 0; i < count; ++i)
     if (static_cast<uint32_t>(shared.keys[i] >> 32) == high && shared.keys[i] < key) ++rank;
@@ -149,13 +152,13 @@ __device__ inline uint32_t rank_of(FinishShared& shared, bool there, uint64_t ke
 
 /// Handles at most one box per thread, without class limits: each thread finds its box's rank and
 /// moves it there.
-__device__ inline uint32_t finish_few(const DevicePlan& plan, const Pile& pile,
+__device__ inline uint32_t finish_few(const DevicePlan& plan, const KeptLists& kept_lists,
                                       FinishShared& shared, const BoxOutput& out, uint32_t& empty) {
-  const bool there = threadIdx.x < pile.count;
-  const size_t place = there ? pile.place(shared, threadIdx.x) : 0;
-  const uint64_t key = there ? __ldcg(pile.boxes.keys + place) : kNoKey;
-  const float4 box = there ? __ldcg(pile.boxes.boxes + place) : float4{};
-  const uint32_t rank = rank_of(shared, there, key, pile.count);
+  const bool there = threadIdx.x < kept_lists.count;
+  const size_t place = there ? kept_lists.place(shared, threadIdx.x) : 0;
+  const uint64_t key = there ? __ldcg(kept_lists.boxes.keys + place) : kNoKey;
+  const float4 box = there ? __ldcg(kept_lists.boxes.boxes + place) : float4{};
+  const uint32_t rank = rank_of(shared, there, key, kept_lists.count);
   const bool wanted = there && rank < plan.limit();
   Detection detection;
   if (wanted) {
@@ -163,17 +166,17 @@ __device__ inline uint32_t finish_few(const DevicePlan& plan, const Pile& pile,
     write(out, rank, detection);
   }
   empty = __syncthreads_count(wanted && is_empty(detection.box));
-  return min(pile.count, plan.limit());
+  return min(kept_lists.count, plan.limit());
 }
 
-/// Handles all other piles that fit, by bins.
-__device__ inline uint32_t finish_many(const DevicePlan& plan, const Pile& pile,
+/// Handles other numbers of boxes that fit, by bins.
+__device__ inline uint32_t finish_many(const DevicePlan& plan, const KeptLists& kept_lists,
                                        FinishShared& shared, const BoxOutput& out,
                                        uint32_t& empty) {
   const uint32_t limit = plan.limit();
-  if (pile.count > kFinished && limit > kFinished) return kDeclined;
-  const uint32_t used = gather(plan, pile, shared);
-  if (used < min(pile.count, limit)) return kDeclined;
+  if (kept_lists.count > kFinished && limit > kFinished) return kTooMany;
+  const uint32_t used = copy_best_bins(plan, kept_lists, shared);
+  if (used < min(kept_lists.count, limit)) return kTooMany;
   put_in_order<kFinished>(shared.keys, used, frame_bins_of(plan), FrameBins{shared.bins},
                           shared.places, shared.order, shared.emit.sums);
   const bool by_class = plan.rules.limits_classes();
@@ -190,13 +193,13 @@ __device__ inline uint32_t finish_many(const DevicePlan& plan, const Pile& pile,
   return written;
 }
 
-/// Sorts a pile and writes out the best boxes up to the limit. Called by all threads.
-/// @return their number, or kDeclined if there are too many.
-__device__ inline uint32_t finish(const DevicePlan& plan, const Pile& pile, FinishShared& shared,
-                                  const BoxOutput& out, uint32_t& empty) {
-  return pile.count <= kFrameThreads && !plan.rules.limits_classes()
-             ? finish_few(plan, pile, shared, out, empty)
-             : finish_many(plan, pile, shared, out, empty);
+/// Sorts kept boxes and writes out the best ones up to the limit. Called by all threads.
+/// @return their number, or kTooMany if there are too many.
+__device__ inline uint32_t finish(const DevicePlan& plan, const KeptLists& kept_lists,
+                                  FinishShared& shared, const BoxOutput& out, uint32_t& empty) {
+  return kept_lists.count <= kFrameThreads && !plan.rules.limits_classes()
+             ? finish_few(plan, kept_lists, shared, out, empty)
+             : finish_many(plan, kept_lists, shared, out, empty);
 }
 
 }  // namespace keepbox::cuda

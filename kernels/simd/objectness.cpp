@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Class scores with objectness, in planes or rows.
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/simd/weighted.cpp"
+#define HWY_TARGET_INCLUDE "kernels/simd/objectness.cpp"
 #include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
@@ -22,15 +22,15 @@ template <class O>
 void FillObjectness(const Scores& scores, size_t first, size_t count, Block& block) {
   const Floats d;
   const Column& from = scores.objectness;
-  const O* numbers = static_cast<const O*>(from.numbers) + first * from.stride;
+  const O* values = static_cast<const O*>(from.data) + first * from.stride;
   if (from.stride == 1) {
     for (size_t i = 0; i < count; i += hn::Lanes(d)) {
-      const auto raw = LoadFloats(d, numbers + i, count - i);
-      hn::Store(std::is_integral_v<O> ? Real(from, raw) : raw, d, block.objectness + i);
+      const auto raw = LoadFloats(d, values + i, count - i);
+      hn::Store(std::is_integral_v<O> ? Dequantized(from, raw) : raw, d, block.objectness + i);
     }
   } else {
-    for (size_t i = 0; i < count; ++i, numbers += from.stride)
-      block.objectness[i] = RealOf(from, *numbers);
+    for (size_t i = 0; i < count; ++i, values += from.stride)
+      block.objectness[i] = DequantizedOf(from, *values);
   }
   for (size_t i = 0; i < count; i += hn::Lanes(d))
     hn::Store(Activated(scores.rules, hn::Load(d, block.objectness + i)), d, block.objectness + i);
@@ -45,10 +45,10 @@ HWY_INLINE void BestWeighted(const Scores& scores, const T* plane, size_t left,
   auto best = Lowest();
   auto best_class = NoClass();
   for (uint32_t c = scores.first_class; c < scores.end_class; ++c)
-    challenge(LoadScores<kMultiply>(scores, plane + c * scores.classes.stride, left, objectness),
-              hn::Set(di, static_cast<int32_t>(c)), best, best_class);
+    update_best(LoadScores<kMultiply>(scores, plane + c * scores.classes.stride, left, objectness),
+                hn::Set(di, static_cast<int32_t>(c)), best, best_class);
   if (!kMultiply) {
-    if (std::is_integral_v<T>) best = Real(scores.classes, best);
+    if (std::is_integral_v<T>) best = Dequantized(scores.classes, best);
     best = Combined(scores.rules, objectness, Activated(scores.rules, best));
   }
   hn::Store(best, d, best_at);
@@ -59,7 +59,7 @@ HWY_INLINE void BestWeighted(const Scores& scores, const T* plane, size_t left,
 template <bool kMultiply, class T>
 size_t PassWeighted(const Scores& scores, size_t first, size_t count, Block& block) {
   const Floats d;
-  const T* numbers = static_cast<const T*>(scores.classes.numbers);
+  const T* values = static_cast<const T*>(scores.classes.data);
   const auto threshold = hn::Set(d, scores.threshold);
   for (size_t i = 0; i < count; i += hn::Lanes(d)) {
     const auto objectness = hn::Load(d, block.objectness + i);
@@ -72,15 +72,16 @@ size_t PassWeighted(const Scores& scores, size_t first, size_t count, Block& blo
     }
     const size_t left = count - i;
     if (!scores.rows) {
-      BestWeighted<kMultiply>(scores, numbers + first + i, left, objectness, block.best + i,
+      BestWeighted<kMultiply>(scores, values + first + i, left, objectness, block.best + i,
                               block.class_id + i);
     } else {
       HWY_ALIGN float bests[hn::MaxLanes(d)] = {};
       for (size_t lane = 0; lane < hn::Lanes(d) && lane < left; ++lane) {
-        const T* row = numbers + (first + i + lane) * scores.classes.stride;
-        const Verdict best = BestOfRow<kMultiply>(scores, row, scores.first_class, scores.end_class,
-                                                  block.objectness[i + lane]);
-        bests[lane] = RealOf(scores.classes, !kMultiply && std::is_integral_v<T>, best.score);
+        const T* row = values + (first + i + lane) * scores.classes.stride;
+        const ScoredClass best = BestOfRow<kMultiply>(scores, row, scores.first_class,
+                                                      scores.end_class, block.objectness[i + lane]);
+        bests[lane] =
+            DequantizedOf(scores.classes, !kMultiply && std::is_integral_v<T>, best.score);
         block.class_id[i + lane] = static_cast<int32_t>(best.class_id);
       }
       auto best = hn::Load(d, bests);
@@ -96,13 +97,13 @@ size_t PassWeighted(const Scores& scores, size_t first, size_t count, Block& blo
 template <bool kMultiply, class T>
 size_t PassRows(const Scores& scores, size_t first, size_t count, Block& block) {
   const size_t stride = scores.classes.stride;
-  const T* objectness = static_cast<const T*>(scores.objectness.numbers) + first * stride;
-  const T* row = static_cast<const T*>(scores.classes.numbers) + first * stride;
+  const T* objectness = static_cast<const T*>(scores.objectness.data) + first * stride;
+  const T* row = static_cast<const T*>(scores.classes.data) + first * stride;
   const bool logits = scores.rules.activation != Activation::kNone;
   size_t passing = 0;
   for (size_t i = 0; i < count; ++i, objectness += stride, row += stride) {
     hwy::Prefetch(objectness + kAhead * stride);
-    float factor = RealOf(scores.objectness, *objectness);
+    float factor = DequantizedOf(scores.objectness, *objectness);
     if (logits) {
       if (factor < scores.min_logit) continue;
       factor = activate(scores.rules, factor);
@@ -110,7 +111,8 @@ size_t PassRows(const Scores& scores, size_t first, size_t count, Block& block) 
     if (!passes(factor, scores.threshold, scores.contract)) continue;
     const auto best =
         BestOfRow<kMultiply>(scores, row, scores.first_class, scores.end_class, factor);
-    const float real = RealOf(scores.classes, !kMultiply && std::is_integral_v<T>, best.score);
+    const float real =
+        DequantizedOf(scores.classes, !kMultiply && std::is_integral_v<T>, best.score);
     block.best[i] = kMultiply ? best.score : factor * activate(scores.rules, real);
     block.class_id[i] = static_cast<int32_t>(best.class_id);
     block.passing[passing++] = static_cast<int32_t>(i);
@@ -133,7 +135,7 @@ size_t PassAs(const Scores& scores, size_t first, size_t count, Block& block) {
                   : PassWeighted<false, T>(scores, first, count, block);
 }
 
-size_t JudgeWeighted(const Scores& scores, size_t first, size_t count, Block& block) {
+size_t ScoreWeighted(const Scores& scores, size_t first, size_t count, Block& block) {
   return WithType(scores.classes.type, [&](auto stored) HWY_ATTR {
     return PassAs<decltype(stored)>(scores, first, count, block);
   });
@@ -145,10 +147,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace keepbox::simd {
 
-HWY_EXPORT(JudgeWeighted);
+HWY_EXPORT(ScoreWeighted);
 
-size_t judge_weighted(const Scores& scores, size_t first, size_t count, Block& block) {
-  return HWY_DYNAMIC_DISPATCH(JudgeWeighted)(scores, first, count, block);
+size_t score_weighted(const Scores& scores, size_t first, size_t count, Block& block) {
+  return HWY_DYNAMIC_DISPATCH(ScoreWeighted)(scores, first, count, block);
 }
 
 }  // namespace keepbox::simd

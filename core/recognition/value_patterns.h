@@ -15,17 +15,18 @@
 
 namespace keepbox {
 
-/// Reads the tensor's rows. @param dims of an image, anchors first. Never fails.
-ValueSign signs_of(const TensorView& tensor, size_t anchors, size_t channels);
+/// Returns the pattern of the tensor's rows; kNone if there is none or the host cannot read it.
+/// @param anchors, channels dimensions of an image.
+ValuePattern pattern_of(const TensorView& tensor, size_t anchors, size_t channels);
 
 /// Returns "rows of corners, score, class".
-std::string_view sign_text(ValueSign sign);
+std::string_view pattern_text(ValuePattern pattern);
 
 /// Finds the tensors with the sign kCountedOutputs or kLabelledOutputs, whatever their names:
 /// 1xNx4, 1xN, 1xN and 1, or Nx4, N and N among others of other shapes. @return their indices in
 /// the order of the sign; empty if the values are not in host memory where they are needed, if they
 /// do not match, or if there is more or less than one of each.
-std::vector<size_t> find_outputs(ValueSign sign, std::span<const TensorView> tensors);
+std::vector<size_t> find_outputs(ValuePattern pattern, std::span<const TensorView> tensors);
 
 /// True if the last logit of most queries is the largest and positive, as "no object" of a softmax;
 /// false if most queries have no positive logit, as with sigmoids; nothing otherwise.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // A meta tagged with size and orientation, which takes part in every transform, or is dropped by
 // elements that do not support it.
-#include "gst/metas/pixelway.h"
+#include "gst/metas/pixeltransforms.h"
 
 #include <memory>
 #include <new>
@@ -16,18 +16,18 @@ namespace {
 struct InferredMeta {
   GstMeta meta;
   guint64 producer;
-  PixelWay way;  // made and destroyed by init and release
+  PixelTransforms transforms;  // made and destroyed by init and release
 };
 
 InferredMeta* cast(GstMeta* meta) { return reinterpret_cast<InferredMeta*>(meta); }
 
 gboolean init_inferred(GstMeta* meta, gpointer, GstBuffer*) {
   cast(meta)->producer = 0;
-  new (&cast(meta)->way) PixelWay;
+  new (&cast(meta)->transforms) PixelTransforms;
   return TRUE;
 }
 
-void release_inferred(GstMeta* meta, GstBuffer*) { std::destroy_at(&cast(meta)->way); }
+void release_inferred(GstMeta* meta, GstBuffer*) { std::destroy_at(&cast(meta)->transforms); }
 
 gboolean extend_inferred(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type, gpointer data);
 
@@ -59,8 +59,8 @@ gboolean extend_inferred(GstBuffer* to, GstMeta* meta, GstBuffer*, GQuark type, 
   // The source may be in the same list of metas, which adding does not move.
   InferredMeta& added = add_inferred(to);
   added.producer = cast(meta)->producer;
-  added.way = cast(meta)->way;
-  if (step) added.way.push_back(std::move(*step));
+  added.transforms = cast(meta)->transforms;
+  if (step) added.transforms.push_back(std::move(*step));
   return TRUE;
 }
 
@@ -85,12 +85,12 @@ std::optional<PixelStep> step_of(GQuark type, gpointer data) {
   return step(change.in_info, change.out_info);
 }
 
-PixelMap map_of(PixelWay way, const Picture& now, ResizeMode mode) {
+PixelMap map_of(PixelTransforms transforms, const Picture& now, ResizeMode mode) {
   // The last element scaled but only copied metas.
-  if (const Picture last = way.back().to; last.size != now.size)
-    way.push_back({last, now, std::nullopt});
+  if (const Picture last = transforms.back().to; last.size != now.size)
+    transforms.push_back({last, now, std::nullopt});
   PixelMap map;
-  for (const PixelStep& step : way) {
+  for (const PixelStep& step : transforms) {
     if (step.map) map = map.then(*step.map);
     else if (!same_shape(step.from, step.to))
       map = map.then(PixelMap::of(make_letterbox(step.from, step.to, mode)));
@@ -98,26 +98,26 @@ PixelMap map_of(PixelWay way, const Picture& now, ResizeMode mode) {
   return map;
 }
 
-void begin_way(GstBuffer* frame, uint64_t producer, const Picture& picture) {
+void begin_transforms(GstBuffer* frame, uint64_t producer, const Picture& picture) {
   if (InferredMeta* there = find_inferred(frame, producer))
     gst_buffer_remove_meta(frame, &there->meta);
   InferredMeta& added = add_inferred(frame);
   added.producer = producer;
-  added.way.push_back({picture, picture, PixelMap()});
+  added.transforms.push_back({picture, picture, PixelMap()});
 }
 
 std::optional<PixelMap> map_from_inferred(GstBuffer* buffer, uint64_t producer, const Picture& now,
                                           ResizeMode mode) {
   const InferredMeta* inferred = find_inferred(buffer, producer);
   if (inferred == nullptr) return std::nullopt;
-  return map_of(inferred->way, now, mode);
+  return map_of(inferred->transforms, now, mode);
 }
 
-bool is_pixel_way(GType api) { return api == inferred_api(); }
+bool is_pixel_transforms(GType api) { return api == inferred_api(); }
 
-SharedTensorSource moved_source(const SharedTensorSource& source, Size from, Size to,
-                                const PixelMap& map) {
-  TensorSource out = *source;
+SharedProvenance moved_provenance(const SharedProvenance& source, Size from, Size to,
+                                  const PixelMap& map) {
+  TensorProvenance out = *source;
   const auto& m = map.rows();
   const bool upright = m[1] == 0 && m[3] == 0 && m[6] == 0 && m[7] == 0 && m[8] == 1;
   const auto on_picture = [&](const auto& each) {
@@ -129,7 +129,7 @@ SharedTensorSource moved_source(const SharedTensorSource& source, Size from, Siz
   } else {
     out.geometry = {}, out.tiles.clear(), out.lost_geometry = true;
   }
-  return std::make_shared<const TensorSource>(std::move(out));
+  return std::make_shared<const TensorProvenance>(std::move(out));
 }
 
 }  // namespace keepbox

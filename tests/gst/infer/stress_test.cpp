@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Streams that join, leave, flush and fail at random beside others with the same model.
+// Streams that join, leave, flush and fail at random while others use the same model.
 #include <atomic>
 #include <mutex>
 #include <random>
@@ -76,7 +76,7 @@ class Life {
 
 class InferTurmoil : public test::Inference, public testing::WithParamInterface<unsigned> {};
 
-/// All have their own frames' tensors, nobody waits for ever, and no error reaches another stream.
+/// Every stream gets its own frames' tensors, none waits forever, and no error reaches another one.
 TEST_P(InferTurmoil, KeepsStreamsApart) {
   constexpr unsigned kThreads = 5, kLives = 12;
   const std::string line = infer(test::identity_model({"n", 3, 48, 64}),

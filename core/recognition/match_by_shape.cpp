@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Fits all families with several tensors.
-#include "core/recognition/by_shape.h"
+#include "core/recognition/match_by_shape.h"
 
 #include <algorithm>
 #include <functional>
@@ -11,8 +11,8 @@
 #include "core/recognition/fit.h"
 #include "core/recognition/grid.h"
 #include "core/recognition/recognise.h"
-#include "core/recognition/signs.h"
 #include "core/recognition/value_checks.h"
+#include "core/recognition/value_patterns.h"
 
 namespace keepbox {
 namespace {
@@ -29,17 +29,17 @@ size_t tensors_of(const Layout& layout) {
 }
 
 /// True if the family's number of anchors depends on the input.
-bool counts_anchors(const DetectorSpec& spec) {
+bool has_grid_anchors(const DetectorSpec& spec) {
   return has_cells(spec.coding) || spec.anchors.given();
 }
 
 /// True if some input has that number of cells.
 bool has_input(const Layout& layout, const Request& request) {
   const DetectorSpec& spec = *layout.spec;
-  if (!counts_anchors(spec) || (spec.priors && request.has_priors)) return true;
+  if (!has_grid_anchors(spec) || (spec.priors && request.has_priors)) return true;
   if (input_of_maps(layout).width != 0) return true;
   if (grid_anchors(request.frame, spec) == layout.anchors) return true;
-  return !request.open_rows && square_input(layout.anchors, spec).width != 0;
+  return !request.dynamic_rows && square_input(layout.anchors, spec).width != 0;
 }
 
 /// True for the known number of classes, or a common one.
@@ -63,7 +63,7 @@ bool likely_scores(const Layout& layout, std::span<const TensorView> tensors) {
   if (spec.reader == Reader::kSplit && spec.nms == NmsMethod::kNone && !spec.peaks)
     if (const auto softmax = looks_softmaxed(layout, tensors))
       return *softmax == (spec.activation == Activation::kSoftmax);
-  return !std::ranges::all_of(seen, probable);
+  return !std::ranges::all_of(seen, looks_like_probabilities);
 }
 
 struct Fit {
@@ -74,12 +74,13 @@ struct Fit {
 
   auto rank() const {
     const DetectorSpec& spec = *layout.spec;
-    return std::tuple(counts_anchors(spec), scores, classes, used, sized, spec.usual_classes != 0);
+    return std::tuple(has_grid_anchors(spec), scores, classes, used, sized,
+                      spec.usual_classes != 0);
   }
 };
 
 /// True if the family's scores, in a tensor of their own, may have the arrangement of its models.
-bool arranged(const Layout& layout, std::span<const TensorView> tensors) {
+bool scores_arranged(const Layout& layout, std::span<const TensorView> tensors) {
   const TableForm wanted = layout.spec->shape.scores;
   if (wanted == TableForm::kAny) return true;
   const Field& scores = layout[FieldId::kScores];
@@ -93,8 +94,8 @@ std::optional<Fit> fit_of(const DetectorSpec& spec, std::span<const TensorView> 
   auto layout = fit(spec, tensors, request);
   if (layout && spec.usual_classes != 0 && spec.usual_classes != layout->classes)
     return std::nullopt;
-  if (!layout || !arranged(*layout, tensors) ||
-      (in_bounds(*layout, tensors) && !check_numbers(*layout, tensors)))
+  if (!layout || !scores_arranged(*layout, tensors) ||
+      (in_bounds(*layout, tensors) && !check_values(*layout, tensors)))
     return std::nullopt;
   const size_t used = tensors_of(*layout);
   const bool classes = likely_classes(*layout, request), scores = likely_scores(*layout, tensors);
@@ -122,8 +123,8 @@ std::string why(const Fit& fit) {
 
 /// True if two families differ in nothing but the grids of their inputs.
 bool are_twins(const DetectorSpec& a, const DetectorSpec& b) {
-  return counts_anchors(a) && a.reader == b.reader && a.coding == b.coding && a.score == b.score &&
-         a.activation == b.activation && a.payload == b.payload &&
+  return has_grid_anchors(a) && a.reader == b.reader && a.coding == b.coding &&
+         a.score == b.score && a.activation == b.activation && a.payload == b.payload &&
          a.payload_count == b.payload_count && a.points.set == b.points.set &&
          a.strides != b.strides;
 }
@@ -136,26 +137,26 @@ std::string sized_text(const Fit& fit) {
 }
 
 /// Chooses the first of two similar families, with a warning.
-Proposal first_of_twins(std::vector<Fit> found, std::span<const TensorView> tensors) {
+ShapeMatch first_of_twins(std::vector<Fit> found, std::span<const TensorView> tensors) {
   std::string names;
   for (const Fit& fit : found) names += (names.empty() ? "" : ", ") + sized_text(fit);
-  Error doubt = problem(
+  Error warning = problem(
       ErrorKind::kAmbiguous,
       "The tensors " + to_string(tensors) + " fit several families; the first is used: " + names,
       "set detector=, or model-width= and model-height= to the size of the model's input");
   std::string reason = why(found[0]);
-  return {std::move(found[0].layout), std::move(reason), std::move(doubt)};
+  return {std::move(found[0].layout), std::move(reason), std::move(warning)};
 }
 
 /// Returns the best fit, or an error if there are several of that rank.
-Result<std::optional<Proposal>> best_of(std::vector<Fit> found,
-                                        std::span<const TensorView> tensors) {
+Result<std::optional<ShapeMatch>> best_of(std::vector<Fit> found,
+                                          std::span<const TensorView> tensors) {
   if (found.empty()) return std::nullopt;
   const auto best = std::ranges::max(found, {}, &Fit::rank).rank();
   std::erase_if(found, [&](const Fit& fit) { return fit.rank() != best; });
   if (found.size() == 1) {
     std::string reason = why(found[0]);
-    return Proposal{std::move(found[0].layout), std::move(reason), {}};
+    return ShapeMatch{std::move(found[0].layout), std::move(reason), {}};
   }
   const auto twin = [&](const Fit& fit) {
     return &fit == &found[0] || are_twins(*found[0].layout.spec, *fit.layout.spec);
@@ -180,13 +181,13 @@ std::vector<Layout> fitting_families(std::span<const TensorView> tensors, const 
   return out;
 }
 
-Result<std::optional<Proposal>> propose(std::span<const TensorView> tensors,
-                                        const Request& request) {
+Result<std::optional<ShapeMatch>> match_by_shape(std::span<const TensorView> tensors,
+                                                 const Request& request) {
   if (tensors.size() < 2) return std::nullopt;
   return best_of(fits(tensors, request), tensors);
 }
 
-Result<std::optional<Proposal>> propose_by_names(std::span<const TensorView> tensors,
+Result<std::optional<ShapeMatch>> match_by_names(std::span<const TensorView> tensors,
                                                  const Request& request) {
   std::vector<Fit> found;
   for (const DetectorSpec& spec : detectors())

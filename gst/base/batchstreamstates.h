@@ -44,24 +44,24 @@ class RepeatedEvents {
 };
 
 /// The data that an element keeps of each stream.
-template <class Lane>
-class BatchLanes {
+template <class StreamState>
+class BatchStreamStates {
  public:
-  /// Returns the lanes of a batch's streams, in their order. A stream is known by its id, or by its
-  /// number if it has none; streams of one id, such as those of a tee, by their order. Lanes of
-  /// streams that are not in the batch end.
-  /// @param make returns a std::unique_ptr<Lane> for a new stream.
+  /// Returns the state of each stream of a batch, in order. A stream is identified by its id, or by
+  /// its number if it has none; streams with the same id, such as those of a tee, by their order.
+  /// The state of a stream that is not in the batch is dropped.
+  /// @param make returns a std::unique_ptr<StreamState> for a new stream.
   template <class Make>
-  std::vector<Lane*> follow(const std::vector<BatchedStream>& streams, Make make) {
+  std::vector<StreamState*> follow(const std::vector<BatchedStream>& streams, Make make) {
     std::vector<Entry> now;
-    std::vector<Lane*> out;
+    std::vector<StreamState*> out;
     for (const BatchedStream& stream : streams) {
       const std::string id = stream.id.empty() ? '#' + std::to_string(now.size()) : stream.id;
       const auto there = std::ranges::find_if(
-          entries_, [&](const Entry& each) { return each.id == id && each.lane != nullptr; });
+          entries_, [&](const Entry& each) { return each.id == id && each.state != nullptr; });
       const bool known = there != entries_.end();
-      now.push_back({id, known ? std::move(there->lane) : make()});
-      out.push_back(now.back().lane.get());
+      now.push_back({id, known ? std::move(there->state) : make()});
+      out.push_back(now.back().state.get());
     }
     entries_ = std::move(now);
     return out;
@@ -69,14 +69,14 @@ class BatchLanes {
 
   template <class Function>
   void for_each(Function function) {
-    for (Entry& each : entries_) function(*each.lane);
+    for (Entry& each : entries_) function(*each.state);
   }
   void clear() { entries_.clear(); }
 
  private:
   struct Entry {
     std::string id;
-    std::unique_ptr<Lane> lane;
+    std::unique_ptr<StreamState> state;
   };
   std::vector<Entry> entries_;
 };

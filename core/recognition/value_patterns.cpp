@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Detects value patterns that are specific to one family.
-#include "core/recognition/signs.h"
+#include "core/recognition/value_patterns.h"
 
 #include <algorithm>
 #include <array>
@@ -35,7 +35,7 @@ class Rows {
     return !all([&](size_t row) { return !test(row); }) && anchors_ > 0;
   }
 
-  bool probable_from(size_t first) const {
+  bool probabilities_from(size_t first) const {
     return all([&](size_t row) {
       for (size_t column = first; column < channels_; ++column)
         if (!(at(row, column) >= -kRounding && at(row, column) <= 1 + kRounding)) return false;
@@ -59,58 +59,60 @@ class Rows {
 };
 
 /// Detects end-to-end rows, which end in a score and a class.
-ValueSign signs_of_six(const Rows& rows) {
+ValuePattern pattern_of_ready_rows(const Rows& rows) {
   const bool ends = rows.all([&](size_t row) {
     const float score = rows.at(row, 4), id = rows.at(row, 5);
     return score >= -kRounding && score <= 1 + kRounding && id == std::trunc(id) && id >= -1 &&
            id < static_cast<float>(kMaxClasses);
   });
-  if (!ends || !rows.any([&](size_t row) { return rows.filled(row); })) return ValueSign::kNone;
+  if (!ends || !rows.any([&](size_t row) { return rows.filled(row); })) return ValuePattern::kNone;
   const auto cornered = [&](size_t row) {
     return rows.at(row, 2) >= rows.at(row, 0) && rows.at(row, 3) >= rows.at(row, 1);
   };
-  if (rows.all(cornered)) return ValueSign::kCorners;
+  if (rows.all(cornered)) return ValuePattern::kCorners;
   const auto box = rows.box();
   const auto fraction = [](const keepbox::Range& range) {
     return range.min >= -kSizeRounding && range.max <= 1 + kSizeRounding;
   };
-  return std::ranges::all_of(box, fraction) ? ValueSign::kQueryRows : ValueSign::kNone;
+  return std::ranges::all_of(box, fraction) ? ValuePattern::kQueryRows : ValuePattern::kNone;
 }
 
 }  // namespace
 
-ValueSign signs_of(const TensorView& tensor, size_t anchors, size_t channels) {
+ValuePattern pattern_of(const TensorView& tensor, size_t anchors, size_t channels) {
   const bool readable = tensor.space == MemorySpace::kSystem && tensor.data != nullptr &&
                         check_bounds(tensor).has_value() && is_real(tensor);
-  if (!readable || anchors == 0 || channels < kMinChannels) return ValueSign::kNone;
+  if (!readable || anchors == 0 || channels < kMinChannels) return ValuePattern::kNone;
   const Rows rows(tensor, anchors, channels);
   if (channels == 6)
-    if (const ValueSign six = signs_of_six(rows); six != ValueSign::kNone) return six;
+    if (const ValuePattern six = pattern_of_ready_rows(rows); six != ValuePattern::kNone)
+      return six;
   const auto box = rows.box();
-  if (!rows.probable_from(4)) return ValueSign::kNone;
-  const auto within = [&](float least, float most) {
+  if (!rows.probabilities_from(4)) return ValuePattern::kNone;
+  const auto within = [&](float lower, float upper) {
     return std::ranges::all_of(
-        box, [&](const keepbox::Range& range) { return range.min >= least && range.max <= most; });
+        box, [&](const keepbox::Range& range) { return range.min >= lower && range.max <= upper; });
   };
   const bool logarithms = std::min(box[2].min, box[3].min) < -kSizeRounding &&
                           std::max(box[2].max, box[3].max) < kMaxLogarithm;
-  if (channels > 5 && logarithms && within(-kMaxOffset, kMaxOffset)) return ValueSign::kGridOffsets;
+  if (channels > 5 && logarithms && within(-kMaxOffset, kMaxOffset))
+    return ValuePattern::kGridOffsets;
   if (channels > 5 && rows.all([&](size_t row) { return rows.at(row, 4) == 1; }))
-    return ValueSign::kOnes;
+    return ValuePattern::kOnes;
   const bool sized = box[2].max > 0 && box[3].max > 0;
-  return sized && within(-kSizeRounding, 1 + kSizeRounding) ? ValueSign::kQueries
-                                                            : ValueSign::kNone;
+  return sized && within(-kSizeRounding, 1 + kSizeRounding) ? ValuePattern::kQueries
+                                                            : ValuePattern::kNone;
 }
 
-std::string_view sign_text(ValueSign sign) {
-  switch (sign) {
-    case ValueSign::kGridOffsets: return "offsets from a grid";
-    case ValueSign::kCorners: return "rows of corners, score, class";
-    case ValueSign::kQueryRows: return "rows of centre, size, score, class";
-    case ValueSign::kOnes: return "objectness of 1 everywhere";
-    case ValueSign::kQueries: return "queries in 0..1";
-    case ValueSign::kCountedOutputs: return "the values of four tensors";
-    case ValueSign::kLabelledOutputs: return "the types of three tensors";
+std::string_view pattern_text(ValuePattern pattern) {
+  switch (pattern) {
+    case ValuePattern::kGridOffsets: return "offsets from a grid";
+    case ValuePattern::kCorners: return "rows of corners, score, class";
+    case ValuePattern::kQueryRows: return "rows of centre, size, score, class";
+    case ValuePattern::kOnes: return "objectness of 1 everywhere";
+    case ValuePattern::kQueries: return "queries in 0..1";
+    case ValuePattern::kCountedOutputs: return "the values of four tensors";
+    case ValuePattern::kLabelledOutputs: return "the types of three tensors";
     default: return {};
   }
 }
@@ -137,7 +139,7 @@ std::optional<bool> looks_softmaxed(const Layout& layout, std::span<const Tensor
 namespace {
 
 /// Returns all values of a tensor; empty if they are not in host memory.
-std::vector<float> numbers_of(const TensorView& tensor) {
+std::vector<float> values_of(const TensorView& tensor) {
   constexpr size_t kMax = 1 << 16;
   const size_t count = tensor.shape.count().value_or(0);
   const bool readable = tensor.space == MemorySpace::kSystem && tensor.data != nullptr;
@@ -147,13 +149,13 @@ std::vector<float> numbers_of(const TensorView& tensor) {
   return out;
 }
 
-bool are_whole(const std::vector<float>& numbers) {
-  return std::ranges::all_of(numbers,
+bool are_integers(const std::vector<float>& values) {
+  return std::ranges::all_of(values,
                              [](float each) { return each >= 0 && each == std::trunc(each); });
 }
 
-bool are_within(const std::vector<float>& numbers, float least, float most) {
-  return std::ranges::all_of(numbers, [&](float each) { return each >= least && each <= most; });
+bool are_within(const std::vector<float>& values, float lower, float upper) {
+  return std::ranges::all_of(values, [&](float each) { return each >= lower && each <= upper; });
 }
 
 std::vector<size_t> find_counted_outputs(std::span<const TensorView> tensors) {
@@ -168,15 +170,15 @@ std::vector<size_t> find_counted_outputs(std::span<const TensorView> tensors) {
   std::vector<size_t> blank;  // lists of zeros may be scores or classes
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Shape& shape = tensors[i].shape;
-    const std::vector<float> numbers = numbers_of(tensors[i]);
-    if (numbers.empty()) return {};
+    const std::vector<float> values = values_of(tensors[i]);
+    if (values.empty()) return {};
     const bool list = shape.rank() == 2 && shape[0] == 1 && shape[1] == rows && rows > 1;
-    if (numbers.size() == 4 * rows && are_within(numbers, -kSizeRounding, 1 + kSizeRounding))
+    if (values.size() == 4 * rows && are_within(values, -kSizeRounding, 1 + kSizeRounding))
       take(0, i);
-    else if (list && are_within(numbers, 0, 0)) blank.push_back(i);
-    else if (list && are_within(numbers, 0, 1) && !are_whole(numbers)) take(1, i);
-    else if (list && are_whole(numbers)) take(2, i);
-    else if (numbers.size() == 1 && are_whole(numbers) && numbers[0] <= float(rows)) take(3, i);
+    else if (list && are_within(values, 0, 0)) blank.push_back(i);
+    else if (list && are_within(values, 0, 1) && !are_integers(values)) take(1, i);
+    else if (list && are_integers(values)) take(2, i);
+    else if (values.size() == 1 && are_integers(values) && values[0] <= float(rows)) take(3, i);
   }
   for (const size_t i : blank) take(found[1] ? 2 : 1, i);
   std::vector<size_t> out;
@@ -187,7 +189,7 @@ std::vector<size_t> find_counted_outputs(std::span<const TensorView> tensors) {
 
 /// True unless the host can read a row whose second corner is not after the first.
 bool are_corners(const TensorView& boxes) {
-  const std::vector<float> values = numbers_of(boxes);
+  const std::vector<float> values = values_of(boxes);
   for (size_t i = 0; i + 3 < values.size(); i += 4)
     if (!(values[i + 2] >= values[i]) || !(values[i + 3] >= values[i + 1])) return false;
   return true;
@@ -214,10 +216,10 @@ std::vector<size_t> find_labelled_outputs(std::span<const TensorView> tensors) {
 
 }  // namespace
 
-std::vector<size_t> find_outputs(ValueSign sign, std::span<const TensorView> tensors) {
-  switch (sign) {
-    case ValueSign::kCountedOutputs: return find_counted_outputs(tensors);
-    case ValueSign::kLabelledOutputs: return find_labelled_outputs(tensors);
+std::vector<size_t> find_outputs(ValuePattern pattern, std::span<const TensorView> tensors) {
+  switch (pattern) {
+    case ValuePattern::kCountedOutputs: return find_counted_outputs(tensors);
+    case ValuePattern::kLabelledOutputs: return find_labelled_outputs(tensors);
     default: return {};
   }
 }
@@ -227,13 +229,13 @@ bool adds_to_one(const TensorView& tensor, size_t rows, size_t columns) {
   if (tensor.space != MemorySpace::kSystem || tensor.data == nullptr || !check_bounds(tensor))
     return false;
   for (size_t row = 0; row < rows; ++row) {
-    float sum = 0, least = 0;
+    float sum = 0, lower = 0;
     for (size_t i = 0; i < columns; ++i) {
       const float each = load(tensor, row * columns + i);
       sum += each;
-      least = std::min(least, each);
+      lower = std::min(lower, each);
     }
-    if (!(std::abs(sum - 1) < kRoundedSum) || least < 0) return false;
+    if (!(std::abs(sum - 1) < kRoundedSum) || lower < 0) return false;
   }
   return rows > 0;
 }

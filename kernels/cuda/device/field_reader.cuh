@@ -13,7 +13,7 @@
 namespace keepbox::cuda {
 
 /// Loads aligned, unquantised float32.
-struct PlainLoad {
+struct FloatLoad {
   static constexpr bool kSegments = false;
   static __device__ uint32_t element_of(const DeviceField&) { return sizeof(float); }
   static __device__ float get(const DeviceField&, const std::byte* data, uint32_t index) {
@@ -64,9 +64,9 @@ struct InSegments : Load {
 };
 
 /// Placeholder for segments in the kernels of most families.
-struct Whole {};
+struct NoSegments {};
 template <class Load>
-using SegmentsOf = std::conditional_t<Load::kSegments, SegmentTable, Whole>;
+using SegmentsOf = std::conditional_t<Load::kSegments, SegmentTable, NoSegments>;
 
 /// Channels of one anchor in a field.
 template <class Load>
@@ -81,7 +81,7 @@ struct Channels {
 
 /// Values of one image, for the templates of core/formula/score.h.
 template <class Load>
-struct Source {
+struct FieldReader {
   const DevicePlan& plan;
   const Rules& rules;
   const Tables& tables;
@@ -89,9 +89,9 @@ struct Source {
   const DeviceField* fields;
   uint32_t first = 0;  // first anchor of the segment with these fields
 
-  __device__ Source(const DevicePlan& of, uint32_t index)
+  __device__ FieldReader(const DevicePlan& of, uint32_t index)
       : plan(of), rules(of.rules), tables(of.tables), image(index), fields(of.fields) {}
-  __device__ Source(const DevicePlan& of, uint32_t index, const DeviceSegment& segment)
+  __device__ FieldReader(const DevicePlan& of, uint32_t index, const DeviceSegment& segment)
       : plan(of),
         rules(of.rules),
         tables(of.tables),
@@ -99,48 +99,48 @@ struct Source {
         fields(segment.fields),
         first(segment.first) {}
 
-  __device__ const DeviceField& field(FieldId part) const {
-    if constexpr (Load::kSegments) return fields[static_cast<uint32_t>(part)];
-    else return plan.fields[static_cast<uint32_t>(part)];
+  __device__ const DeviceField& field(FieldId id) const {
+    if constexpr (Load::kSegments) return fields[static_cast<uint32_t>(id)];
+    else return plan.fields[static_cast<uint32_t>(id)];
   }
-  __device__ bool has(FieldId part) const {
-    const bool seldom = static_cast<size_t>(part) >= kPartsOfMost;
-    return (Load::kSegments || !seldom) && field(part).data != nullptr;
+  __device__ bool has(FieldId id) const {
+    const bool seldom = static_cast<size_t>(id) >= kCommonFields;
+    return (Load::kSegments || !seldom) && field(id).data != nullptr;
   }
-  __device__ Channels<Load> at(FieldId part, uint32_t anchor) const {
-    const DeviceField& from = field(part);
+  __device__ Channels<Load> at(FieldId id, uint32_t anchor) const {
+    const DeviceField& from = field(id);
     return {from, from.data + image * from.image_stride +
                       size_t{anchor - (Load::kSegments ? first : 0)} * from.anchor_stride *
                           Load::element_of(from)};
   }
-  __device__ float get(FieldId part, uint32_t anchor, uint32_t channel = 0) const {
-    return at(part, anchor)[channel];
+  __device__ float get(FieldId id, uint32_t anchor, uint32_t channel = 0) const {
+    return at(id, anchor)[channel];
   }
 };
 
 /// True if a pass over the classes in ascending order would end with `a`.
-__device__ inline bool better(const Verdict& a, const Verdict& b) {
+__device__ inline bool better(const ScoredClass& a, const ScoredClass& b) {
   if (a.class_id == kMaxClasses || b.class_id == kMaxClasses) return a.class_id < b.class_id;
   return a.score > b.score || (a.score == b.score && a.class_id < b.class_id);
 }
 
-__device__ inline Verdict exchange(const Verdict& v, uint32_t lane_xor) {
+__device__ inline ScoredClass exchange(const ScoredClass& v, uint32_t lane_xor) {
   return {__shfl_xor_sync(kFull, v.score, lane_xor), __shfl_xor_sync(kFull, v.class_id, lane_xor)};
 }
 
 /// Implements best_class(), faster. @tparam kAhead number of loads in flight.
 template <uint32_t kAhead, class Load>
-__device__ Verdict quick_best_class(const Source<Load>& from, uint32_t anchor, float objectness,
-                                    uint32_t first, uint32_t step) {
+__device__ ScoredClass quick_best_class(const FieldReader<Load>& from, uint32_t anchor,
+                                        float objectness, uint32_t first, uint32_t step) {
   const Rules& rules = from.rules;
   if (rules.scores.rule == ScoreRule::kObjectness)
-    return first == 0 ? Verdict{0, rules.first_class} : Verdict{};
+    return first == 0 ? ScoredClass{0, rules.first_class} : ScoredClass{};
   const bool product = rules.scores.rule == ScoreRule::kProduct;
   const bool activated = product && rules.scores.activation != Activation::kNone;
   if (!Load::kSegments && activated) return best_class(from, anchor, objectness, first, step);
   const float factor = product && !activated ? objectness : 1.0f;  // 1 changes nothing
   const Channels<Load> scores = from.at(FieldId::kScores, anchor);
-  Verdict best;
+  ScoredClass best;
   for (uint32_t base = rules.first_class + first; base < rules.end_class; base += kAhead * step) {
     float values[kAhead];
     if (base + (kAhead - 1) * step < rules.end_class) {

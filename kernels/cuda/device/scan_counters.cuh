@@ -9,7 +9,7 @@ namespace keepbox::cuda {
 /// Adds with acquire-release order: a thread that reads the sum also sees what the adding block
 /// wrote before its last barrier, and this thread sees what earlier adders wrote. @return the
 /// previous value.
-__device__ inline uint32_t add_and_see(uint32_t* to, uint32_t value) {
+__device__ inline uint32_t add_acq_rel(uint32_t* to, uint32_t value) {
   uint32_t before;
   asm volatile("atom.add.acq_rel.gpu.global.u32 %0, [%1], %2;"
                : "=r"(before)
@@ -17,7 +17,7 @@ __device__ inline uint32_t add_and_see(uint32_t* to, uint32_t value) {
                : "memory");
   return before;
 }
-__device__ inline uint64_t add_and_see(uint64_t* to, uint64_t value) {
+__device__ inline uint64_t add_acq_rel(uint64_t* to, uint64_t value) {
   uint64_t before;
   asm volatile("atom.add.acq_rel.gpu.global.u64 %0, [%1], %2;"
                : "=l"(before)
@@ -25,7 +25,7 @@ __device__ inline uint64_t add_and_see(uint64_t* to, uint64_t value) {
                : "memory");
   return before;
 }
-__device__ inline uint64_t see(const uint64_t* from) {
+__device__ inline uint64_t load_acquire(const uint64_t* from) {
   uint64_t value;
   asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(from) : "memory");
   return value;
@@ -40,26 +40,26 @@ struct Tally {
   static __device__ Tally of_block(uint32_t above, uint32_t candidates) {
     return {uint64_t{1} << 44 | static_cast<uint64_t>(above) << 22 | candidates};
   }
-  __device__ Tally and_gone() const { return {word + (uint64_t{1} << 55)}; }
+  __device__ Tally with_timeout() const { return {word + (uint64_t{1} << 55)}; }
 
-  __device__ uint32_t gone() const { return static_cast<uint32_t>(word >> 55); }
+  __device__ uint32_t timed_out() const { return static_cast<uint32_t>(word >> 55); }
   __device__ uint32_t blocks() const { return static_cast<uint32_t>(word >> 44) & 0x7ffu; }
   __device__ uint32_t above() const { return static_cast<uint32_t>(word >> 22) & 0x3fffffu; }
   __device__ uint32_t candidates() const { return static_cast<uint32_t>(word) & 0x3fffffu; }
 };
 
-/// Waits until all blocks have scanned. Called by one thread. A block that runs out of patience is
-/// counted as gone, which the last one to scan sees. @param total the sum of counts. @return true
-/// if all have scanned.
-__device__ inline bool wait_for_scan(uint64_t* tally, uint32_t blocks, long long patience,
+/// Waits until all blocks have scanned. Called by one thread. A block that waited for too long is
+/// counted, which the last block to scan sees. @param total the sum of counts. @return true if all
+/// have scanned.
+__device__ inline bool wait_for_scan(uint64_t* tally, uint32_t blocks, long long max_wait_cycles,
                                      Tally& total) {
   const long long start = clock64();
   for (;;) {
-    const bool patient = clock64() - start < patience;
-    total = {see(tally)};
+    const bool waiting = clock64() - start < max_wait_cycles;
+    total = {load_acquire(tally)};
     if (total.blocks() == blocks) return true;
-    if (!patient && atomicCAS(reinterpret_cast<unsigned long long*>(tally), total.word,
-                              total.and_gone().word) == total.word)
+    if (!waiting && atomicCAS(reinterpret_cast<unsigned long long*>(tally), total.word,
+                              total.with_timeout().word) == total.word)
       return false;
     __nanosleep(20);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Greedy suppression of few candidates by a warp, without a sort: keeps the best box and drops
-// those it overlaps until none is left. Efficient if few boxes are kept.
+// Greedy suppression of few candidates by a warp, without a sort: keeps the best candidate and
+// drops those that it overlaps, until none remains. Efficient if few boxes are kept.
 #pragma once
 
 #include "kernels/cuda/device/bins.cuh"
@@ -9,39 +9,40 @@
 namespace keepbox::cuda {
 
 /// Maximum number of candidates per warp.
-inline constexpr uint32_t kHandful = 4 * kWarp;
+inline constexpr uint32_t kMaxWarpList = 4 * kWarp;
 
 /// Returns the lane with the smallest key; kWarp if all are kNoKey.
 __device__ inline uint32_t min_lane(uint64_t key) {
   const auto high = static_cast<uint32_t>(key >> 32), low = static_cast<uint32_t>(key);
-  const uint32_t least = warp_min(high);
-  if (least == static_cast<uint32_t>(kNoKey >> 32)) return kWarp;
-  uint32_t lanes = __ballot_sync(kFull, high == least);
+  const uint32_t lowest = warp_min(high);
+  if (lowest == static_cast<uint32_t>(kNoKey >> 32)) return kWarp;
+  uint32_t lanes = __ballot_sync(kFull, high == lowest);
   if ((lanes & (lanes - 1)) != 0) {  // equal scores
-    const uint32_t min_low = warp_min(high == least ? low : ~0u);
-    lanes = __ballot_sync(kFull, high == least && low == min_low);
+    const uint32_t min_low = warp_min(high == lowest ? low : ~0u);
+    lanes = __ballot_sync(kFull, high == lowest && low == min_low);
   }
   return __ffs(lanes) - 1;
 }
 
 /// Number of kept boxes after which a warp leaves the list to the block, and the minimum number of
 /// remaining candidates for that.
-inline constexpr uint32_t kPatience = 8, kWorthBlock = 16;
+inline constexpr uint32_t kMaxKeptByWarp = 8, kMinForBlock = 16;
 
 /// A warp's candidates, visible to all lanes.
-struct HandShared {
-  uint64_t keys[kHandful];
-  float4 boxes[kHandful];
+struct WarpListShared {
+  uint64_t keys[kMaxWarpList];
+  float4 boxes[kMaxWarpList];
 };
 
 /// A warp's candidates in registers of their lanes.
 template <BoxGeometry Geometry, uint32_t kEach>
-struct Hand {
+struct WarpList {
   uint64_t keys[kEach];  // kNoKey if absent or dropped
   typename Geometry::Shape shapes[kEach];
   float areas[kEach];
 
-  __device__ Hand(const DevicePlan& plan, const Boxes& from, uint32_t count, HandShared& shared) {
+  __device__ WarpList(const DevicePlan& plan, const Boxes& from, uint32_t count,
+                      WarpListShared& shared) {
     float4 boxes[kEach];
 #pragma unroll
     for (uint32_t i = 0; i < kEach; ++i) {
@@ -69,11 +70,11 @@ struct Hand {
   /// Returns the slot of this lane's best candidate.
   __device__ uint32_t best_slot() const {
     uint32_t slot = 0;
-    uint64_t least = keys[0];
+    uint64_t lowest = keys[0];
 #pragma unroll
     for (uint32_t i = 1; i < kEach; ++i) {
-      slot = keys[i] < least ? i : slot;
-      least = min(keys[i], least);
+      slot = keys[i] < lowest ? i : slot;
+      lowest = min(keys[i], lowest);
     }
     return slot;
   }
@@ -86,7 +87,8 @@ struct Hand {
   }
 
   /// Drops the candidates that the box at an index overlaps, including itself.
-  __device__ void strike(const DevicePlan& plan, const HandShared& shared, uint32_t at) {
+  __device__ void drop_overlapped(const DevicePlan& plan, const WarpListShared& shared,
+                                  uint32_t at) {
     const auto best = shape_of<Geometry>(plan, shared.boxes[at], shared.keys[at]);
     const float area = area_of<Geometry>(plan, best);
     const uint32_t class_bits = plan.rules.contract.class_agnostic ? 0 : kMaxClasses - 1;
@@ -118,29 +120,32 @@ struct Hand {
 
   /// Runs suppression. @param kept one bit per slot of this lane. @return false if it stopped
   /// because many boxes are kept.
-  __device__ bool thin(const DevicePlan& plan, const HandShared& shared, uint32_t& kept) {
+  __device__ bool suppress_in_warp(const DevicePlan& plan, const WarpListShared& shared,
+                                   uint32_t& kept) {
 #pragma unroll 1
     for (uint32_t number = 0;; ++number) {
-      if (number == kPatience && count_alive() > kWorthBlock) return false;
+      if (number == kMaxKeptByWarp && count_alive() > kMinForBlock) return false;
       const uint32_t slot = best_slot(), owner = min_lane(key_at(slot));
       if (owner == kWarp) return true;
       const uint32_t at = (kEach > 1 ? __shfl_sync(kFull, slot, owner) : 0) * kWarp + owner;
       if (lane_id() == owner) kept |= 1u << slot;
       if (kEach == 1 && __ballot_sync(kFull, keys[0] != kNoKey) == 1u << owner) return true;
-      strike(plan, shared, at);
+      drop_overlapped(plan, shared, at);
     }
   }
 };
 
-/// Runs Hand::thin() for one list of candidates in a warp.
+/// Runs WarpList::suppress_in_warp() for one list of candidates in a warp.
 template <BoxGeometry Geometry>
-__device__ bool thin(const DevicePlan& plan, const Boxes& from, uint32_t count, HandShared& shared,
-                     uint32_t& kept) {
+__device__ bool suppress_in_warp(const DevicePlan& plan, const Boxes& from, uint32_t count,
+                                 WarpListShared& shared, uint32_t& kept) {
   if (count == 0) return true;
-  if (count <= kWarp) return Hand<Geometry, 1>(plan, from, count, shared).thin(plan, shared, kept);
+  if (count <= kWarp)
+    return WarpList<Geometry, 1>(plan, from, count, shared).suppress_in_warp(plan, shared, kept);
   if (count <= 2 * kWarp)
-    return Hand<Geometry, 2>(plan, from, count, shared).thin(plan, shared, kept);
-  return count <= kHandful && Hand<Geometry, 4>(plan, from, count, shared).thin(plan, shared, kept);
+    return WarpList<Geometry, 2>(plan, from, count, shared).suppress_in_warp(plan, shared, kept);
+  return count <= kMaxWarpList &&
+         WarpList<Geometry, 4>(plan, from, count, shared).suppress_in_warp(plan, shared, kept);
 }
 
 }  // namespace keepbox::cuda

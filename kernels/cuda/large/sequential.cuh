@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Suppression by one block, one kept box after the other: for methods that are not chosen for
-// speed, and for class limits if classes suppress each other.
+// Sequential suppression by one block, one kept box after the other: for methods that need the
+// order of kept boxes, and for class limits if classes suppress each other.
 #pragma once
 
 #include "kernels/cuda/large/means.cuh"
@@ -8,7 +8,8 @@
 namespace keepbox::cuda {
 
 /// Counts a box of its class. Called by all threads. @return true if it is within the limit.
-__device__ inline bool admit_one(const DevicePlan& plan, const WalkWords& words, uint64_t key) {
+__device__ inline bool admit_one(const DevicePlan& plan, const SequentialWords& words,
+                                 uint64_t key) {
   if (!plan.rules.limits_classes()) return true;
   uint32_t* const own = words.marks.of_class + key_class(key);
   const uint32_t before = __ldcg(own);
@@ -19,7 +20,7 @@ __device__ inline bool admit_one(const DevicePlan& plan, const WalkWords& words,
 }
 
 /// Appends a kept box. Called by one thread.
-__device__ inline void append_one(const SlowArgs& args, uint32_t at, uint64_t key,
+__device__ inline void append_one(const LargeArgs& args, uint32_t at, uint64_t key,
                                   const float4& box) {
   args.kept.keys[at] = key;
   args.kept.boxes[at] = box;
@@ -37,14 +38,14 @@ __device__ inline uint32_t next_alive(const uint32_t* dead, uint32_t from, uint3
 
 /// Marks all candidates after a kept one that it suppresses. Called by all threads.
 template <BoxGeometry Geometry>
-__device__ void strike_all(const DevicePlan& plan, const SlowArgs& args, uint32_t* dead,
-                           uint32_t count, uint32_t kept) {
+__device__ void suppress_after(const DevicePlan& plan, const LargeArgs& args, uint32_t* dead,
+                               uint32_t count, uint32_t kept) {
   const bool nearby = plan.rules.method == NmsMethod::kDiou;
   const Candidate own = candidate_at(plan, args.ordered, kept);
   for (uint32_t i = kept + 1 + threadIdx.x; i < count; i += kNmsThreads) {
     const Candidate other = candidate_at(plan, args.ordered, i);
     if (is_dead(dead, i) || !same_class(plan.rules.contract, own.key, other.key)) continue;
-    if (nearby ? keepbox::pair<Geometry>(plan.rules, own, other, hits_nearby<Geometry>)
+    if (nearby ? keepbox::measure_pair<Geometry>(plan.rules, own, other, hits_by_diou<Geometry>)
                : keepbox::overlap<Geometry>(plan.rules, own, other))
       atomicOr(dead + i / kWarp, 1u << i % kWarp);
   }
@@ -53,10 +54,10 @@ __device__ void strike_all(const DevicePlan& plan, const SlowArgs& args, uint32_
 /// Suppresses greedily by any measure, and by weighted means.
 template <BoxGeometry Geometry>
 __global__ void __launch_bounds__(kNmsThreads)
-    walk(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args,
-         uint32_t count) {
+    sequential_nms(const __grid_constant__ DevicePlan plan, const __grid_constant__ LargeArgs args,
+                   uint32_t count) {
   __shared__ MeanShared shared;
-  const WalkWords words(args.words, count);
+  const SequentialWords words(args.words, count);
   uint32_t* const dead = words.marks.dead;
   uint32_t total = 0;
   for (uint32_t i = next_alive(dead, 0, count); i < count && total < plan.limit();
@@ -66,8 +67,9 @@ __global__ void __launch_bounds__(kNmsThreads)
     float4 box = args.ordered.boxes[i];
     __syncthreads();
     if (plan.rules.method == NmsMethod::kWeighted)
-      box = weigh<Geometry>(plan, args, shared, count, i, candidate(plan, key, box), dead);
-    else strike_all<Geometry>(plan, args, dead, count, i);
+      box = mean_of_overlapping<Geometry>(plan, args, shared, count, i, candidate(plan, key, box),
+                                          dead);
+    else suppress_after<Geometry>(plan, args, dead, count, i);
     if (threadIdx.x == 0) append_one(args, total, key, box);
     ++total;
     __syncthreads();
@@ -83,40 +85,40 @@ __device__ inline uint64_t min_of_block(uint64_t key, uint64_t (&of_warps)[kNmsW
                        __shfl_xor_sync(kFull, static_cast<unsigned long long>(key), step)));
   if (lane_id() == 0) of_warps[warp_id()] = key;
   __syncthreads();
-  uint64_t least = of_warps[0];
+  uint64_t lowest = of_warps[0];
 #pragma unroll 8
-  for (uint32_t w = 1; w < kNmsWarps; ++w) least = min(least, of_warps[w]);
+  for (uint32_t w = 1; w < kNmsWarps; ++w) lowest = min(lowest, of_warps[w]);
   __syncthreads();
-  return least;
+  return lowest;
 }
 
-/// Returns a candidate's key after a better box was kept; none_of() if it no longer passes.
+/// Returns a candidate's key after a better box was kept; dropped_key() if it no longer passes.
 template <BoxGeometry Geometry>
 __device__ uint64_t soften_key(const DevicePlan& plan, const Candidate& kept,
                                const Candidate& other) {
   const Rules& rules = plan.rules;
   if (!same_class(rules.contract, kept.key, other.key)) return other.key;
-  const float over = keepbox::pair<Geometry>(rules, kept, other, overlap_of<Geometry>);
+  const float over = keepbox::measure_pair<Geometry>(rules, kept, other, overlap_of<Geometry>);
   const uint64_t key = with_score(other.key, softened(rules, key_score(other.key), over));
-  return still_passes(rules, plan.tables, key) ? key : none_of(key);
+  return still_passes(rules, plan.tables, key) ? key : dropped_key(key);
 }
 
 /// Suppresses softly. Each thread handles every 1,024th candidate and tracks its best one.
 template <BoxGeometry Geometry>
 __global__ void __launch_bounds__(kNmsThreads)
-    soften(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args,
+    soften(const __grid_constant__ DevicePlan plan, const __grid_constant__ LargeArgs args,
            uint32_t count) {
   __shared__ uint64_t of_warps[kNmsWarps];
   __shared__ uint32_t place;
-  const WalkWords words(args.words, count);
+  const SequentialWords words(args.words, count);
   uint32_t total = 0, own_place = 0;
   uint64_t own = kNoKey;
-  const auto look = [&](uint32_t i, uint64_t key) {
-    if (is_none(key) || key >= own) return;
+  const auto track_best = [&](uint32_t i, uint64_t key) {
+    if (is_dropped(key) || key >= own) return;
     own = key;
     own_place = i;
   };
-  for (uint32_t i = threadIdx.x; i < count; i += kNmsThreads) look(i, args.ordered.keys[i]);
+  for (uint32_t i = threadIdx.x; i < count; i += kNmsThreads) track_best(i, args.ordered.keys[i]);
   while (total < plan.limit()) {
     const uint64_t best = min_of_block(own, of_warps);
     if (best == kNoKey) break;
@@ -130,34 +132,34 @@ __global__ void __launch_bounds__(kNmsThreads)
     own = kNoKey;
     for (uint32_t i = threadIdx.x; i < count; i += kNmsThreads) {
       const Candidate each = candidate_at(plan, args.ordered, i);  // accessed by this thread only
-      if (is_none(each.key)) continue;
+      if (is_dropped(each.key)) continue;
       uint64_t key = each.key;
-      if (i == at) key = none_of(key);
+      if (i == at) key = dropped_key(key);
       else if (admitted) key = soften_key<Geometry>(plan, kept, each);
       args.ordered.keys[i] = key;
-      look(i, key);
+      track_best(i, key);
     }
   }
   if (threadIdx.x == 0) *words.kept = total;
 }
 
 /// Writes out the kept boxes.
-cudaError_t launch_write_kept(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
+cudaError_t launch_write_kept(const DevicePlan& plan, const LargeArgs& args, uint32_t count,
                               cudaStream_t stream);
 
 template <BoxGeometry Geometry>
-cudaError_t launch_walk(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
-                        cudaStream_t stream) {
+cudaError_t launch_sequential(const DevicePlan& plan, const LargeArgs& args, uint32_t count,
+                              cudaStream_t stream) {
   const cudaError_t error = clear_marks(args, count, stream);
   if (error != cudaSuccess) return error;
-  walk<Geometry><<<1, kNmsThreads, 0, stream>>>(plan, args, count);
+  sequential_nms<Geometry><<<1, kNmsThreads, 0, stream>>>(plan, args, count);
   if (plan.rules.method == NmsMethod::kMerge)
     merge_kept<Geometry><<<kMergeBlocks, kNmsThreads, 0, stream>>>(plan, args, count);
   return launch_write_kept(plan, args, count, stream);
 }
 
 template <BoxGeometry Geometry>
-cudaError_t launch_soft(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
+cudaError_t launch_soft(const DevicePlan& plan, const LargeArgs& args, uint32_t count,
                         cudaStream_t stream) {
   const cudaError_t error = clear_marks(args, count, stream);
   if (error != cudaSuccess) return error;

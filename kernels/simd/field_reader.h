@@ -22,8 +22,8 @@ inline bool plain(const TensorView& view) {
 }
 
 /// True for aligned integers of 8 or 16 bits whose order is that of their values.
-inline bool whole(const TensorView& view) {
-  constexpr float kMinScale = 1e-20f, kMaxZero = 65536;  // beyond, integers may coincide
+inline bool is_integer(const TensorView& view) {
+  constexpr float kMinScale = 1e-20f, kMaxZero = 65536;  // beyond, values may coincide
   const bool known = view.type == DataType::kInt8 || view.type == DataType::kUInt8 ||
                      view.type == DataType::kInt16;
   return known && view.scale > kMinScale && view.zero_point <= kMaxZero &&
@@ -31,34 +31,34 @@ inline bool whole(const TensorView& view) {
          reinterpret_cast<uintptr_t>(view.data) % size_of(view.type) == 0;
 }
 
-class Source {
+class FieldReader {
  public:
   const Rules& rules;
   const Tables tables;
   const uint32_t image;
 
-  Source(const Plan& plan, const Segment& segment, std::span<const TensorView> tensors,
-         uint32_t number)
+  FieldReader(const Plan& plan, const Segment& segment, std::span<const TensorView> tensors,
+              uint32_t number)
       : rules(plan.rules), tables(plan.tables()), image(number), segment_(segment) {
-    for (size_t part = 0; part < kPartsDecoded; ++part) {
-      const Field& field = segment.fields[part];
+    for (size_t id = 0; id < kDecodedFields; ++id) {
+      const Field& field = segment.fields[id];
       if (!field.present()) continue;
       const TensorView& view = tensors[static_cast<size_t>(field.tensor)];
-      places_[part] = {&view,
-                       plain(view),
-                       size_of(view.type),
-                       field.at(image, 0),
-                       field.anchor_stride,
-                       field.channel_stride};
+      views_[id] = {&view,
+                    plain(view),
+                    size_of(view.type),
+                    field.at(image, 0),
+                    field.anchor_stride,
+                    field.channel_stride};
     }
   }
 
   const Segment& segment() const { return segment_; }
 
-  bool has(FieldId part) const { return place(part).view != nullptr; }
+  bool has(FieldId id) const { return field_view(id).view != nullptr; }
 
-  float get(FieldId part, uint32_t anchor, uint32_t channel = 0) const {
-    const Place& from = place(part);
+  float get(FieldId id, uint32_t anchor, uint32_t channel = 0) const {
+    const FieldView& from = field_view(id);
     const size_t at =
         from.first + (anchor - segment_.first) * from.anchor_stride + channel * from.channel_stride;
     if (!from.plain) return load(*from.view, at);
@@ -71,8 +71,8 @@ class Source {
   }
 
   /// Prefetches a box: in planes each of its values is in a different cache line.
-  void fetch_box(uint32_t anchor) const {
-    const Place& from = place(FieldId::kBox);
+  void prefetch_box(uint32_t anchor) const {
+    const FieldView& from = field_view(FieldId::kBox);
     const auto* box = static_cast<const std::byte*>(from.view->data) +
                       (from.first + (anchor - segment_.first) * from.anchor_stride) * from.size;
     hwy::Prefetch(box);
@@ -82,19 +82,19 @@ class Source {
   }
 
  private:
-  struct Place {
+  struct FieldView {
     const TensorView* view = nullptr;
     bool plain = false;
     size_t size = 0;                                          // bytes per value
     size_t first = 0, anchor_stride = 0, channel_stride = 0;  // in values
   };
 
-  const Place& place(FieldId part) const { return places_[static_cast<size_t>(part)]; }
+  const FieldView& field_view(FieldId id) const { return views_[static_cast<size_t>(id)]; }
 
   const Segment& segment_;
-  std::array<Place, kPartsDecoded> places_;
+  std::array<FieldView, kDecodedFields> views_;
 };
 
-static_assert(AnchorReader<Source>);
+static_assert(AnchorReader<FieldReader>);
 
 }  // namespace keepbox::simd

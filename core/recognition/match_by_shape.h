@@ -13,23 +13,23 @@
 
 namespace keepbox {
 
-struct Proposal {
+struct ShapeMatch {
   Layout layout;
-  std::string why;             // for the log: "8 tensors of 4 levels"
-  std::optional<Error> doubt;  // for a warning, if a similar family fits as well
+  std::string why;               // for the log: "8 tensors of 4 levels"
+  std::optional<Error> warning;  // for a warning, if a similar family fits as well
 };
 
-/// Returns how all families fit several tensors, in the order of the table.
+/// Returns the fits of all families to several tensors, in the order of the table.
 std::vector<Layout> fitting_families(std::span<const TensorView> tensors, const Request& request);
 
 /// Returns the only family that fits these tensors, or nothing. Errors: kAmbiguous, with the
 /// families that fit.
-Result<std::optional<Proposal>> propose(std::span<const TensorView> tensors,
-                                        const Request& request);
+Result<std::optional<ShapeMatch>> match_by_shape(std::span<const TensorView> tensors,
+                                                 const Request& request);
 
 /// Returns the only family all of whose tensors have generic names that fit, or nothing. Among
 /// families that nothing distinguishes, chooses the one that may be recognised by shape.
-Result<std::optional<Proposal>> propose_by_names(std::span<const TensorView> tensors,
+Result<std::optional<ShapeMatch>> match_by_names(std::span<const TensorView> tensors,
                                                  const Request& request);
 
 }  // namespace keepbox

@@ -197,7 +197,7 @@ TEST(Tuning, RejectsInvalidListsAtTheStart) {
   test::expect_words(start_error(line), {"include-classes", "Did you mean person?"});
 }
 
-TEST(Queries, DoNotInventTensors) {
+TEST(Queries, CapsQueriesReportNoTensors) {
   Harness h("boxdecode");
   for (const char* name : {"sink", "src"}) {
     g_autoptr(GstPad) pad = gst_element_get_static_pad(h.element(), name);
@@ -217,7 +217,7 @@ TEST(Segments, InBytesAreNotTimes) {
   EXPECT_EQ(boxes(h.run(frame)).size(), 2u);  // criticals are fatal here
 }
 
-TEST(TheEnd, ExplainsMissingBoxes) {
+TEST(TheEnd, WarnsAtEosWhyThereWereNoBoxes) {
   const auto after = [](const std::string& line, GstBuffer* frame) {
     Harness h(line);
     h.run(frame);

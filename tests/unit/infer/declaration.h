@@ -25,8 +25,8 @@ inline ModelPort port(const char* name, Dims dims,
 }
 
 /// Returns a model with one picture input and some outputs.
-inline ModelClaims model(Dims input, std::vector<ModelPort> outputs,
-                         std::map<std::string, std::string> metadata = {}) {
+inline ModelDeclaration model(Dims input, std::vector<ModelPort> outputs,
+                              std::map<std::string, std::string> metadata = {}) {
   return {.file = "/models/some.v1.onnx",
           .inputs = {port("images", std::move(input))},
           .outputs = std::move(outputs),
@@ -39,26 +39,29 @@ inline std::map<std::string, std::string> ultralytics(
   return more;
 }
 
-inline ModelFacts facts_of(const ModelClaims& claims, const InputSettings& settings = {}) {
-  auto facts = settle_model(claims, settings);
+inline ModelFacts facts_of(const ModelDeclaration& declaration,
+                           const InputSettings& settings = {}) {
+  auto facts = settle_model(declaration, settings);
   EXPECT_TRUE(facts) << facts.error().message();
   return facts ? *facts : ModelFacts{.outputs = {{}, {}, {}, {}}};
 }
 
 /// Returns the error's message, or "".
-inline std::string said_of(const ModelClaims& claims, const InputSettings& settings = {}) {
-  const auto facts = settle_model(claims, settings);
+inline std::string said_of(const ModelDeclaration& declaration,
+                           const InputSettings& settings = {}) {
+  const auto facts = settle_model(declaration, settings);
   return facts ? "" : facts.error().message();
 }
 
-inline const ModelClaims kYolov8 = model({1, 3, 640, 640}, {port("output0", {1, 6, 8400})},
-                                         ultralytics("detect", "{0: 'cat', 1: 'dog'}"));
-inline const ModelClaims kUnknown = model({1, 3, 64, 64}, {port("out", {1, 7})});
+inline const ModelDeclaration kYolov8 = model({1, 3, 640, 640}, {port("output0", {1, 6, 8400})},
+                                              ultralytics("detect", "{0: 'cat', 1: 'dog'}"));
+inline const ModelDeclaration kUnknown = model({1, 3, 64, 64}, {port("out", {1, 7})});
 
 /// Returns a model with a .modelinfo of these tensors.
-inline ModelClaims described(std::vector<ModelInfoTensor> tensors, ModelClaims claims = kUnknown) {
-  claims.info = ModelInfo{.path = "some.modelinfo", .tensors = std::move(tensors)};
-  return claims;
+inline ModelDeclaration described(std::vector<ModelInfoTensor> tensors,
+                                  ModelDeclaration declaration = kUnknown) {
+  declaration.info = ModelInfo{.path = "some.modelinfo", .tensors = std::move(tensors)};
+  return declaration;
 }
 
 }  // namespace keepbox::test

@@ -38,24 +38,25 @@ struct Lanes {
 };
 
 /// Cells touched by a box in the finest grid of its class.
-struct Reach {
+struct CellRange {
   uint32_t left, top, right, bottom;
   /// True if the box is inverted so far that it overlaps nothing.
   bool empty() const { return right < left || bottom < top; }
 };
 
 /// @tparam Vectors the vector form of a geometry, such as Upright's (upright-inl.h): its
-/// `Geometry`, kArrays values per box with the validity last, put() to store a shape, and strike().
+/// `Geometry`, kArrays values per box with the validity last, put() to store a shape, and
+/// suppress_overlapped().
 template <class Vectors>
-class Crowd {
+class SpatialGrid {
  public:
   using Geometry = typename Vectors::Geometry;
   static_assert(BoxGeometry<Geometry>);
 
   /// @param scratch has nms_lanes() and nms_words() for that many candidates.
-  Crowd(const Plan& plan, const NmsScratch& scratch)
+  SpatialGrid(const Plan& plan, const NmsScratch& scratch)
       : rules_(plan.rules),
-        apart_is_free_(apart_is_free(plan.rules)),
+        disjoint_never_overlap_(disjoint_never_overlap(plan.rules)),
         per_pixel_x_(plan.letterbox.per_pixel_x()),
         per_pixel_y_(plan.letterbox.per_pixel_y()),
         lanes_{scratch.lanes.data(), scratch.lanes.size() / Vectors::kArrays},
@@ -65,7 +66,7 @@ class Crowd {
         starts_(grids_ + kMaxClasses) {}
 
   /// Bins the candidates, all of them alive.
-  void gather(std::span<const Candidate> candidates) {
+  void insert(std::span<const Candidate> candidates) {
     lay_out_grids(candidates);
     for (size_t i = 0; i < candidates.size(); ++i) {
       const uint32_t bin = bin_of(candidates[i]);
@@ -88,22 +89,22 @@ class Crowd {
   bool alive(size_t i) const { return alive_[place_[i]] != 0; }
 
   /// Suppresses the candidates that a kept box overlaps, including itself.
-  void strike(const Candidate& kept) {
+  void suppress_overlapped(const Candidate& kept) {
     const uint32_t id = class_of(kept);
     if (id >= classes_ || grids_[id] == kNoGrid) return;
     const Grid grid(grids_[id]);
     const auto shape = shape_of(kept);
     const uint64_t low = starts_[grid.first], high = starts_[grid.first + grid.before(grid.levels)];
-    if (grid.levels == 1) return strike(shape, low, high, low, high);
-    const Reach reach = reach_of(shape, grid.levels);
-    if (reach.empty()) return;
+    if (grid.levels == 1) return suppress_overlapped(shape, low, high, low, high);
+    const CellRange range = cell_range_of(shape, grid.levels);
+    if (range.empty()) return;
     const auto before = [](uint32_t cell) { return cell == 0 ? 0 : cell - 1; };
     for (uint32_t l = 0; l < grid.levels; ++l) {
       if ((grid.populated >> l & 1) == 0) continue;
-      for (uint32_t y = before(reach.top >> l); y <= reach.bottom >> l; ++y) {
+      for (uint32_t y = before(range.top >> l); y <= range.bottom >> l; ++y) {
         const uint32_t row = grid.bin(l, 0, y);
-        strike(shape, starts_[row + before(reach.left >> l)], starts_[row + (reach.right >> l) + 1],
-               low, high);
+        suppress_overlapped(shape, starts_[row + before(range.left >> l)],
+                            starts_[row + (range.right >> l) + 1], low, high);
       }
     }
   }
@@ -155,7 +156,7 @@ class Crowd {
     for (uint32_t id = 0; id < classes_; ++id) {
       if (grids_[id] == 0) continue;
       const auto half = static_cast<uint32_t>(std::bit_width(grids_[id] / kPerCell) + 1) / 2;
-      const Grid grid(bins_, apart_is_free_ ? std::clamp(half, 1u, kMaxLevels) : 1);
+      const Grid grid(bins_, disjoint_never_overlap_ ? std::clamp(half, 1u, kMaxLevels) : 1);
       bins_ += grid.before(grid.levels);
       grids_[id] = grid.word();
     }
@@ -166,15 +167,15 @@ class Crowd {
     uint64_t& word = grids_[class_of(candidate)];
     Grid grid(word);
     if (grid.levels == 1) return grid.first;
-    const Reach reach = reach_of(shape_of(candidate), grid.levels);
+    const CellRange range = cell_range_of(shape_of(candidate), grid.levels);
     uint32_t level = 0;
-    if (!reach.empty())
-      while ((reach.right >> level) - (reach.left >> level) > 1 ||
-             (reach.bottom >> level) - (reach.top >> level) > 1)
+    if (!range.empty())
+      while ((range.right >> level) - (range.left >> level) > 1 ||
+             (range.bottom >> level) - (range.top >> level) > 1)
         ++level;
     grid.populated |= 1u << level;
     word = grid.word();
-    return grid.bin(level, reach.left >> level, reach.top >> level);
+    return grid.bin(level, range.left >> level, range.top >> level);
   }
 
   /// Returns the cell of a coordinate. Monotonic in `at`; coordinates outside of the input are in
@@ -184,7 +185,7 @@ class Crowd {
     return static_cast<uint32_t>(std::min(std::max(at * (per_pixel * side), 0.0f), side - 1));
   }
 
-  Reach reach_of(const typename Geometry::Shape& shape, uint32_t levels) const {
+  CellRange cell_range_of(const typename Geometry::Shape& shape, uint32_t levels) const {
     const uint32_t cells = 1u << (levels - 1);
     const Box box = Geometry::bounds(shape, rules_);
     return {cell(box.x1, per_pixel_x_, cells), cell(box.y1, per_pixel_y_, cells),
@@ -192,19 +193,19 @@ class Crowd {
   }
 
   /// Checks candidates from `first` to `end`; may also check others between `low` and `high`.
-  HWY_INLINE void strike(const typename Geometry::Shape& shape, size_t first, size_t end,
-                         size_t low, size_t high) {
+  HWY_INLINE void suppress_overlapped(const typename Geometry::Shape& shape, size_t first,
+                                      size_t end, size_t low, size_t high) {
     const Floats d;
-    Vectors::strike(rules_, shape, lanes_, first & ~(hn::Lanes(d) - 1), end,
-                    [&](size_t k, auto over) HWY_ATTR {
-                      const auto theirs = hn::FirstN(d, low > k ? low - k : 0);
-                      const auto ours = hn::AndNot(theirs, hn::FirstN(d, high - k));
-                      hn::BlendedStore(hn::Zero(d), hn::And(over, ours), d, alive_ + k);
-                    });
+    Vectors::suppress_overlapped(
+        rules_, shape, lanes_, first & ~(hn::Lanes(d) - 1), end, [&](size_t k, auto over) HWY_ATTR {
+          const auto before = hn::FirstN(d, low > k ? low - k : 0);
+          const auto ours = hn::AndNot(before, hn::FirstN(d, high - k));
+          hn::BlendedStore(hn::Zero(d), hn::And(over, ours), d, alive_ + k);
+        });
   }
 
   const Rules& rules_;
-  bool apart_is_free_;               // otherwise there is a single cell
+  bool disjoint_never_overlap_;      // otherwise there is a single cell
   float per_pixel_x_, per_pixel_y_;  // reciprocals of the input's sides
   Lanes lanes_;                      // by position
   float* alive_;                     // by position

@@ -5,18 +5,18 @@
 #pragma once
 
 #include "kernels/cuda/device/resolve.cuh"
-#include "kernels/cuda/device/tally.cuh"
+#include "kernels/cuda/device/scan_counters.cuh"
 #include "kernels/cuda/large/overlaps.cuh"
 
 namespace keepbox::cuda {
 
 /// Returns the scratch space of a crowd's overlaps.
-constexpr size_t crowd_words(uint32_t count) {
-  const uint32_t most = count < kRun ? count : kRun;
-  return size_t{warp_words(most)} * kRun;
+constexpr size_t one_launch_words(uint32_t count) {
+  const uint32_t limit = count < kRun ? count : kRun;
+  return size_t{warp_words(limit)} * kRun;
 }
 
-struct CrowdShared {
+struct OneLaunchShared {
   struct Sorted {
     uint64_t keys[kRun];
     uint16_t places[kRun], order[kRun];
@@ -27,15 +27,15 @@ struct CrowdShared {
     EmitShared<kNmsThreads> emit;
   };
   uint32_t sums[kNmsWarps];
-  Verdicts<kChunkWords> verdicts;
+  ResolveBits<kChunkWords> resolve_bits;
   bool last;
 };
 
 /// Candidates by rank.
 template <BoxGeometry Geometry>
-struct CrowdOrder {
+struct RankOrder {
   const DevicePlan& plan;
-  const CrowdShared::Sorted& sorted;
+  const OneLaunchShared::Sorted& sorted;
   const float4* boxes;
 
   __device__ uint64_t key(uint32_t rank) const { return sorted.keys[sorted.order[rank]]; }
@@ -45,8 +45,8 @@ struct CrowdOrder {
   }
 };
 
-__device__ inline void sort_crowd(const DevicePlan& plan, const uint64_t* keys, uint32_t count,
-                                  CrowdShared& shared) {
+__device__ inline void sort_by_rank(const DevicePlan& plan, const uint64_t* keys, uint32_t count,
+                                    OneLaunchShared& shared) {
   const Bins<kNmsThreads, kRun> bins{shared.sorted.bins};
   bins.clear();
   for (uint32_t i = threadIdx.x; i < count; i += kNmsThreads) shared.sorted.keys[i] = keys[i];
@@ -56,7 +56,7 @@ __device__ inline void sort_crowd(const DevicePlan& plan, const uint64_t* keys, 
 }
 
 /// True if no better candidate, kept or not, overlaps this thread's.
-__device__ inline bool is_untouched(const uint32_t* mask, uint32_t rank, uint32_t count) {
+__device__ inline bool is_unsuppressed(const uint32_t* mask, uint32_t rank, uint32_t count) {
   uint32_t bits = 0;
   for (uint32_t w = 0; w <= rank / kWarp && rank < count; ++w)
     bits |= __ldcg(mask + w * kRun + rank);
@@ -65,28 +65,28 @@ __device__ inline bool is_untouched(const uint32_t* mask, uint32_t rank, uint32_
 
 /// Resolves the candidates from `first`, one per thread, after those before them.
 /// @return true if this thread's candidate is kept.
-__device__ inline bool resolve_crowd(const uint32_t* mask, uint32_t first, uint32_t count,
-                                     CrowdShared& shared) {
+__device__ inline bool resolve_half(const uint32_t* mask, uint32_t first, uint32_t count,
+                                    OneLaunchShared& shared) {
   const uint32_t rank = first + threadIdx.x, word = rank / kWarp;
   const bool there = rank < count;
-  bool struck = false;
+  bool suppressed = false;
   for (uint32_t w = 0; w < first / kWarp && there; ++w)
-    struck = struck || (__ldcg(mask + w * kRun + rank) & shared.verdicts.kept[w]) != 0;
+    suppressed = suppressed || (__ldcg(mask + w * kRun + rank) & shared.resolve_bits.kept[w]) != 0;
   uint32_t earlier[kChunkWords];
 #pragma unroll
   for (uint32_t w = 0; w < kChunkWords; ++w)
     earlier[w] = there && w < warp_id() ? __ldcg(mask + (first / kWarp + w) * kRun + rank) : 0;
   const uint32_t own = there ? __ldcg(mask + word * kRun + rank) : 0;
   __syncthreads();
-  return resolve(earlier, own, there && !struck, shared.verdicts);
+  return resolve(earlier, own, there && !suppressed, shared.resolve_bits);
 }
 
 /// Writes out the kept boxes. Called by all threads of one block. @return their number.
 template <BoxGeometry Geometry>
-__device__ uint32_t finish_crowd(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
-                                 CrowdShared& shared, uint32_t& empty) {
+__device__ uint32_t write_one_launch(const DevicePlan& plan, const LargeArgs& args, uint32_t count,
+                                     OneLaunchShared& shared, uint32_t& empty) {
   static_assert(kRun == 2 * kChunk);
-  const CrowdOrder<Geometry> order{plan, shared.sorted, args.candidates.boxes};
+  const RankOrder<Geometry> order{plan, shared.sorted, args.candidates.boxes};
   uint64_t keys[2];
   float4 boxes[2];
 #pragma unroll
@@ -101,8 +101,8 @@ __device__ uint32_t finish_crowd(const DevicePlan& plan, const SlowArgs& args, u
     if (half * kChunk >= count || total >= plan.limit()) break;
     const uint32_t first = half * kChunk;
     const bool kept = plan.rules.method == NmsMethod::kFast
-                          ? is_untouched(args.words, first + threadIdx.x, count)
-                          : resolve_crowd(args.words, first, count, shared);
+                          ? is_unsuppressed(args.words, first + threadIdx.x, count)
+                          : resolve_half(args.words, first, count, shared);
     uint32_t all = 0;
     const uint32_t at = total + sum_before(kept ? 1 : 0, shared.sums, all);
     emit(plan, shared.emit, kept && at < plan.limit(), keys[half], boxes[half],
@@ -114,33 +114,34 @@ __device__ uint32_t finish_crowd(const DevicePlan& plan, const SlowArgs& args, u
 
 template <BoxGeometry Geometry>
 __global__ void __launch_bounds__(kNmsThreads, 1)
-    crowd(const __grid_constant__ DevicePlan plan, const __grid_constant__ SlowArgs args) {
-  __shared__ CrowdShared shared;
+    one_launch_nms(const __grid_constant__ DevicePlan plan,
+                   const __grid_constant__ LargeArgs args) {
+  __shared__ OneLaunchShared shared;
   static_assert(sizeof shared <= 48 << 10, "more than every device has");
   const uint32_t found = __ldcg(&args.control->left);
-  if (!is_crowd(found)) return;
-  sort_crowd(plan, args.candidates.keys, found, shared);
+  if (!fits_one_launch(found)) return;
+  sort_by_rank(plan, args.candidates.keys, found, shared);
   const uint32_t count = min(found, plan.rules.pre_nms_top_k);
-  const CrowdOrder<Geometry> order{plan, shared.sorted, args.candidates.boxes};
+  const RankOrder<Geometry> order{plan, shared.sorted, args.candidates.boxes};
   write_overlaps<Geometry>(plan, order, count, args.words, kRun);
   __syncthreads();
-  if (threadIdx.x == 0) shared.last = add_and_see(&args.control->arrived, 1) + 1 == gridDim.x;
+  if (threadIdx.x == 0) shared.last = add_acq_rel(&args.control->arrived, 1) + 1 == gridDim.x;
   __syncthreads();
   if (!shared.last) return;
   uint32_t empty = 0;
-  const uint32_t written = finish_crowd<Geometry>(plan, args, count, shared, empty);
+  const uint32_t written = write_one_launch<Geometry>(plan, args, count, shared, empty);
   if (threadIdx.x != 0) return;
   args.control->arrived = 0;
-  publish(args, written, empty, State::kCrowd);
+  report_done(args, written, empty, State::kOneLaunch);
 }
 
 /// Implements Kernels::crowd.
 template <BoxGeometry Geometry>
-cudaError_t launch_crowd(const DevicePlan& plan, const SlowArgs& args, uint32_t count,
-                         uint32_t blocks, cudaStream_t stream) {
+cudaError_t launch_one_launch_nms(const DevicePlan& plan, const LargeArgs& args, uint32_t count,
+                                  uint32_t blocks, cudaStream_t stream) {
   const uint32_t busy = overlap_tasks(count) / 2 / kNmsWarps + 1;  // half of the tasks are empty
   const uint32_t used = busy < blocks ? busy : blocks;
-  crowd<Geometry><<<used, kNmsThreads, 0, stream>>>(plan, args);
+  one_launch_nms<Geometry><<<used, kNmsThreads, 0, stream>>>(plan, args);
   return cudaGetLastError();
 }
 

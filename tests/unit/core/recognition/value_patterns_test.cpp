@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Value patterns that identify a family if shapes are ambiguous.
-#include "core/recognition/signs.h"
+#include "core/recognition/value_patterns.h"
 
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ std::string said_of(const std::vector<Tensor>& tensors) {
 }
 
 void expect_family(const std::vector<Tensor>& tensors, std::string_view name,
-                   Basis basis = Basis::kNumbers, Settings settings = {}) {
+                   Basis basis = Basis::kValues, Settings settings = {}) {
   const auto plan = plan_of(tensors, settings);
   ASSERT_TRUE(plan) << plan.error().message();
   EXPECT_EQ(plan->spec->name, name) << plan->remark;
@@ -170,14 +170,14 @@ TEST(Signs, IgnoreBlankRows) {
   const auto blank = [](size_t count, size_t columns) {
     return rows(count, columns, [](size_t, size_t) { return 0.0f; });
   };
-  EXPECT_EQ(signs_of(blank(300, 6).view(), 300, 6), ValueSign::kNone);
-  EXPECT_EQ(signs_of(blank(2100, 23).view(), 2100, 23), ValueSign::kNone);
+  EXPECT_EQ(pattern_of(blank(300, 6).view(), 300, 6), ValuePattern::kNone);
+  EXPECT_EQ(pattern_of(blank(2100, 23).view(), 2100, 23), ValuePattern::kNone);
   TensorView unread = blank(300, 6).view();
   unread.data = nullptr;
-  EXPECT_EQ(signs_of(unread, 300, 6), ValueSign::kNone);
+  EXPECT_EQ(pattern_of(unread, 300, 6), ValuePattern::kNone);
   Tensor odd = sorted(20, 2);
   odd.values[6] = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_EQ(signs_of(odd.view(), 20, 6), ValueSign::kNone);
+  EXPECT_EQ(pattern_of(odd.view(), 20, 6), ValuePattern::kNone);
 }
 
 TEST(Signs, IdentifyDetectionOutputByItsShape) {
@@ -277,7 +277,7 @@ TEST(Signs, IdentifyTheOutputsOfTorchvision) {
   // known.
   const std::vector<float> centres{0.5f, 0.5f, 0.2f, 0.2f, 0.3f, 0.3f, 0.2f, 0.2f};
   views[0].data = centres.data();
-  EXPECT_TRUE(find_outputs(ValueSign::kLabelledOutputs, views).empty());
+  EXPECT_TRUE(find_outputs(ValuePattern::kLabelledOutputs, views).empty());
   views[0].data = boxes.data();
   const std::vector<float> mask(16);
   views.push_back(view_of("masks", mask, DataType::kFloat32, {2, 1, 2, 4}));
@@ -286,7 +286,7 @@ TEST(Signs, IdentifyTheOutputsOfTorchvision) {
   ASSERT_EQ(masked->warnings.size(), 1u);
   expect_words(masked->warnings[0].message(), {"masks 2x1x2x4 float32", "tensor-ids="});
   views[3] = views[2];
-  EXPECT_TRUE(find_outputs(ValueSign::kLabelledOutputs, views).empty());
+  EXPECT_TRUE(find_outputs(ValuePattern::kLabelledOutputs, views).empty());
 }
 
 TEST(Signs, NameTasksWithoutBoxes) {
@@ -307,9 +307,9 @@ TEST(Signs, InputSizeDecidesBetweenFrontAndBackCameras) {
                                   rows(896, 1, [](size_t, size_t) { return -5.0f; })};
   Settings settings;
   settings.frame.size = {256, 256};
-  expect_family(faces, "blazeface-back", Basis::kNumbers, settings);
+  expect_family(faces, "blazeface-back", Basis::kValues, settings);
   settings.frame.size = {128, 128};
-  expect_family(faces, "blazeface", Basis::kNumbers, settings);
+  expect_family(faces, "blazeface", Basis::kValues, settings);
   settings.frame.size = {640, 480};
   const auto doubtful = plan_of(faces, settings);
   ASSERT_TRUE(doubtful) << doubtful.error().message();
@@ -318,7 +318,7 @@ TEST(Signs, InputSizeDecidesBetweenFrontAndBackCameras) {
   expect_words(doubtful->warnings[0].message(),
                {"blazeface of 128x128, blazeface-back of 256x256", "model-width="});
   settings.model = {256, 256};
-  expect_family(faces, "blazeface-back", Basis::kNumbers, settings);
+  expect_family(faces, "blazeface-back", Basis::kValues, settings);
 }
 
 TEST(Signs, UseTheInputSizeThatIsSet) {
@@ -335,7 +335,7 @@ TEST(Signs, UseTheInputSizeThatIsSet) {
   const auto unsized = plan_of(levels, settings);
   EXPECT_TRUE(!unsized || unsized->spec->name != "picodet");
   settings.model = {416, 256};
-  expect_family(levels, "picodet", Basis::kNumbers, settings);
+  expect_family(levels, "picodet", Basis::kValues, settings);
 }
 
 }  // namespace
