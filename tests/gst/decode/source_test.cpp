@@ -129,7 +129,7 @@ TEST(Source, WithoutTheWayToTheFrameIsAnError) {
   EXPECT_EQ(boxes(Harness("boxdecode", kHd).run(said(source))).size(), 1u);
   Harness h("boxdecode", "video/x-raw,format=RGB,width=960,height=540");
   EXPECT_FALSE(h.run(said(source)));
-  test::expect_words(h.error(), {"1920x1080 for the model", "960x540",
+  test::expect_words(h.error(), {"had 1920x1080 when the model ran", "960x540",
                                  "Put boxdecode directly after the inference element"});
 }
 

@@ -310,7 +310,7 @@ TEST_F(Attached, DoesNotShowWhatItCannotBlur) {
   set("blur", "person");
   set("render", 2);
   accept(kAcceptsGl);
-  send_gl("P010_10LE");
+  send_gl("v210");
   EXPECT_FALSE(run(boxed()));
   EXPECT_EQ(flow_, GST_FLOW_ERROR);
   EXPECT_EQ(error(),

@@ -47,7 +47,7 @@ std::vector<Wrong> wrong_texts() {
       {r + "scal=1\n", "box.detector:11: scal: ", "one of role, optional, ids"},
       {r + "ids=q\n", "box.detector:11: ids: ", "line 10"},
       {r + "optional=yes\n", "box.detector:11: optional: ", "one of true, false, found \"yes\""},
-      {r + "names=a,,b\n", "box.detector:11: names: ", "up to 2 names"},
+      {r + "names=a,,b\n", "box.detector:11: names: ", "up to 2 comma-separated names"},
       {r + "names=a\\qb\n", "box.detector:11: names: ", "backslash"},
       {r + "# \xff\n", "box.detector:11: ", "UTF-8"},
       {r + "channels=6\n",
