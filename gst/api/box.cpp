@@ -5,6 +5,7 @@
 
 #include "gst/api/keepbox.h"
 #include "gst/api/packedboxes.h"
+#include "gst/metas/framelabels.h"
 
 namespace keepbox {
 namespace {
@@ -14,6 +15,14 @@ void put_rect(const Box& edges, gfloat* x, gfloat* y, gfloat* width, gfloat* hei
   if (y != nullptr) *y = edges.y1;
   if (width != nullptr) *width = edges.x2 - edges.x1;
   if (height != nullptr) *height = edges.y2 - edges.y1;
+}
+
+/// Returns a result, or an empty one without text. @param name,level may be nullptr.
+BoxLabel label_at(const BoxLabels& labels, guint index, const gchar** name, gfloat* level) {
+  const BoxLabel label = index < labels.size() ? labels[index] : BoxLabel{};
+  if (name != nullptr) *name = g_quark_to_string(label.attribute);
+  if (level != nullptr) *level = label.level;
+  return label;
 }
 
 gint number(std::optional<uint32_t> value) { return value ? static_cast<gint>(*value) : -1; }
@@ -47,6 +56,18 @@ KeepboxBox** keepbox_buffer_dup_boxes(GstBuffer* buffer, guint* n_boxes) {
   auto** out = g_new(KeepboxBox*, *n_boxes);
   std::ranges::transform(boxes.sources(), out, new_box);
   return out;
+}
+
+guint keepbox_buffer_get_n_attributes(GstBuffer* buffer) {
+  g_return_val_if_fail(GST_IS_BUFFER(buffer), 0);
+  return static_cast<guint>(read_frame_labels(buffer).size());
+}
+
+gchar* keepbox_buffer_get_attribute(GstBuffer* buffer, guint index, const gchar** name,
+                                    gfloat* level) {
+  g_return_val_if_fail(GST_IS_BUFFER(buffer), nullptr);
+  const auto text = label_at(read_frame_labels(buffer), index, name, level).text;
+  return text.data() == nullptr ? nullptr : g_strndup(text.data(), text.size());
 }
 
 KeepboxBox* keepbox_box_copy(const KeepboxBox* box) {
@@ -127,11 +148,7 @@ guint keepbox_box_get_n_attributes(const KeepboxBox* box) {
 const gchar* keepbox_box_get_attribute(const KeepboxBox* box, guint index, const gchar** name,
                                        gfloat* level) {
   g_return_val_if_fail(box != nullptr, nullptr);
-  const bool there = index < box->box.labels.size();
-  const BoxLabel label = there ? box->box.labels[index] : BoxLabel{};
-  if (name != nullptr) *name = g_quark_to_string(label.attribute);
-  if (level != nullptr) *level = label.level;
-  return label.text.data();
+  return label_at(box->box.labels, index, name, level).text.data();
 }
 
 guint keepbox_box_get_n_tensors(const KeepboxBox* box) {

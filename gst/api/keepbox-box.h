@@ -53,6 +53,39 @@ GST_API_EXPORT
 KeepboxBox** keepbox_buffer_dup_boxes(GstBuffer* buffer, guint* n_boxes);
 
 /**
+ * keepbox_buffer_get_n_attributes:
+ * @buffer: a buffer
+ *
+ * Gets the number of results of classifiers and text recognisers about the whole frame, such as
+ * those of classdecode after a model that runs on frames.
+ *
+ * Returns: the number
+ *
+ * Since: 0.2
+ */
+GST_API_EXPORT
+guint keepbox_buffer_get_n_attributes(GstBuffer* buffer);
+
+/**
+ * keepbox_buffer_get_attribute:
+ * @buffer: a buffer
+ * @index: less than keepbox_buffer_get_n_attributes()
+ * @name: (out) (optional) (transfer none) (nullable): what the result is about, such as "weather",
+ *   which is static; %NULL if unknown
+ * @level: (out) (optional): the confidence, usually from 0 to 1
+ *
+ * Gets a result of a classifier or a text recogniser about the whole frame.
+ *
+ * Returns: (transfer full) (nullable): the name of the class or the text in UTF-8; %NULL if there
+ *   is no such result
+ *
+ * Since: 0.2
+ */
+GST_API_EXPORT
+gchar* keepbox_buffer_get_attribute(GstBuffer* buffer, guint index, const gchar** name,
+                                    gfloat* level);
+
+/**
  * keepbox_box_copy:
  * @box: a box
  *

@@ -4,6 +4,8 @@
 
 #include <gst/analytics/analytics.h>
 
+#include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "gst/metas/readboxes.h"
@@ -22,7 +24,7 @@ void add_classes(GstAnalyticsRelationMeta* meta, guint od_id, NamedClasses& clas
   GstAnalyticsClsMtd cls;
   gst_analytics_relation_meta_add_cls_mtd(meta, classes.names.size(), classes.levels.data(),
                                           classes.names.data(), &cls);
-  if (od_id == G_MAXUINT) return;
+  if (od_id == kWholeFrame) return;
   gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_CONTAIN, od_id, cls.id);
   gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_IS_PART_OF, cls.id, od_id);
 }
@@ -40,6 +42,8 @@ void add_classifications(GstAnalyticsRelationMeta* meta, const KeptResults::OfFr
       add_classes(meta, label.od_id, own);
     }
 }
+
+bool has_result(const ObjectLabel& label) { return label.name != 0 || !label.text.empty(); }
 
 guint64 count_of(const KeptResults::OfFrame& results) {
   guint64 out = 0;
@@ -66,7 +70,7 @@ ObjectResultWriter::OfFrame ObjectResultWriter::by_object(std::vector<TensorResu
     for (const PictureRecord& picture : pictures) {
       if (picture.image >= tensor.labels.size()) continue;
       ObjectLabel& label = tensor.labels[picture.image];
-      if (label.name == 0 && label.text.empty()) continue;
+      if (!has_result(label)) continue;
       label.od_id = picture.od_id;
       labels.push_back(std::move(label));
       if (!tensor.classes.empty())
@@ -100,12 +104,16 @@ void ObjectResultWriter::forget() {
 
 void attach_to_frame(GstBuffer* buffer, std::vector<TensorResults>& tensors,
                      ClassifyCounts& counts) {
-  GstAnalyticsRelationMeta* meta = relation_meta_for(buffer, tensors.size(), 0);
-  for (TensorResults& tensor : tensors)
-    for (NamedClasses& classes : tensor.classes) {
-      counts.results += !classes.names.empty();
-      add_classes(meta, G_MAXUINT, classes);
-    }
+  GstAnalyticsRelationMeta* meta = relation_meta_for(buffer, 2 * tensors.size(), 0);
+  for (TensorResults& tensor : tensors) {
+    for (NamedClasses& classes : tensor.classes) add_classes(meta, kWholeFrame, classes);
+    std::erase_if(tensor.labels, std::not_fn(has_result));
+    if (tensor.labels.empty()) continue;
+    counts.results += tensor.labels.size();
+    ObjectLabel best = *std::ranges::max_element(tensor.labels, {}, &ObjectLabel::level);
+    best.od_id = kWholeFrame;
+    add_labels(meta, tensor.about, {&best, 1});
+  }
 }
 
 }  // namespace keepbox

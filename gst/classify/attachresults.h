@@ -37,7 +37,8 @@ class ObjectResultWriter {
   std::map<GQuark, GQuark> models_;  // of kept results, by attribute
 };
 
-/// Attaches the classes of whole frames.
+/// Attaches classes and texts of whole frames. Of the tiles of a frame, the one with the highest
+/// confidence counts; classifications are attached of all.
 void attach_to_frame(GstBuffer* buffer, std::vector<TensorResults>& tensors,
                      ClassifyCounts& counts);
 

@@ -26,7 +26,7 @@ GST_DEBUG_CATEGORY_STATIC(classdecode_debug);
  * Turns the tensors of a classifier into classes, and those of a text recogniser into text. After
  * tensorinfer regions=objects they are results about each object: a GstAnalyticsClsMtd related to
  * its GstAnalyticsODMtd, and a record that boxsink, boxoverlay and libkeepbox read, also for text.
- * Otherwise they are classes of the frame: a GstAnalyticsClsMtd without relations.
+ * Otherwise they are results about the frame: a GstAnalyticsClsMtd without relations, and a record.
  *
  * Tensors are images x classes, or images x steps x characters for text by CTC. Models may have
  * several outputs, each of which is an attribute, such as color and type. Names are taken from the

@@ -3,6 +3,7 @@
 #include "gst/infer/model.h"
 
 #include <algorithm>
+#include <format>
 #include <span>
 #include <utility>
 
@@ -11,6 +12,8 @@
 #include "gst/infer/facts/modelinput.h"
 #include "gst/infer/frameform.h"
 #include "gst/infer/provider.h"
+#include "gst/metas/attachboxes.h"
+#include "gst/metas/objecttensors.h"
 #include "gst/metas/pixeltransforms.h"
 #include "gst/tensors/familyquery.h"
 #include "gst/tensors/tensors.h"
@@ -251,6 +254,19 @@ Status Model::finish(GstBuffer* frame, StartedRun begun) {
   if (objects_)
     add_pictures(gst_buffer_get_analytics_relation_meta(frame), number_,
                  pictures_of(begun.objects, facts_.input.size));
+  return props_.tensor_mtd ? attach_to_objects(frame) : Status{};
+}
+
+/// Attaches each object's part of the tensors to it, with one warning if there is no room.
+Status Model::attach_to_objects(GstBuffer* frame) {
+  KB_ASSIGN(const size_t left_out, attach_object_tensors(frame, number_));
+  if (left_out == 0 || !warned_->insert("tensor-mtd").second) return {};
+  post_warning(element_,
+               problem(ErrorKind::kUnsupported,
+                       std::format("{} tensors are not attached to their objects: a frame can "
+                                   "have {} boxes and tensors",
+                                   left_out, kMaxMtds),
+                       "lower max-objects="));
   return {};
 }
 

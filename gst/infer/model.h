@@ -127,6 +127,7 @@ class Model {
   }
   void warn_of_no_boxes();
   void attach(GstBuffer* frame) const;
+  Status attach_to_objects(GstBuffer* frame);
   bool may_leave_device(const Error& error) const;
   Result<std::vector<InferredTensor>> infer_on_cpu(GstBuffer* frame,
                                                    const std::vector<ObjectCrop>& objects,

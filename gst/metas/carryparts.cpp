@@ -6,6 +6,7 @@
 #include "gst/metas/keypointgroups.h"
 #include "gst/metas/masks.h"
 #include "gst/metas/relationmeta.h"
+#include "gst/tensors/tensormtd.h"
 #include "gst/tensors/tensors.h"
 #include "gst/tensors/tensorwalk.h"
 

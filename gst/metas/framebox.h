@@ -4,6 +4,7 @@
 
 #include <gst/gst.h>
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <optional>
@@ -55,6 +56,12 @@ class BoxLabels {
 
   void add(const BoxLabel& label) {
     if (count_ < kMax) labels_[count_++] = label;
+  }
+  /// Adds a class of an element that names no attribute, unless it is there already.
+  void add_class(GQuark name, float level) {
+    const gchar* text = g_quark_to_string(name);
+    if (text != nullptr && !std::ranges::contains(*this, std::string_view(text), &BoxLabel::text))
+      add({.text = text, .level = level});
   }
   size_t size() const { return count_; }
   BoxLabel* begin() { return labels_.data(); }

@@ -2,12 +2,12 @@
 // Finds GStreamer's keypoints by name, writes and reads them.
 #include "gst/metas/keypointgroups.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
+
+#include "gst/base/functionbyname.h"
 
 namespace keepbox {
 namespace {
@@ -16,27 +16,22 @@ constexpr int kFlat = 2;  // two dimensions
 
 const KeypointApi* for_tests = nullptr;
 
-template <class Function>
-bool find(Function& function, const char* name) {
-  function = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
-  return function != nullptr;
-}
-
 std::optional<KeypointApi> find_api() {
   KeypointApi api{};
-  const bool whole = find(api.keypoint_type, "gst_analytics_keypoint_mtd_get_mtd_type") &&
-                     find(api.add_keypoint, "gst_analytics_relation_meta_add_keypoint_mtd") &&
-                     find(api.position, "gst_analytics_keypoint_mtd_get_position") &&
-                     find(api.confidence, "gst_analytics_keypoint_mtd_get_confidence") &&
-                     find(api.visibility, "gst_analytics_keypoint_mtd_get_visibility_flags") &&
-                     find(api.add_keypoints, "gst_analytics_relation_meta_add_keypoints_group") &&
-                     find(api.group_type, "gst_analytics_group_mtd_get_mtd_type") &&
-                     find(api.add_group, "gst_analytics_relation_meta_add_group_mtd_with_size") &&
-                     find(api.add_member, "gst_analytics_group_mtd_add_member") &&
-                     find(api.set_tag, "gst_analytics_group_mtd_set_semantic_tag") &&
-                     find(api.members, "gst_analytics_group_mtd_get_member_count") &&
-                     find(api.member, "gst_analytics_group_mtd_get_member") &&
-                     find(api.tag, "gst_analytics_group_mtd_get_semantic_tag");
+  const bool whole =
+      find_function(api.keypoint_type, "gst_analytics_keypoint_mtd_get_mtd_type") &&
+      find_function(api.add_keypoint, "gst_analytics_relation_meta_add_keypoint_mtd") &&
+      find_function(api.position, "gst_analytics_keypoint_mtd_get_position") &&
+      find_function(api.confidence, "gst_analytics_keypoint_mtd_get_confidence") &&
+      find_function(api.visibility, "gst_analytics_keypoint_mtd_get_visibility_flags") &&
+      find_function(api.add_keypoints, "gst_analytics_relation_meta_add_keypoints_group") &&
+      find_function(api.group_type, "gst_analytics_group_mtd_get_mtd_type") &&
+      find_function(api.add_group, "gst_analytics_relation_meta_add_group_mtd_with_size") &&
+      find_function(api.add_member, "gst_analytics_group_mtd_add_member") &&
+      find_function(api.set_tag, "gst_analytics_group_mtd_set_semantic_tag") &&
+      find_function(api.members, "gst_analytics_group_mtd_get_member_count") &&
+      find_function(api.member, "gst_analytics_group_mtd_get_member") &&
+      find_function(api.tag, "gst_analytics_group_mtd_get_semantic_tag");
   return whole ? std::optional(api) : std::nullopt;
 }
 

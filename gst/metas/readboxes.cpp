@@ -2,7 +2,6 @@
 // Reads boxes with their masks and keypoints from GstAnalyticsRelationMeta.
 #include "gst/metas/readboxes.h"
 
-#include <algorithm>
 #include <set>
 
 #include "gst/metas/keypointgroups.h"
@@ -29,11 +28,7 @@ void read_classes(GstAnalyticsRelationMeta* meta, FrameBox& box) {
     if (gst_analytics_cls_mtd_get_length(cls) == 0) continue;
     const GQuark name = gst_analytics_cls_mtd_get_quark(cls, 0);
     if (box.label == 0) box.label = name;
-    const gchar* text = g_quark_to_string(name);
-    if (text == nullptr || name == box.label ||
-        std::ranges::any_of(box.labels, [&](const BoxLabel& each) { return each.text == text; }))
-      continue;
-    box.labels.add({.text = text, .level = gst_analytics_cls_mtd_get_level(cls, 0)});
+    if (name != box.label) box.labels.add_class(name, gst_analytics_cls_mtd_get_level(cls, 0));
   }
 }
 

@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <functional>
 
+#include "gst/metas/framelabels.h"
+
 namespace keepbox {
 
 void FramePainter::begin_frame(GstBuffer* buffer, Size frame, const OverlayProps& props,
                                GstClockTime time) {
   props_ = props;
   read_boxes(buffer, boxes_, &points_, frame);
+  labels_ = props.draw_attributes ? read_frame_labels(buffer) : BoxLabels{};
   const auto length = static_cast<GstClockTime>(props.draw_trails * GST_SECOND);
   if (length == 0) trails_.clear();
   else trails_.add(boxes_, time, length);
@@ -25,6 +28,7 @@ Status FramePainter::obscure(Canvas& canvas) {
 
 Status FramePainter::paint(Canvas& canvas, float by) {
   marks_.clear();
+  if (labels_.size() != 0) marks_.push_back(mark_of(labels_, props_));
   for (const FrameBox& box : boxes_) marks_.push_back(mark_of(box, props_, colors_, trails_));
   if (by != 1)
     for (Mark& mark : marks_) enlarge(mark, by, points_);

@@ -22,19 +22,20 @@ namespace keepbox {
 
 class FramePainter {
  public:
-  /// Takes the properties and reads the boxes of a frame, which outlives their drawing.
+  /// Takes the properties and reads the boxes and results of a frame, which outlives their drawing.
   /// @param time stream time, which repeats what a seek repeats.
   void begin_frame(GstBuffer* buffer, Size frame, const OverlayProps& props, GstClockTime time);
   /// Draws nothing on the frame, as on one without a picture.
-  void skip() { boxes_.clear(), obscured_.clear(); }
+  void skip() { boxes_.clear(), obscured_.clear(), labels_ = {}; }
 
-  bool draws() const { return !boxes_.empty(); }
+  bool draws() const { return !boxes_.empty() || labels_.size() != 0; }
   bool obscures() const { return !obscured_.empty(); }
   bool is_idle() const { return !draws() && !obscures(); }
 
   /// Makes objects unrecognisable. After an error the frame must not be shown.
   Status obscure(Canvas& canvas);
-  /// Draws the boxes. @param by enlargement of the frame on the canvas.
+  /// Draws the boxes, and the results about the frame. @param by enlargement of the frame on the
+  /// canvas.
   Status paint(Canvas& canvas, float by = 1);
 
   size_t boxes() const { return boxes_.size(); }
@@ -46,6 +47,7 @@ class FramePainter {
   OverlayProps props_;
   std::vector<FrameBox> boxes_;
   KeypointStore points_;
+  BoxLabels labels_;  // of the frame
   std::vector<Mark> marks_;
   Trails trails_;
   Colors colors_;

@@ -7,6 +7,7 @@
 #include <format>
 #include <limits>
 #include <string>
+#include <utility>
 
 namespace keepbox {
 namespace {
@@ -50,6 +51,17 @@ Mark mark_of(const FrameBox& box, const OverlayProps& props, Colors& colors, con
           .points = props.draw_keypoints ? box.points : FrameKeypoints{},
           .mask = props.draw_masks ? box.mask : FrameMask{},
           .trail = trails.of(box)};
+}
+
+Mark mark_of(const BoxLabels& labels, const OverlayProps& props) {
+  constexpr Rgb kWhite{255, 255, 255};
+  std::string text;
+  for (const BoxLabel& each : labels) text += (text.empty() ? "" : " ") + ascii(each.text);
+  return {.box = {0, 0, 1, 1},
+          .score = std::numeric_limits<float>::infinity(),
+          .color = props.color != 0 ? rgb(props.color) : kWhite,
+          .text = std::move(text),
+          .outlined = false};
 }
 
 void enlarge(Mark& mark, float by, KeypointStore& store) {

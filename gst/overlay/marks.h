@@ -14,6 +14,10 @@ namespace keepbox {
 /// box's points, mask and trail are borrowed.
 Mark mark_of(const FrameBox& box, const OverlayProps& props, Colors& colors, const Trails& trails);
 
+/// Returns the mark of the results about the whole frame: a caption in its upper left corner.
+/// @param labels at least one.
+Mark mark_of(const BoxLabels& labels, const OverlayProps& props);
+
 /// Enlarges a mark for a picture of another size. @param store keeps its points.
 void enlarge(Mark& mark, float by, KeypointStore& store);
 

@@ -39,7 +39,7 @@ constexpr Property<OverlayProps> kOverlayProperties[] = {
      &OverlayProps::draw_tracking_ids},
     {"draw-attributes",
      "Show the results of classifiers and text recognisers (see classdecode) in the label of a "
-     "box.",
+     "box, and those about the whole frame in its upper left corner.",
      &OverlayProps::draw_attributes},
     {"label-placement", "Where labels are placed; boxes with higher scores are placed first.",
      &OverlayProps::placement, label_placement_type},

@@ -69,7 +69,8 @@ void Painter::draw_items(Canvas& canvas, const Pen& pen) {
   for (const auto& [mark, outline, tab] : worst_first)
     draw_trail(canvas, mark->trail, mark->color, pen.thickness, strokes_, scratch_);
   for (const auto& [mark, outline, tab] : worst_first)
-    if (pen.outlines) draw_outline(canvas, outline, mark->color, pen.thickness, strokes_, scratch_);
+    if (pen.outlines && mark->outlined)
+      draw_outline(canvas, outline, mark->color, pen.thickness, strokes_, scratch_);
   for (const auto& [mark, outline, tab] : worst_first)
     draw_skeleton(canvas, mark->points, mark->color, {pen.thickness, pen.keypoint_threshold},
                   strokes_, scratch_);

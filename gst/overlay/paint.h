@@ -34,6 +34,7 @@ struct Mark {
   FrameKeypoints points{};
   FrameMask mask{};
   std::vector<TrailPoint> trail{};  // drawn below all boxes
+  bool outlined = true;             // if outlines are drawn at all
 };
 
 struct Pen {

@@ -37,7 +37,8 @@ std::string_view BoxWriter::tail() const {
 Status BoxWriter::write(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& out) {
   switch (format_) {
     case BoxFormat::kJsonl:
-      if (!boxes.empty() || options_.write_empty) write_jsonl(frame, boxes, options_, out);
+      if (!boxes.empty() || frame.labels.size() != 0 || options_.write_empty)
+        write_jsonl(frame, boxes, options_, out);
       break;
     case BoxFormat::kCoco: KB_TRY(write_coco(frame, boxes, out)); break;
     case BoxFormat::kMot: write_mot(frame, boxes, out); break;

@@ -48,6 +48,7 @@ struct FrameInfo {
                          // which a frame may have several, because evaluators refuse -1 twice
   /// Undecoded tensors of objects in the order of their od_id; unset: not written.
   std::optional<std::vector<ObjectTensor>> tensors{};
+  BoxLabels labels{};  // results about the whole frame, borrowed
 };
 
 /// Writes floats as the shortest decimals that read back as the same float, and labels as UTF-8.

@@ -167,6 +167,14 @@ BoxJson object_of(const FrameBox& box, Size frame) {
   return out;
 }
 
+/// Returns the results about the whole frame as an object without a detection, as gvametaconvert
+/// does.
+BoxJson whole_frame_of(const FrameInfo& frame) {
+  BoxJson out = {{"x", 0}, {"y", 0}, {"w", frame.size.width}, {"h", frame.size.height}};
+  add_labels(frame.labels, out);
+  return out;
+}
+
 }  // namespace
 
 void write_jsonl(const FrameInfo& frame, std::span<const FrameBox> boxes,
@@ -183,6 +191,7 @@ void write_jsonl(const FrameInfo& frame, std::span<const FrameBox> boxes,
     if (frame.tensors) object["tensors"] = tensors_of(box.od_id, *frame.tensors);
     line["objects"].push_back(std::move(object));
   }
+  if (frame.labels.size() != 0) line["objects"].push_back(whole_frame_of(frame));
   std::string text = dump(line);
   // Inserted as text, because the user's numbers may have more digits than BoxJson keeps.
   if (!options.tags.empty()) text.insert(1, "\"tags\":" + options.tags + ',');

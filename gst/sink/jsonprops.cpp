@@ -6,6 +6,7 @@
 
 #include "gst/base/enums.h"
 #include "gst/base/error.h"
+#include "gst/metas/framelabels.h"
 #include "gst/sink/frametime.h"
 
 namespace keepbox {
@@ -57,6 +58,7 @@ FrameInfo frame_info(GstBuffer* buffer, const GstSegment& segment, const JsonPro
   if (time != nullptr)
     info.wall_time = iso_time(time, {props.timestamp_utc, props.timestamp_microseconds});
   if (props.add_rtp_timestamp) info.sender_time = sender_time(buffer);
+  info.labels = read_frame_labels(buffer);
   return info;
 }
 

@@ -33,7 +33,8 @@ GType normalization_type();
 /// Returns the options of a writer. Errors name the property.
 Result<WriterOptions> json_options(const JsonProps& props);
 
-/// Returns what JSON Lines and other formats write of a frame in addition to its boxes.
+/// Returns what JSON Lines and other formats write of a frame in addition to its boxes. It is valid
+/// as long as the buffer's metas do not change.
 FrameInfo frame_info(GstBuffer* buffer, const GstSegment& segment, const JsonProps& props,
                      Size size, int64_t number);
 

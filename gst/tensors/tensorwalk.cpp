@@ -1,33 +1,21 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Finds GStreamer 1.28's tensor mtd by name, and iterates over both kinds.
+// Iterates over both kinds of tensors.
 #include "gst/tensors/tensorwalk.h"
 
-#include <dlfcn.h>
+#include "gst/tensors/tensormtd.h"
 
 namespace keepbox {
 namespace {
 
-struct TensorMtd {
-  GstAnalyticsMtdType (*type)() = nullptr;
-  GstTensor* (*tensor)(const GstAnalyticsMtd*) = nullptr;
-};
-
-/// Returns the functions, which are null before GStreamer 1.28.
-const TensorMtd& tensor_mtd() {
-  static const TensorMtd mtd = [] {
-    TensorMtd out;
-    out.type = reinterpret_cast<decltype(out.type)>(
-        dlsym(RTLD_DEFAULT, "gst_analytics_tensor_mtd_get_mtd_type"));
-    out.tensor = reinterpret_cast<decltype(out.tensor)>(
-        dlsym(RTLD_DEFAULT, "gst_analytics_tensor_mtd_get_tensor"));
-    return out.type != nullptr && out.tensor != nullptr ? out : TensorMtd{};
-  }();
-  return mtd;
-}
-
+/// Most mtds of objects are part of theirs, which is found fast.
 bool is_of_object(const GstAnalyticsMtd& mtd) {
   gpointer state = nullptr;
   GstAnalyticsMtd od;
+  if (gst_analytics_relation_meta_get_direct_related(mtd.meta, mtd.id, GST_ANALYTICS_REL_TYPE_ANY,
+                                                     gst_analytics_od_mtd_get_mtd_type(), &state,
+                                                     &od))
+    return true;
+  state = nullptr;
   while (gst_analytics_relation_meta_iterate(mtd.meta, &state, gst_analytics_od_mtd_get_mtd_type(),
                                              &od))
     if (are_related(mtd, od)) return true;
@@ -69,23 +57,18 @@ const GstTensor* TensorWalk::next_of_metas() {
 }
 
 const GstTensor* TensorWalk::next_of_mtds() {
-  const TensorMtd& mtds = tensor_mtd();
-  if (buffer_ == nullptr || mtds.type == nullptr) return nullptr;
+  if (buffer_ == nullptr) return nullptr;
   auto* meta = gst_buffer_get_analytics_relation_meta(buffer_);
   if (meta == nullptr) return nullptr;
   GstAnalyticsMtd mtd;
-  while (gst_analytics_relation_meta_iterate(meta, &mtd_state_, mtds.type(), &mtd)) {
-    const GstTensor* tensor = mtds.tensor(&mtd);
+  while (iterate_tensor_mtds(meta, &mtd_state_, &mtd)) {
+    const GstTensor* tensor = tensor_of_mtd(mtd);
     if (tensor == nullptr || is_of_object(mtd) || is_in_tensor_meta(buffer_, tensor->data))
       continue;
     attachment_ = tensor;
     return tensor;
   }
   return nullptr;
-}
-
-bool is_tensor_mtd(GstAnalyticsMtdType type) {
-  return tensor_mtd().type != nullptr && tensor_mtd().type() == type;
 }
 
 bool are_related(const GstAnalyticsMtd& a, const GstAnalyticsMtd& b) {

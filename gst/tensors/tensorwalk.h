@@ -8,9 +8,9 @@
 namespace keepbox {
 
 /// Iterates over the tensors of a frame: those of each GstTensorMeta, then those of
-/// GstAnalyticsTensorMtd, which exists from GStreamer 1.28 on and is found by name, so that builds
-/// with 1.26 can read it. An mtd that is related to a detection (a mask, an embedding) is skipped,
-/// because it belongs to that object, as is an mtd on data that came in a GstTensorMeta.
+/// GstAnalyticsTensorMtd (tensormtd.h). An mtd that is related to a detection (a mask, an
+/// embedding) is skipped, because it belongs to that object, as is an mtd on data that came in a
+/// GstTensorMeta.
 class TensorWalk {
  public:
   /// @param buffer must outlive this, and must not get metas or mtds meanwhile; nullptr has no
@@ -36,9 +36,6 @@ class TensorWalk {
   bool metas_done_ = false;
   const void* attachment_ = nullptr;
 };
-
-/// True if it is that type of mtd. Always false before GStreamer 1.28.
-bool is_tensor_mtd(GstAnalyticsMtdType type);
 
 /// True if two mtds of one meta are related in either direction.
 bool are_related(const GstAnalyticsMtd& a, const GstAnalyticsMtd& b);

@@ -279,6 +279,15 @@ class Boxes(Sequence['Boxes']):
         return out
 
 
+def attributes_of(sample: Any) -> dict[str, tuple[str, float]]:
+    """Reads the results about the whole frame of a sample, by attribute; '' if a classifier names
+    none."""
+    buffer = sample.get_buffer()
+    found = (Keepbox.buffer_get_attribute(buffer, index)
+             for index in range(Keepbox.buffer_get_n_attributes(buffer)))
+    return {name or '': (text, level) for text, name, level in found}
+
+
 def boxes_of(sample: Any, shape: tuple[int, int]) -> Boxes:
     """Reads the boxes of a sample, from any decoder."""
     return Boxes(Keepbox.buffer_get_boxes(sample.get_buffer()), shape)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
-from ._boxes import Boxes, boxes_of
+from ._boxes import Boxes, attributes_of, boxes_of
 from ._gi import Gst, GstVideo
 from ._memory import Pixels
 from ._render import Renderer
@@ -41,6 +41,12 @@ class Frame:
     def boxes(self) -> Boxes:
         """The boxes of the frame."""
         return boxes_of(self._sample, self.shape)
+
+    @functools.cached_property
+    def attributes(self) -> dict[str, tuple[str, float]]:
+        """Results of classifiers and text recognisers (classdecode) about the whole frame, by
+        attribute: the class or the text, and its confidence."""
+        return attributes_of(self._sample)
 
     @functools.cached_property
     def image(self) -> Pixels:

@@ -18,7 +18,7 @@ gi.require_version('GstAnalytics', '1.0')
 from gi.repository import GLib, Gst, GstAnalytics  # noqa: E402
 
 import shapes  # noqa: E402
-from keepbox._boxes import Boxes, Mask, _tensors_of, boxes_of  # noqa: E402
+from keepbox._boxes import Boxes, Mask, _tensors_of, attributes_of, boxes_of  # noqa: E402
 
 CONFIDENCE = 0.5
 
@@ -184,6 +184,37 @@ def test_parts_have_the_index_of_their_parent(folder):
     same(boxes.parents, [2, -1, -1], np.int64, (3,))
     same(boxes[[2, 0]].parents, [-1, 2], np.int64, (2,))
     assert boxes.embeddings is None and boxes.tensors == [{}] * 3
+
+
+def test_frames_have_attributes(folder):
+    """Those of another element's classification; an element without a label is no attribute."""
+    del folder
+    sample = sample_with(None)
+    assert attributes_of(sample) == {}
+    meta = GstAnalytics.buffer_get_analytics_relation_meta(sample.get_buffer())
+    meta.add_one_cls_mtd(.5, GLib.quark_from_string('street'))
+    assert attributes_of(sample) == {'': ('street', .5)}, attributes_of(sample)
+    assert boxes_of(sample, (64, 64)).attributes == [{}]
+
+
+def test_text_of_frames_is_that_of_boxsink(folder):
+    """Of a model that reads plates, on a part of the picture that is a whole frame for it."""
+    del folder
+    need_inference()
+    line = (f'filesrc location={PIPELINES}/media/street.webm ! decodebin ! videoconvert '
+            '! videocrop left=600 top=300 right=600 bottom=390 ! identity eos-after=3 '
+            f'! tensorinfer model-file={PIPELINES}/models/world-plates.onnx input-std=255 '
+            'resize-mode=stretch ! classdecode')
+    out, _ = run('gst-launch-1.0', '-q', *f'{line} ! boxsink'.split())
+    pipeline = Gst.parse_launch(f'{line} ! appsink name=sink sync=false')
+    pipeline.set_state(Gst.State.PLAYING)
+    assert len(out.splitlines()) == 2, out
+    for text in out.splitlines():
+        [written] = json.loads(text)['objects']
+        found = attributes_of(pipeline.get_by_name('sink').emit('pull-sample'))
+        assert list(found) == ['text'] and found['text'][0] == written['text']['label'], found
+        assert found['text'][1] == np.float32(written['text']['confidence'])
+    pipeline.set_state(Gst.State.NULL)
 
 
 def test_embeddings_are_those_of_boxsink(folder):

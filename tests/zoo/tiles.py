@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Compares tiles and their joined boxes with SAHI's slices and postprocessing.
+"""Compares tiles and their joined boxes with SAHI's and supervision's slices and postprocessing.
 
 The slices of random frames are compared with the tiles that a recording has, and the boxes of a
 clip after tile-merge with what SAHI's NMS keeps of the boxes of all tiles (tile-merge=none).
@@ -8,11 +8,14 @@ With intersection over union at the threshold of the NMS in each tile both must 
 With intersection over the smaller area SAHI also compares boxes of one slice, so they differ.
 tile-union must be its GREEDYNMM.
 
-Requires sahi and NumPy for Python, and a checkout that is built:
+The same is done with InferenceSlicer, which gets the tensors of a recording of the same clip
+(slicer.py). Boxes that differ must be those that it would have with boxdecode's rule.
 
-    python3 -m venv ~/sahi-venv
-    ~/sahi-venv/bin/pip install sahi numpy
-    ~/sahi-venv/bin/python tests/zoo/tiles.py
+Requires NumPy, and sahi or supervision or both for Python, and a checkout that is built:
+
+    python3 -m venv ~/slices-venv
+    ~/slices-venv/bin/pip install sahi supervision numpy
+    ~/slices-venv/bin/python tests/zoo/tiles.py
 """
 import importlib.util
 import json
@@ -21,22 +24,39 @@ import subprocess
 import sys
 import tempfile
 
-MISSING = [name for name in ('numpy', 'sahi') if importlib.util.find_spec(name) is None]
+
+def has(name):
+    return importlib.util.find_spec(name) is not None
+
+
+HAVE_SAHI, HAVE_SUPERVISION = has('sahi'), has('supervision')
 if {'-h', '--help'} & set(sys.argv[1:]):
     print(__doc__.strip())
     sys.exit()
-if MISSING:
-    sys.exit(f'SKIP: no {", ".join(MISSING)} for Python; {sys.argv[0]} lists what it requires')
+if not has('numpy') or not (HAVE_SAHI or HAVE_SUPERVISION):
+    sys.exit(f'SKIP: no numpy, or neither sahi nor supervision for Python; {sys.argv[0]} --help '
+             'lists what it requires')
 
 import numpy as np
-from sahi.postprocess.combine import GreedyNMMPostprocess, batched_nms
-from sahi.prediction import ObjectPrediction
-from sahi.slicing import get_slice_bboxes
+if HAVE_SAHI:
+    from sahi.postprocess.combine import GreedyNMMPostprocess, batched_nms
+    from sahi.prediction import ObjectPrediction
+    from sahi.slicing import get_slice_bboxes
+if HAVE_SUPERVISION:
+    import supervision as sv
+    import slicer
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MODELS, MEDIA = ROOT / 'pipelines' / 'models', ROOT / 'pipelines' / 'media'
 FRAMES = 12
 THRESHOLD = 0.45
+SCORE = 0.3
+FRAMES_OF_CLIP = ('filesrc', f'location={MEDIA / "street.webm"}', '!', 'decodebin', '!',
+                  'videoconvert', '!', 'identity', f'eos-after={FRAMES + 1}', '!', 'tensorinfer',
+                  f'model-file={MODELS / "world-street.onnx"}')
+# width, height, side of a tile, overlap
+GRIDS = ((1920, 1080, 640, 0.2), (1280, 720, 320, 0.25), (1001, 777, 512, 0.1),
+         (300, 200, 640, 0.2))
 
 
 def launch(*words):
@@ -56,33 +76,44 @@ def tiles_of(folder, width, height, side, overlap):
 
 
 def compare_slices(folder):
-    for width, height, side, overlap in ((1920, 1080, 640, 0.2), (1280, 720, 320, 0.25),
-                                         (1001, 777, 512, 0.1), (300, 200, 640, 0.2)):
-        want = get_slice_bboxes(height, width, side, side, False, overlap, overlap)
+    for width, height, side, overlap in GRIDS:
         got = tiles_of(folder, width, height, side, overlap)
-        want = [[x1, y1, min(x2, width), min(y2, height)] for x1, y1, x2, y2 in want]
-        assert got == want, f'{width}x{height} in {side}: {got}, should be {want}'
-        print(f'{width}x{height} in tiles of {side}: {len(got)} tiles, as SAHI')
+        wanted = {}
+        if HAVE_SAHI:
+            found = get_slice_bboxes(height, width, side, side, False, overlap, overlap)
+            wanted['SAHI'] = [[x1, y1, min(x2, width), min(y2, height)]
+                              for x1, y1, x2, y2 in found]
+        if HAVE_SUPERVISION:
+            wanted['InferenceSlicer'] = slicer.slices_of(width, height, side, int(side * overlap))
+        for name, want in wanted.items():
+            assert got == want, f'{width}x{height} in {side}: {got}, should be {want} as {name}'
+        print(f'{width}x{height} in tiles of {side}: {len(got)} tiles, as {" and ".join(wanted)}')
 
 
-def boxes_of(folder, merge, union=False):
-    """Returns the boxes of each frame: x1 y1 x2 y2 score class."""
-    out = folder / f'{merge}-{union}.csv'
-    launch('filesrc', f'location={MEDIA / "street.webm"}', '!', 'decodebin', '!',
-           'videoconvert', '!', 'identity', f'eos-after={FRAMES + 1}', '!', 'tensorinfer',
-           f'model-file={MODELS / "world-street.onnx"}', 'tile-size=640', 'tile-whole=true', '!',
-           'boxdecode', 'score-threshold=0.3', f'iou-threshold={THRESHOLD}', 'max-detections=1000',
-           'nms-contract=exact', f'tile-merge={merge}', f'tile-threshold={THRESHOLD}',
-           'tile-border=-1', f'tile-union={str(union).lower()}', '!', 'boxsink', 'format=csv',
-           f'location={out}')
+def boxes_in(path):
+    """Returns the boxes of each frame of a CSV file: x1 y1 x2 y2 score class."""
     frames = {}
-    head, *lines = out.read_text().splitlines()
+    head, *lines = path.read_text().splitlines()
     names = ('x1', 'y1', 'x2', 'y2', 'score', 'class_id')
     columns = [head.split(',').index(name) for name in names]
     for line in lines:
         words = line.split(',')
         frames.setdefault(int(words[0]), []).append([float(words[i]) for i in columns])
     return frames
+
+
+def decode(path, tensors, merge, union=False, threshold=THRESHOLD):
+    """Returns the boxes of each frame. @param tensors words of the line before boxdecode."""
+    launch(*tensors, '!', 'boxdecode', f'score-threshold={SCORE}', f'iou-threshold={THRESHOLD}',
+           'max-detections=1000', 'nms-contract=exact', f'tile-merge={merge}',
+           f'tile-threshold={threshold}', 'tile-border=-1', f'tile-union={str(union).lower()}', '!',
+           'boxsink', 'format=csv', f'location={path}')
+    return boxes_in(path)
+
+
+def boxes_of(folder, merge, union=False):
+    return decode(folder / f'{merge}-{union}.csv',
+                  (*FRAMES_OF_CLIP, 'tile-size=640', 'tile-whole=true'), merge, union)
 
 
 def compare_boxes(folder):
@@ -129,10 +160,57 @@ def compare_unions(folder, every):
     assert only_ours == only_theirs == 0
 
 
+def detections(boxes):
+    table = np.array(boxes, np.float32).reshape(-1, 6)
+    return sv.Detections(xyxy=table[:, :4], confidence=table[:, 4],
+                         class_id=table[:, 5].astype(int))
+
+
+def compare_rule(folder, recording, rule):
+    """Compares the boxes of a rule of InferenceSlicer: by place, class and, unless boxes are
+    merged, score."""
+    kind, metric, threshold = rule
+    merge = kind == sv.OverlapFilter.NON_MAX_MERGE
+    ours = decode(folder / 'rule.csv', ('tensorreplay', f'location={folder / "clip"}'),
+                  metric.name.lower(), merge, threshold)
+    every = (sv.OverlapFilter.NONE, metric, threshold)
+    all_boxes = here = there = same = unlike = 0
+    for frame in range(len(recording.frames)):
+        tiles = slicer.sliced(recording, frame, every, SCORE, THRESHOLD)
+        theirs = slicer.keys_of(slicer.sliced(recording, frame, rule, SCORE, THRESHOLD), not merge)
+        mine = slicer.keys_of(detections(ours.get(frame, [])), not merge)
+        by_our_rule = slicer.keys_of(slicer.joined_across_slices(tiles, rule), not merge)
+        all_boxes, here, there = all_boxes + len(tiles), here + len(mine), there + len(theirs)
+        same += len(mine & theirs)
+        unlike += len(mine ^ by_our_rule)
+    print(f'InferenceSlicer {kind.name} {metric.name} {threshold}: {all_boxes} boxes of tiles, '
+          f'{here} here, {there} there, {same} in both; {unlike} not explained by the rule')
+    assert unlike == 0
+    assert here == there == same or metric != sv.OverlapMetric.IOU or merge
+
+
+def compare_with_slicer(folder):
+    launch(*FRAMES_OF_CLIP, f'tile-size={slicer.SIDE}', '!', 'tensorrecord',
+           f'location={folder / "clip"}', '!', 'fakesink')
+    recording = slicer.Recording(folder / 'clip')
+    for kind in sv.OverlapFilter.NON_MAX_SUPPRESSION, sv.OverlapFilter.NON_MAX_MERGE:
+        for metric in sv.OverlapMetric.IOU, sv.OverlapMetric.IOS:
+            for threshold in THRESHOLD, 0.5:
+                compare_rule(folder, recording, (kind, metric, threshold))
+
+
 def main():
-    with tempfile.TemporaryDirectory(dir=ROOT / 'build') as folder:
-        compare_slices(pathlib.Path(folder))
-        compare_boxes(pathlib.Path(folder))
+    with tempfile.TemporaryDirectory(dir=ROOT / 'build') as made:
+        folder = pathlib.Path(made)
+        compare_slices(folder)
+        if HAVE_SAHI:
+            compare_boxes(folder)
+        else:
+            print('SKIP: no sahi')
+        if HAVE_SUPERVISION:
+            compare_with_slicer(folder)
+        else:
+            print('SKIP: no supervision')
 
 
 if __name__ == '__main__':

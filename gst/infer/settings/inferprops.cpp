@@ -202,6 +202,12 @@ const Property<InferProps> kInferProperties[] = {
      "height on the first line and x and y of one keypoint on each further line (- for a "
      "keypoint that is not used). The model does not run on objects without keypoints.",
      &InferProps::align},
+    {"tensor-mtd",
+     "With regions=objects, also attach each object's part of the tensors to the object: a "
+     "GstAnalyticsTensorMtd that is part of its GstAnalyticsODMtd, for elements and applications "
+     "that read these. Needs GStreamer 1.28. boxdecode, classdecode, boxsink and libkeepbox do not "
+     "need it.",
+     &InferProps::tensor_mtd},
     {.name = "qos",
      .blurb = "Skip frames of a live source if the sink reports that they would be late. They "
               "pass without inference, like the frames that interval skips. Frames of files are "

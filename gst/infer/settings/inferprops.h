@@ -50,6 +50,7 @@ struct InferProps {
   gfloat grow = 1;
   guint again_every = 1;
   gfloat again_growth = 0;
+  bool tensor_mtd = false;
   bool qos = true;
 };
 

@@ -7,6 +7,7 @@
 
 #include "gst/base/plainfile.h"
 #include "gst/base/words.h"
+#include "gst/tensors/tensormtd.h"
 
 namespace keepbox {
 namespace {
@@ -46,7 +47,17 @@ Result<AlignTemplate> align_template(const std::string& name) {
 const char* unused_setting(const InferProps& props) {
   if (!props.objects_of.empty()) return "objects-of";
   if (!props.include_classes.empty()) return "include-classes";
+  if (props.tensor_mtd) return "tensor-mtd";
   return props.align.empty() ? nullptr : "align";
+}
+
+Status check_tensor_mtd(const InferProps& props) {
+  if (!props.tensor_mtd || has_tensor_mtds()) return {};
+  g_autofree gchar* version = gst_version_string();
+  return reject(ErrorKind::kUnsupported,
+                std::string("tensor-mtd=true is not possible with ") + version +
+                    ": GstAnalyticsTensorMtd came with 1.28",
+                "leave tensor-mtd unset, and read tensors of objects with boxsink or libkeepbox");
 }
 
 }  // namespace
@@ -94,6 +105,7 @@ Result<std::optional<ObjectRules>> object_rules(const InferProps& props) {
                     std::string("set regions=objects, or leave ") + name + " unset");
     return std::nullopt;
   }
+  KB_TRY(check_tensor_mtd(props));
   if (props.resize_mode == kResizeToRectangle)
     return reject(ErrorKind::kInvalid, "resize-mode=rect is not possible with regions=objects",
                   "set resize-mode=stretch or letterbox-center");

@@ -108,8 +108,10 @@ void carry_labels(const GstAnalyticsMtd& mtd, GstAnalyticsRelationMeta* to,
   std::vector<Record> carried;
   for (guint i = 0; i < block->count; ++i) {
     auto record = read_as<Record>(block->record(i));
-    if (!is_carried(placed, record.od_id)) continue;
-    record.od_id = placed[record.od_id].od_id;
+    if (record.od_id != kWholeFrame) {
+      if (!is_carried(placed, record.od_id)) continue;
+      record.od_id = placed[record.od_id].od_id;
+    }
     carried.push_back(record);
   }
   add_records(to, {header.model, header.attribute}, carried);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Results of classifiers and text recognisers about the objects of a frame. Those of one attribute
-// of one model are one mtd, which follows the objects wherever their frame goes.
+// Results of classifiers and text recognisers about the objects of a frame, or about the frame.
+// Those of one attribute of one model are one mtd, which follows the objects wherever their frame
+// goes.
 #pragma once
 
 #include <span>
@@ -11,9 +12,12 @@
 
 namespace keepbox {
 
+/// The od_id of results about the whole frame.
+inline constexpr guint kWholeFrame = G_MAXUINT;
+
 /// A result about one object.
 struct ObjectLabel {
-  guint od_id = 0;
+  guint od_id = 0;     // or kWholeFrame
   guint class_id = 0;  // the model's class number; G_MAXUINT for text
   GQuark name = 0;     // of the class; 0 for text
   float level = 0;     // confidence
@@ -37,7 +41,8 @@ class LabelRecords {
   explicit LabelRecords(GstAnalyticsRelationMeta* meta);
 
   bool any() const { return !blocks_.empty(); }
-  /// Adds the results about an object. Their texts are valid until mtds are added.
+  /// Adds the results about an object, or about kWholeFrame. Their texts are valid until mtds are
+  /// added.
   void find(guint od_id, BoxLabels& out) const;
 
  private:
@@ -50,8 +55,8 @@ class LabelRecords {
 
 bool is_labels(GstAnalyticsMtdType type);
 
-/// Copies the results about carried objects. @param mtd of such results. @param placed indexed by
-/// the ids in mtd.meta.
+/// Copies the results about carried objects, and about the frame. @param mtd of such results.
+/// @param placed indexed by the ids in mtd.meta.
 void carry_labels(const GstAnalyticsMtd& mtd, GstAnalyticsRelationMeta* to,
                   std::span<const Placed> placed);
 

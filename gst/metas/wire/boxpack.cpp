@@ -121,6 +121,9 @@ std::vector<guint8> pack_boxes(GstBuffer* buffer) {
   const std::vector<FrameBox> weak = read_weak_boxes(buffer);
   out.put_count(weak.size());
   for (const FrameBox& box : weak) put_box(out, box, std::nullopt, kNoParent);
+  BoxLabels labels;
+  records.find(kWholeFrame, labels);
+  put_labels(out, labels);
   put_classes(out, classes_of_frame(meta));
   return {out.bytes().begin(), out.bytes().end()};
 }

@@ -49,7 +49,7 @@ class Unpacked {
   std::vector<std::optional<TrackInfo>> tracks_;  // of boxes
   std::vector<std::vector<BoxClasses>> classes_;  // of boxes
   std::vector<BoxClasses> of_frame_;
-  std::map<Subject, std::vector<ObjectLabel>> labels_;  // od_id: index of the box
+  std::map<Subject, std::vector<ObjectLabel>> labels_;  // od_id: index of the box, or kWholeFrame
   KeypointStore points_;
   std::deque<std::vector<float>> values_;
   std::deque<std::vector<uint32_t>> bits_;
@@ -166,6 +166,7 @@ Unpacked::Unpacked(ByteReader& in) {
     read_box(in, weak_);
     if (!weak_.back().class_id || !weak_.back().anchor) in.fail();
   }
+  read_labels(in, kWholeFrame);
   of_frame_ = read_classes(in);
   if (!in.at_end()) in.fail();
 }
@@ -200,7 +201,8 @@ Status Unpacked::attach(GstBuffer* buffer, gsize bytes) {
     for (const BoxClasses& classes : classes_[i]) add_classes(meta, od_id, classes);
   }
   for (auto& [about, labels] : labels_) {
-    for (ObjectLabel& label : labels) label.od_id = boxes_[label.od_id].od_id;
+    for (ObjectLabel& label : labels)
+      if (label.od_id != kWholeFrame) label.od_id = boxes_[label.od_id].od_id;
     add_labels(meta, {about.first, about.second}, labels);
   }
   for (const BoxClasses& classes : of_frame_) add_classes(meta, G_MAXUINT, classes);

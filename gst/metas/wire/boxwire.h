@@ -27,7 +27,8 @@ enum WireFlags : guint16 {
 inline constexpr guint32 kNoParent = G_MAXUINT32;
 
 /// Returns the boxes of a buffer, whichever decoder wrote them, with masks, keypoints, values,
-/// tracks, classes and parents; boxes below the score threshold; and the classes of the frame.
+/// tracks, classes and parents; boxes below the score threshold; and the results of classifiers and
+/// text recognisers about the frame.
 /// @pre the buffer has a relation meta.
 std::vector<guint8> pack_boxes(GstBuffer* buffer);
 

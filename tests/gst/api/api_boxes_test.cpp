@@ -3,6 +3,7 @@
 
 #include "gst/metas/attachboxes.h"
 #include "gst/metas/masks.h"
+#include "gst/metas/records/labelrecords.h"
 #include "tests/gst/api/api.h"
 
 namespace keepbox {
@@ -123,6 +124,33 @@ TEST(Api, PacksTheRowsOfForeignMasks) {
   const guint8* packed = keepbox_box_get_mask(boxes[0], nullptr, nullptr, &stride);
   EXPECT_EQ(stride, 2u);
   EXPECT_EQ(std::vector<int>(packed, packed + 4), (std::vector{1, 0, 0, 1}));
+}
+
+/// Text of a full record is not followed by a zero byte in the meta.
+TEST(Api, HasTheAttributesOfBoxesAndFrames) {
+  Buffer frame = test::empty_frame();
+  EXPECT_EQ(keepbox_buffer_get_n_attributes(frame.get()), 0u);
+  FrameBox list[] = {{.box = {10, 20, 40, 41}, .class_id = 1, .anchor = 2}};
+  ASSERT_TRUE(attach_boxes(frame.get(), list, {}));
+  const std::string longest(kMaxLabelText, 'x');
+  add_labels(gst_buffer_get_analytics_relation_meta(frame.get()), {0, g_quark_from_string("text")},
+             std::vector<ObjectLabel>{{list[0].od_id, G_MAXUINT, 0, 0.5f, "KB 1"},
+                                      {kWholeFrame, G_MAXUINT, 0, 0.25f, longest}});
+  const auto boxes = api_boxes(frame);
+  ASSERT_EQ(keepbox_box_get_n_attributes(boxes[0]), 1u);
+  const gchar* name = nullptr;
+  gfloat level = 0;
+  EXPECT_STREQ(keepbox_box_get_attribute(boxes[0], 0, &name, &level), "KB 1");
+  EXPECT_STREQ(name, "text");
+  EXPECT_EQ(level, 0.5f);
+  ASSERT_EQ(keepbox_buffer_get_n_attributes(frame.get()), 1u);
+  name = nullptr;
+  g_autofree gchar* text = keepbox_buffer_get_attribute(frame.get(), 0, &name, &level);
+  EXPECT_EQ(std::string(text), longest);
+  EXPECT_STREQ(name, "text");
+  EXPECT_EQ(level, 0.25f);
+  EXPECT_EQ(keepbox_buffer_get_attribute(frame.get(), 1, nullptr, nullptr), nullptr);
+  EXPECT_EQ(keepbox_box_get_attribute(boxes[0], 1, nullptr, nullptr), nullptr);
 }
 
 TEST(Api, BufferWithoutMetaHasNoBoxes) {

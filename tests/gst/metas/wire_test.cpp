@@ -7,6 +7,7 @@
 #include <random>
 
 #include "gst/metas/boxclasses.h"
+#include "gst/metas/framelabels.h"
 #include "gst/metas/records/labelrecords.h"
 #include "gst/metas/trackofbox.h"
 #include "gst/metas/weakboxes.h"
@@ -49,7 +50,8 @@ class Sent : public testing::Test {
     add_classes(meta, G_MAXUINT, {{g_quark_from_string("street")}, {0.5f}});
     add_labels(meta, {g_quark_from_string("reader"), g_quark_from_string("plate")},
                std::vector<ObjectLabel>{
-                   {.od_id = list[2].od_id, .class_id = G_MAXUINT, .level = 0.5f, .text = "KB 1"}});
+                   {.od_id = list[2].od_id, .class_id = G_MAXUINT, .level = 0.5f, .text = "KB 1"},
+                   {.od_id = kWholeFrame, .class_id = G_MAXUINT, .level = 0.25f, .text = "EXIT"}});
     std::vector<FrameBox> weak{plain_box({1, 2, 30, 40}, 0.125f)};
     weak[0].points = {points_, edges_, g_quark_from_string("hand")};
     attach_weak_boxes(frame.get(), weak);
@@ -63,6 +65,11 @@ class Sent : public testing::Test {
   GstAnalyticsRelationMeta* meta;
 };
 
+std::string text_of(const BoxLabel& label) {
+  return std::format(" [{} {} {} {} {}]", label.text, label.level, label.class_id.value_or(9999),
+                     label.attribute, label.model);
+}
+
 std::string text_of(const FrameBox& b) {
   std::string out =
       std::format("{} {} {} {} s{} a{} {} class{} anchor{} {} {}{}{} parent{} track{} since{}",
@@ -73,9 +80,7 @@ std::string text_of(const FrameBox& b) {
   for (const Edge& e : b.points.edges) out += std::format(" {}-{}", e.from, e.to);
   for (const float v : b.values.values) out += std::format(" v{}", v);
   out += std::format(" {} {}", b.points.name, b.values.kind);
-  for (const BoxLabel& l : b.labels)
-    out += std::format(" [{} {} {} {} {}]", l.text, l.level, l.class_id.value_or(9999), l.attribute,
-                       l.model);
+  for (const BoxLabel& l : b.labels) out += text_of(l);
   const Box& p = b.mask.place;
   for (const int pixel : test::pixels_of(b.mask.pixels)) out += pixel != 0 ? '#' : '.';
   return out + std::format(" in {} {} {} {}", p.x1, p.y1, p.x2, p.y2);
@@ -90,6 +95,7 @@ std::string text_of(GstBuffer* buffer) {
   for (const FrameBox& box : read_weak_boxes(buffer)) out += "weak " + text_of(box) + '\n';
   auto* meta = gst_buffer_get_analytics_relation_meta(buffer);
   if (meta == nullptr) return out;
+  for (const BoxLabel& label : read_frame_labels(buffer)) out += text_of(label);
   for (const BoxClasses& classes : classes_of_frame(meta))
     out += std::format("frame {} {}\n", classes.names[0], classes.levels[0]);
   for (const FrameBox& box : boxes) {
@@ -162,10 +168,12 @@ TEST_F(Sent, RefusesMoreModelsThanAFrameHas) {
   attach_weak_boxes(from.get(), weak);
   auto bytes = pack_boxes(from.get());
   // The boxes of the end are repeated, every second one as held, which are boxes of another run.
-  const size_t tail = sizeof(guint32), each = (bytes.size() - 3 * tail) / weak.size();
+  // Each list begins with its length: boxes, weak boxes, labels and classes of the frame.
+  const size_t length = sizeof(guint32), tail = 2 * length;
+  const size_t each = (bytes.size() - 4 * length) / weak.size();
   std::vector<guint8> box(bytes.end() - ptrdiff_t(tail + each), bytes.end() - ptrdiff_t(tail));
   const guint32 count = 20'000;
-  std::vector<guint8> many(bytes.begin(), bytes.begin() + ptrdiff_t(tail));
+  std::vector<guint8> many(bytes.begin(), bytes.begin() + ptrdiff_t(length));
   const auto* number = reinterpret_cast<const guint8*>(&count);
   many.insert(many.end(), number, number + sizeof count);
   for (guint32 i = 0; i < count; ++i) {

@@ -5,6 +5,7 @@
 #include <gst/video/video.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <string>
 #include <thread>
@@ -62,6 +63,29 @@ TEST_F(BoxOverlay, LetsAGapWithoutMemoryPass) {
   gst_object_unref(bus);
   g_autoptr(GstBuffer) out = gst_harness_try_pull(harness_);
   EXPECT_NE(out, nullptr);
+}
+
+TEST_F(BoxOverlay, ShowsResultsAboutTheFrameInItsCorner) {
+  format("RGB", 160, 120);
+  set("font-scale", 1.0);
+  const auto labelled = [&] {
+    GstBuffer* out = frame();
+    GstAnalyticsClsMtd cls;
+    gst_analytics_relation_meta_add_one_cls_mtd(gst_buffer_add_analytics_relation_meta(out), 0.5f,
+                                                g_quark_from_string("EXIT 7"), &cls);
+    return out;
+  };
+  const auto pixels = drawn(labelled());
+  const auto at = [&](size_t x, size_t y) {
+    return pixels[y * static_cast<size_t>(GST_VIDEO_INFO_PLANE_STRIDE(&info_, 0)) + 3 * x];
+  };
+  EXPECT_EQ(at(0, 1), 255) << "the tab";
+  EXPECT_EQ(at(0, 0), kBackground) << "no outline";
+  EXPECT_GT(std::ranges::count(pixels, guint8{0}), 60) << "black letters";
+  EXPECT_EQ(at(159, 119), kBackground);
+  EXPECT_EQ(at(2, 60), kBackground);
+  set("draw-attributes", FALSE);
+  EXPECT_EQ(drawn(labelled()), blank());
 }
 
 TEST_F(BoxOverlay, DrawsTrailsOfTrackedBoxes) {
