@@ -28,12 +28,18 @@ struct Options {
   int seconds = 10;  // of paced rows
 };
 
+/// A detection that sources attach to a frame, in pixels.
+struct Object {
+  int x, y, width, height;
+};
+
 /// Buffers in system memory that sources push repeatedly.
 struct Frames {
   std::string caps;
-  std::vector<GstBuffer*> buffers;  // never freed: they live as long as the process
+  std::vector<std::vector<Object>> objects;  // per buffer; empty: nothing is attached
+  std::vector<GstBuffer*> buffers;           // never freed: they live as long as the process
 
-  /// Draws moving shapes of strong colours on a shaded background. @param format NV12 or RGB.
+  /// Draws eight moving shapes of strong colours on a shaded background. @param format NV12 or RGB.
   static Frames drawn(const char* format, int width, int height, int count);
   /// Returns the first frames of options.clip, as NV12 in options' size, or an error text.
   static std::expected<Frames, std::string> of_clip(const Options& options, int count);
@@ -44,7 +50,8 @@ struct Frames {
 /// Makes an appsrc push `frames` in turn, with timestamps at kFramesPerSecond. The caller keeps
 /// their ownership.
 /// @param count number of frames before EOS; -1: endless.
-void feed(GstElement* appsrc, const Frames& frames, int count);
+/// @param objects true to attach the frames' objects.
+void feed(GstElement* appsrc, const Frames& frames, int count, bool objects = false);
 
 /// One variant from frames to boxes. In its text % is replaced by the number of the stream.
 struct Way {
@@ -58,6 +65,7 @@ struct Way {
   bool cuda = false;
   bool resident = false;  // needs Frames::on_gpu()
   bool paced = false;     // sources run in real time and drop frames if a queue is full
+  bool objects = false;   // the model runs on the shapes of drawn frames
 };
 
 /// Returns the variants for the options. @param input_caps fitted_caps() of the model.

@@ -15,16 +15,18 @@ SECONDS, PER_SECOND = 1, 30
 STREAMS = (1, 2)
 
 
-def measured(program, folder):
+CLASSIFIER = pathlib.Path(__file__).parents[3] / 'pipelines/models/world-vehicles.onnx'
+
+
+def measured(program, folder, *options):
     """Returns its output, or the reason why nothing can run."""
     path = pathlib.Path(folder) / 'bench.json'
     run = subprocess.run([program, '--size', '640x360', '--frames', str(FRAMES), '--rounds',
                           str(ROUNDS), '--warmup', '3', '--seconds', str(SECONDS), '--json', path,
-                          '--streams', ','.join(map(str, STREAMS)), '--rows',
-                          'gpu,cpu,stock,cpu-paced'],
+                          '--streams', ','.join(map(str, STREAMS)), *options],
                          capture_output=True, text=True, check=False)
     bench = json.loads(path.read_text())
-    reasons = [row.get('skipped', '') for row in bench['rows'] if row['row'] == 'cpu']
+    reasons = [row.get('skipped', '') for row in bench['rows'] if row['row'].startswith('cpu')]
     if any('ONNX Runtime' in reason for reason in reasons):
         return None, reasons[0]
     assert run.returncode == 0, f'{run.stdout}{run.stderr}'
@@ -46,6 +48,12 @@ def check_cpu(bench):
         assert row['p50_us'] <= row['p99_us'] and row['boxes'] > 1, row
         assert row['frames_per_second'] > 0 and row['boxdecode_us'] > 0, row
         assert row['downloaded_frames'] == 0 and row['cpu_ms'] > 0, row
+
+
+def check_objects(bench):
+    assert set(rows(bench, 'cpu-objects')) == set(STREAMS), bench['rows']
+    for streams, row in rows(bench, 'cpu-objects').items():
+        assert row['frames'] == streams * FRAMES / ROUNDS and row['model_us'] > 0, row
 
 
 def check_paced(bench):
@@ -75,11 +83,15 @@ def main():
         print(__doc__.strip())
         return
     with tempfile.TemporaryDirectory() as folder:
-        bench, why = measured(sys.argv[1], folder)
+        bench, why = measured(sys.argv[1], folder, '--rows', 'gpu,cpu,stock,cpu-paced')
+        if bench is not None:
+            objects, why = measured(sys.argv[1], folder, '--rows', 'cpu-objects',
+                                    '--model', CLASSIFIER)
+            bench['rows'] += objects['rows']
     if bench is None:
         print(f'1..0 # SKIP {why}')
         return
-    checks = [check_cpu, check_paced, check_gpu, check_stock]
+    checks = [check_cpu, check_objects, check_paced, check_gpu, check_stock]
     print(f'1..{len(checks)}')
     for number, check in enumerate(checks, 1):
         try:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Generates frames once, so that neither drawing nor decoding is measured.
+#include <gst/analytics/analytics.h>
 #include <gst/video/video.h>
 
 #include <algorithm>
@@ -27,6 +28,15 @@ struct Scene {
       centres[i] = {(static_cast<double>(i % 4) + 0.5) * w / 4 + cell * 0.1 * std::cos(angle),
                     (static_cast<double>(i / 4) + 0.5) * h / 2 + cell * 0.1 * std::sin(angle)};
     }
+  }
+
+  /// Returns the squares around the shapes.
+  std::vector<Object> objects() const {
+    std::vector<Object> out;
+    const int side = static_cast<int>(cell * 0.7);
+    for (const auto& [x, y] : centres)
+      out.push_back({static_cast<int>(x) - side / 2, static_cast<int>(y) - side / 2, side, side});
+    return out;
   }
 
   Colour at(int x, int y) const {
@@ -71,8 +81,17 @@ void paint(const Scene& scene, const GstVideoInfo& info, uint8_t* bytes) {
 
 struct Feeding {
   Frames frames;
-  int count, pushed = 0;
+  int count;
+  bool objects;
+  int pushed = 0;
 };
+
+void attach(GstBuffer* buffer, const std::vector<Object>& objects) {
+  GstAnalyticsRelationMeta* meta = gst_buffer_add_analytics_relation_meta(buffer);
+  const GQuark label = g_quark_from_static_string("shape");
+  for (const auto& [x, y, width, height] : objects)
+    gst_analytics_relation_meta_add_od_mtd(meta, label, x, y, width, height, 0.9f, nullptr);
+}
 
 void push_next(GstElement* appsrc, guint, gpointer user_data) {
   auto& feeding = *static_cast<Feeding*>(user_data);
@@ -82,9 +101,9 @@ void push_next(GstElement* appsrc, guint, gpointer user_data) {
     return;
   }
   const auto& buffers = feeding.frames.buffers;
-  // shares the memory
-  GstBuffer* buffer =
-      gst_buffer_copy(buffers[static_cast<size_t>(feeding.pushed) % buffers.size()]);
+  const size_t next = static_cast<size_t>(feeding.pushed) % buffers.size();
+  GstBuffer* buffer = gst_buffer_copy(buffers[next]);  // shares the memory
+  if (feeding.objects) attach(buffer, feeding.frames.objects[next]);
   GST_BUFFER_PTS(buffer) =
       static_cast<GstClockTime>(feeding.pushed * GST_SECOND / kFramesPerSecond);
   GST_BUFFER_DURATION(buffer) = static_cast<GstClockTime>(GST_SECOND / kFramesPerSecond);
@@ -167,6 +186,7 @@ Frames Frames::drawn(const char* format, int width, int height, int count) {
     paint(scene, info, map.data);
     gst_buffer_unmap(buffer, &map);
     out.buffers.push_back(buffer);
+    out.objects.push_back(scene.objects());
   }
   return out;
 }
@@ -193,16 +213,18 @@ std::expected<Frames, std::string> Frames::on_gpu(const Options& options, const 
       "name=last provider=cuda model-file=" +
           quoted(options.model) + " ! fakesink sync=false",
       &frames, static_cast<int>(frames.buffers.size()));
-  if (out) out->caps = "video/x-raw(memory:CUDAMemory)" + out->caps.substr(out->caps.find(", "));
+  if (!out) return out;
+  out->caps = "video/x-raw(memory:CUDAMemory)" + out->caps.substr(out->caps.find(", "));
+  out->objects = frames.objects;
   return out;
 }
 
-void feed(GstElement* appsrc, const Frames& frames, int count) {
+void feed(GstElement* appsrc, const Frames& frames, int count, bool objects) {
   GstCaps* caps = gst_caps_from_string(frames.caps.c_str());
   g_object_set(appsrc, "caps", caps, "format", GST_FORMAT_TIME, "max-bytes", guint64{1}, nullptr);
   gst_caps_unref(caps);
   g_signal_connect_data(
-      appsrc, "need-data", G_CALLBACK(push_next), new Feeding{frames, count},
+      appsrc, "need-data", G_CALLBACK(push_next), new Feeding{frames, count, objects},
       [](gpointer feeding, GClosure*) { delete static_cast<Feeding*>(feeding); }, GConnectFlags{});
 }
 

@@ -19,8 +19,10 @@ const char* const kUsage =
     "Rows: gpu, gpu-queued (a queue between model and boxes), gpu-download (tensors decoded on "
     "the\n"
     "host), gpu-cudaupload, uploaded, cpu, cpu-queued, stock, stock-defaults, and with real-time\n"
-    "sources of 30 frames/s gpu-paced, uploaded-paced, cpu-paced. --infer sets properties of\n"
-    "tensorinfer, such as batch-size=1.\n"
+    "sources of 30 frames/s gpu-paced, uploaded-paced, cpu-paced; if they are named, gpu-objects "
+    "and\n"
+    "cpu-objects, whose model is a classifier that runs on the eight shapes of drawn frames.\n"
+    "--infer sets properties of tensorinfer, such as batch-size=1.\n"
     "Without a clip frames are drawn; those of gpu are copied to CUDA memory beforehand.\n";
 
 namespace {

@@ -96,7 +96,7 @@ void Run::prepare(Stream& stream, const Frames& frames) {
   stream.infer = element(numbered("infer%", stream.number));
   stream.boxes = element(numbered("boxes%", stream.number));
   if (const auto source = element(numbered("source%", stream.number)))
-    feed(source.get(), frames, -1);
+    feed(source.get(), frames, -1, way_.objects);
   watch(stream, "gate%", "src", [](Run& r, Stream& s, GstBuffer* b) { r.pass_gate(s, b); });
   if (!way_.paced)
     watch(stream, way_.entry, "sink", [](Run& r, Stream& s, GstBuffer* b) { r.enter(s, b); });

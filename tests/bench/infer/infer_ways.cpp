@@ -44,6 +44,18 @@ Way queued(Way way) {
   return way;
 }
 
+/// Returns a variant whose model classifies the eight shapes of each frame.
+Way on_objects(const Options& options, Way way) {
+  way.name += "-objects";
+  way.objects = true;
+  const size_t model = way.chain.find(" model-file="), decode = way.chain.find(" ! boxdecode");
+  way.chain = way.chain.substr(0, model) + " regions=objects resize-mode=stretch" +
+              way.chain.substr(model, decode - model) + " ! classdecode name=boxes%" +
+              (options.labels.empty() ? "" : " label-file=" + quoted(options.labels));
+  way.elements.emplace_back("classdecode");
+  return way;
+}
+
 Way uploaded_before(const Options& options) {
   Way way = inferred(options, "gpu-cudaupload", "cuda");
   way.before = std::string("cudaupload ! ") + kCuda + " ! ";
@@ -68,8 +80,11 @@ Way paced(Way way) {
   return way;
 }
 
+/// True if a row is to be measured; those for other models only if they are named.
 bool wanted(const Options& options, const Way& way) {
+  if (way.objects && !options.clip.empty()) return false;  // nothing is attached to its frames
   if (!options.rows.empty()) return std::ranges::find(options.rows, way.name) != options.rows.end();
+  if (way.objects) return false;
   return options.provider == "auto" || (options.provider == "cuda") == way.cuda;
 }
 
@@ -89,6 +104,8 @@ std::vector<Way> ways(const Options& options, const std::string& input_caps) {
                        queued(inferred(options, "cpu", "cpu")),
                        std::move(plain),
                        std::move(untuned),
+                       on_objects(options, on_gpu(options, "gpu")),
+                       on_objects(options, inferred(options, "cpu", "cpu")),
                        paced(on_gpu(options, "gpu")),
                        paced(inferred(options, "uploaded", "cuda")),
                        paced(inferred(options, "cpu", "cpu"))};

@@ -167,7 +167,7 @@ TEST_F(ObjectMtds, FollowTheirObjectThroughAScaler) {
       found[0].meta, found[0].id, GST_ANALYTICS_REL_TYPE_IS_PART_OF,
       gst_analytics_od_mtd_get_mtd_type(), &state, &od));
   FrameTensors tensors;
-  ASSERT_TRUE(tensors.look(out.get()));
+  ASSERT_TRUE(tensors.list_tensors(out.get()));
   EXPECT_EQ(tensors.listed().size(), 1u);
 }
 
