@@ -72,39 +72,41 @@ HWY_INLINE void Store(const Out& out, Vector sum, size_t at, size_t count) {
   SetBits(out.bits, out.first + at, MaskBits(d, positive));
 }
 
-/// Sums columns from `x` in `kVectors` vectors, or `count` columns of one vector. The sums stay in
-/// registers only if the loops are unrolled, which HWY_UNROLL ensures.
-template <size_t kVectors, bool kPart = false>
-HWY_INLINE void SumColumns(const Row& row, size_t x, const Out& out, size_t count = 0) {
+/// Loads a vector. @tparam kPart true to read only the first `count` values.
+template <bool kPart>
+HWY_INLINE Vector Load(const float* at, size_t count) {
+  const Floats d;
+  if constexpr (kPart) return hn::LoadN(d, at, count);
+  else return hn::LoadU(d, at);
+}
+
+/// Sums columns from `x`, or `count` columns of one vector. @param sums zeros, one per vector; they
+/// are parameters because vectors of SVE cannot be in an array, and stay in registers.
+template <bool kPart, class... Vectors>
+HWY_INLINE void SumColumns(const Row& row, size_t x, const Out& out, size_t count,
+                           Vectors... sums) {
   const Floats d;
   const size_t lanes = hn::Lanes(d);
-  Vector sum[kVectors];
-  HWY_UNROLL(8)
-  for (size_t v = 0; v < kVectors; ++v) sum[v] = hn::Zero(d);
-  const float* at = row.first + x;
+  const float* of_factor = row.first + x;
   for (const float factor : row.factors) {
     const auto by = hn::Set(d, factor);
-    HWY_UNROLL(8)
-    for (size_t v = 0; v < kVectors; ++v) {
-      Vector values;
-      if constexpr (kPart) values = hn::LoadN(d, at, count);
-      else values = hn::LoadU(d, at + v * lanes);
-      sum[v] = hn::Add(sum[v], hn::Mul(by, values));
-    }
-    at += row.stride;
+    const float* at = of_factor;
+    ((sums = hn::Add(sums, hn::Mul(by, Load<kPart>(at, count))), at += lanes), ...);
+    of_factor += row.stride;
   }
-  HWY_UNROLL(8)
-  for (size_t v = 0; v < kVectors; ++v) Store<kPart>(out, sum[v], x + v * lanes, count);
+  ((Store<kPart>(out, sums, x, count), x += lanes), ...);
 }
 
 void SumRow(const Row& row, size_t width, const Out& out) {
+  const auto z = hn::Zero(Floats());
   const size_t lanes = hn::Lanes(Floats());
   size_t x = 0;
-  for (; x + 8 * lanes <= width; x += 8 * lanes) SumColumns<8>(row, x, out);
-  for (; x + 4 * lanes <= width; x += 4 * lanes) SumColumns<4>(row, x, out);
-  for (; x + 2 * lanes <= width; x += 2 * lanes) SumColumns<2>(row, x, out);
-  for (; x + lanes <= width; x += lanes) SumColumns<1>(row, x, out);
-  if (x < width) SumColumns<1, true>(row, x, out, width - x);
+  for (; x + 8 * lanes <= width; x += 8 * lanes)
+    SumColumns<false>(row, x, out, lanes, z, z, z, z, z, z, z, z);
+  for (; x + 4 * lanes <= width; x += 4 * lanes) SumColumns<false>(row, x, out, lanes, z, z, z, z);
+  for (; x + 2 * lanes <= width; x += 2 * lanes) SumColumns<false>(row, x, out, lanes, z, z);
+  for (; x + lanes <= width; x += lanes) SumColumns<false>(row, x, out, lanes, z);
+  if (x < width) SumColumns<true>(row, x, out, width - x, z);
 }
 
 /// Sums the part of a rectangle in a tile's columns of one row.

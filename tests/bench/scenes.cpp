@@ -89,7 +89,8 @@ Tensor scene(std::mt19937& random, bool planes, size_t anchors, const SceneSize&
   for (size_t i = 0; i < size.alarms; ++i) {
     const float box[4] = {drawn(random, 0, kSide), drawn(random, 0, kSide), drawn(random, 8, 100),
                           drawn(random, 8, 100)};
-    to.put(place(), box, random() % kClasses, drawn(random, size.alarm_scores));
+    const float score = drawn(random, size.alarm_scores);  // arguments have no order
+    to.put(place(), box, random() % kClasses, score);
   }
   return tensor;
 }

@@ -145,6 +145,16 @@ def test_helpers_of_compat_stay_for_other_commands(folder):
     assert not used.exists() and not registry.exists()
 
 
+def test_a_root_for_arm64_has_two_architectures(folder):
+    make = ('step() { shift 2; printf "%s\n" "$*"; }\nremove_tree() { :; }\n'
+            f'as_root() {{ :; }}\ncache={folder}\nmake_root ')
+    status, out = sourced(f'{make} trixie-arm64 http://mirror a b:arm64')
+    assert status == 0 and '--architectures=amd64,arm64 --include=a,b:arm64' in out, out
+    assert out.endswith(f' trixie {folder}/trixie-arm64.new http://mirror\n'), out
+    status, out = sourced(f'{make} trixie http://mirror a')
+    assert status == 0 and '--architectures' not in out, out
+
+
 def test_a_link_to_it_is_the_checkout(folder):
     checkout = lay_out(folder)
     link = folder / 'link'

@@ -44,7 +44,7 @@ build_in() { # FOLDER [MESON_OPTIONS...]
   if [[ ! -f $build/build.ninja || $(cat "$build/environment" 2>/dev/null) != "$environment" ]]; then
     # emptied, not removed: the lock is on it
     for path in "$build"/* "$build"/.[!.]*; do remove_tree "$path"; done
-    run_job in_env meson setup "$build" "$top" "$@" || die "configuring failed, see above and $build/meson-logs/meson-log.txt"
+    run_job in_env meson setup "${setup_options[@]}" "$build" "$top" "$@" || die "configuring failed, see above and $build/meson-logs/meson-log.txt"
     echo "$environment" >"$build/environment"
     echo "$build" >"$build/made-as"
   elif (($# > 0)); then

@@ -54,7 +54,7 @@ remove_tree() { # FOLDER
 restore_owner() {
   local path
   ((EUID == 0)) && [[ -n ${SUDO_UID:-} && $(stat -c %u "$top") == "$SUDO_UID" ]] || return 0
-  for path in "$top"/build{,-asan,-tsan,-compat,-mutate} "$top/out" "$cache"/{home,tmp}; do
+  for path in "$top"/build{,-asan,-tsan,-arm64,-compat,-mutate} "$top/out" "$cache"/{home,tmp}; do
     # a build that runs there meanwhile makes and removes files
     if [[ -e $path ]]; then chown -Rh "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" "$path" 2>/dev/null || true; fi
   done

@@ -52,8 +52,8 @@ command_docs() { # [OUT]
   say "the site is in ${1:-$top/out/site}: python3 -m http.server -d ${1:-$top/out/site}"
 }
 
-command_package() { # [--cuda | --try [SUITES...]]
-  local options seconds
+command_package() { # [--cuda | --arm64 | --try [SUITES...]]
+  local options=() seconds packages_of_root=("${package_packages[@]}") work=$top/build/package out=$top/out/packages
   case ${1:-} in
     --try)
       shift
@@ -62,18 +62,23 @@ command_package() { # [--cuda | --try [SUITES...]]
       return
       ;;
     --cuda) want_cuda ;;
+    --arm64)
+      prepare_arm64
+      packages_of_root+=("${arm64_package_packages[@]}")
+      work=$top/build/package-arm64 out=$top/out/packages-arm64 KEEPBOX_CUDA=0 options=(--for=arm64)
+      ;;
     '') KEEPBOX_CUDA=${KEEPBOX_CUDA:-0} ;;
-    *) die "./dev package takes --cuda or --try, not $1" ;;
+    *) die "./dev package takes --cuda, --arm64 or --try, not $1" ;;
   esac
-  choose_environment
-  add_packages "to make packages" dh_python3 "${package_packages[@]}"
-  mapfile -t options < <(cuda_options "$top/build")
+  [[ -n $environment ]] || choose_environment
+  add_packages "to make packages" dh_python3 "${packages_of_root[@]}"
+  mapfile -t -O ${#options[@]} options < <(cuda_options "$top/build")
   seconds=$(git -C "$top" log -1 --format=%ct 2>/dev/null) || seconds=$(stat -c %Y "$top/CHANGELOG.md")
   # a tree with changes is newer than its last commit
   [[ -z $(git -C "$top" status --porcelain 2>/dev/null) ]] || seconds=$(date +%s)
   mkdir -p "$cache/log"
   step package "Making packages (up to 6 minutes of two processors; with --cuda many more)" \
-    in_env "$top/tools/make_packages" "$top/build/package" "$top/out/packages" "$seconds" "${options[@]}"
+    in_env "$top/tools/make_packages" "$work" "$out" "$seconds" "${options[@]}"
   restore_owner
-  say "the packages are in $top/out/packages: apt install $top/out/packages/gstreamer1.0-keepbox*.deb"
+  say "the packages are in $out: apt install $out/gstreamer1.0-keepbox*.deb"
 }

@@ -2,15 +2,18 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Debian roots, and the choice of the environment; sourced by ./dev.
 
+# A root has the name of its suite, and with -arm64 also that architecture's packages.
+suite_of() { echo "${1%-arm64}"; } # ROOT
+
 fingerprint() { printf '%s\n' "$@" | sha256sum; }
 
-root_ready() { # SUITE PACKAGES...
-  local suite=$1
+root_ready() { # ROOT PACKAGES...
+  local root=$1
   shift
-  [[ -d $cache/$suite && -f $cache/$suite.stamp && $(<"$cache/$suite.stamp") == "$(fingerprint "$@")" ]]
+  [[ -d $cache/$root && -f $cache/$root.stamp && $(<"$cache/$root.stamp") == "$(fingerprint "$@")" ]]
 }
 
-check_host() { # SUITE
+check_host() { # ROOT
   local architecture
   command -v apt-get >/dev/null || die "a Debian $1 root can only be made on a host with apt; install GStreamer >= $gstreamer_wanted and the other packages listed in ./dev (missing: $(native_missing | paste -sd' '))"
   architecture=$(dpkg --print-architecture)
@@ -73,23 +76,25 @@ write_apt_conf() {
   } >"$cache/home/apt.conf"
 }
 
-make_root() { # SUITE MIRROR PACKAGES...   an empty MIRROR is mmdebstrap's own
-  local suite=$1 mirror=$2 from include eatmydata=/usr/share/mmdebstrap/hooks/eatmydata
+make_root() { # ROOT MIRROR PACKAGES...   an empty MIRROR is mmdebstrap's own
+  local root=$1 mirror=$2 from include architectures= eatmydata=/usr/share/mmdebstrap/hooks/eatmydata
+  [[ $root != *-arm64 ]] || architectures=amd64,arm64
   from=${mirror:-"mmdebstrap's default mirror, unless KEEPBOX_MIRROR names another,"}
   shift 2
   include=$(IFS=, && echo "$*")
   # eatmydata keeps dpkg from waiting for the disk, if mmdebstrap's hook finds what it needs
   [[ -d $eatmydata ]] && command -v dpkg-architecture >/dev/null || eatmydata=
-  remove_tree "$cache/$suite.new"
+  remove_tree "$cache/$root.new"
   # a separate mount namespace, so that a killed mmdebstrap leaves no mounts behind
   # shellcheck disable=SC2016 # $1 is mmdebstrap's
-  step "$suite" "Making a Debian $suite root in $cache from $from (1 to 2 GB, 1 to 5 minutes)" \
-    as_root unshare -m mmdebstrap --variant=apt --include="$include" --aptopt="$cache/home/apt.conf" \
+  step "$root" "Making a Debian $root root in $cache from $from (1 to 2 GB, 1 to 5 minutes)" \
+    as_root unshare -m mmdebstrap --variant=apt ${architectures:+--architectures="$architectures"} \
+    --include="$include" --aptopt="$cache/home/apt.conf" \
     ${eatmydata:+--hook-dir="$eatmydata"} --dpkgopt=force-unsafe-io \
     --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
     --customize-hook='touch "$1/etc/hosts" "$1/etc/resolv.conf"' \
-    "$suite" "$cache/$suite.new" ${mirror:+"$mirror"}
-  as_root mv -T "$cache/$suite.new" "$cache/$suite"
+    "$(suite_of "$root")" "$cache/$root.new" ${mirror:+"$mirror"}
+  as_root mv -T "$cache/$root.new" "$cache/$root"
 }
 
 # Keeps packages from starting their services while a root is updated.
@@ -97,36 +102,36 @@ make_root() { # SUITE MIRROR PACKAGES...   an empty MIRROR is mmdebstrap's own
 no_services='set -e; policy=/usr/sbin/policy-rc.d; trap "rm -f $policy" EXIT
 printf "#!/bin/sh\nexit 101\n" >$policy; chmod +x $policy; '
 
-update_root() { # SUITE PACKAGES...
-  local suite=$1
+update_root() { # ROOT PACKAGES...
+  local root=$1
   shift
   # shellcheck disable=SC2016 # expanded in the root
-  step "$suite" "Adding packages to the Debian $suite root (up to 2 minutes)" \
-    as_root unshare -m bash "$top/dev" _enter "$cache" "$suite" - \
+  step "$root" "Adding packages to the Debian $root root (up to 2 minutes)" \
+    as_root unshare -m bash "$top/dev" _enter "$cache" "$root" - \
     env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive APT_CONFIG="$cache/home/apt.conf" \
     sh -c "$no_services"'dpkg --configure -a && apt-get update && apt-get install -y "$@"' sh "$@"
 }
 
-prepare_root() { # SUITE PACKAGES...
-  local suite=$1 mirror
+prepare_root() { # ROOT PACKAGES...
+  local root=$1 mirror
   if root_ready "$@"; then return; fi
-  check_host "$suite"
+  check_host "$root"
   lock_cache
   if ! root_ready "$@"; then
-    need_root_rights "make a Debian $suite root" "run './dev run true' once as root with KEEPBOX_CACHE=$cache, or have GStreamer >= $gstreamer_wanted installed on the host"
+    need_root_rights "make a Debian $root root" "run './dev run true' once as root with KEEPBOX_CACHE=$cache, or have GStreamer >= $gstreamer_wanted installed on the host"
     write_apt_conf
-    if [[ -d $cache/$suite ]]; then
+    if [[ -d $cache/$root ]]; then
       update_root "$@"
     else
       check_space
-      mirror=$(find_mirror "$suite")
-      install_on_host "to make a Debian $suite root" mmdebstrap debian-archive-keyring
+      mirror=$(find_mirror "$(suite_of "$root")")
+      install_on_host "to make a Debian $root root" mmdebstrap debian-archive-keyring
       shift
-      make_root "$suite" "$mirror" "$@"
-      set -- "$suite" "$@"
+      make_root "$root" "$mirror" "$@"
+      set -- "$root" "$@"
     fi
     shift
-    fingerprint "$@" >"$cache/$suite.stamp"
+    fingerprint "$@" >"$cache/$root.stamp"
   fi
   unlock_cache
 }

@@ -47,6 +47,60 @@ void run_or_exit(Processor& processor, const TensorView& view) {
   std::exit(1);
 }
 
+/// Returns settings for the images as 3x2 overlapping tiles of a frame of 4K, and the whole frame.
+Settings tiled(Settings settings) {
+  constexpr Size kFrame{3840, 2160};
+  settings.frame.size = kFrame;
+  const auto areas = tile_areas({.size = kFrame}, {.columns = 3, .rows = 2, .whole = true});
+  for (const PixelArea& area : *areas) {
+    const Letterbox map = make_letterbox(area.size, {640, 640}, ResizeMode::kLetterboxCenter);
+    settings.tiles.push_back(tile_of(area, kFrame, map));
+  }
+  return settings;
+}
+
+/// Times the scenes as tiles of one frame, whose boxes are joined.
+void measure_tiles(Session& session, const Input& input) {
+  const Settings settings = tiled(input.settings);
+  const size_t images = settings.tiles.size();
+  const auto batches = make_batches(input, images);
+  TensorView view = input.view(0, MemorySpace::kCuda);
+  view.bytes = images * kFrameBytes;
+  view.shape = {images, kChannels, kAnchors};
+  view.data = batches[0].data();
+  const auto plan = make_plan(settings, std::span(&view, 1));
+  if (!plan) return static_cast<void>(std::fprintf(stderr, "%s\n", plan.error().message().c_str()));
+  auto processor = make_processor(*plan, "cuda", MemorySpace::kCuda);
+  auto reference = make_processor(*plan, "reference", MemorySpace::kSystem);
+  if (!processor || !reference) return;
+  Row row{.section = input.section,
+          .input = input.name,
+          .contender = std::format("keepbox cuda, {} tiles of a frame", images),
+          .state = "in turn",
+          .check = "exact"};
+  std::vector<std::byte> host(view.bytes);
+  for (size_t b = 0; b < kTensors; ++b) {
+    KB_CUDA(cudaMemcpy(host.data(), batches[b].data(), host.size(), cudaMemcpyDeviceToHost));
+    TensorView copy = view;
+    copy.space = MemorySpace::kSystem;
+    copy.data = host.data();
+    view.data = batches[b].data();
+    run_or_exit(*processor, view);
+    run_or_exit(*reference, copy);
+    const std::string check = compare(processor->detections(), reference->detections());
+    if (check != "exact") row.check = check;
+    if (b == 0) row.boxes = processor->detections().size();
+  }
+  const Times times = timed({}, [&](size_t i) {
+    view.data = batches[i % kTensors].data();
+    run_or_exit(*processor, view);
+  });
+  row.p50 = times.p50;
+  row.p99 = times.p99;
+  row.calls = times.calls;
+  session.add(std::move(row));
+}
+
 void measure_batch(Session& session, const Input& input, size_t images) {
   TensorView view = input.view(0, MemorySpace::kCuda);
   view.bytes = images * kFrameBytes;
@@ -201,6 +255,8 @@ void measure_instances_of(Session& session, const Input& input, size_t count,
 void measure_batches(Session& session) {
   const Input input = make_scenes(session, "batches");
   for (size_t images = 1; images <= 64; images *= 2) measure_batch(session, input, images);
+  measure_batch(session, input, tiled(input.settings).tiles.size());
+  measure_tiles(session, input);
 }
 
 void measure_instances(Session& session) {
