@@ -53,7 +53,8 @@ Settings tiled(Settings settings) {
   settings.frame.size = kFrame;
   const auto areas = tile_areas({.size = kFrame}, {.columns = 3, .rows = 2, .whole = true});
   for (const PixelArea& area : *areas) {
-    const Letterbox map = make_letterbox(area.size, {640, 640}, ResizeMode::kLetterboxCenter);
+    const Letterbox map =
+        make_letterbox({.size = area.size}, {.size = {640, 640}}, ResizeMode::kLetterboxCenter);
     settings.tiles.push_back(tile_of(area, kFrame, map));
   }
   return settings;
