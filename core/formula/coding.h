@@ -13,6 +13,7 @@ namespace keepbox {
 /// Prior box, in fractions of the model input.
 struct Prior {
   float cx, cy, width, height;
+  friend constexpr bool operator==(const Prior&, const Prior&) = default;
 };
 
 /// Anchors that share one grid: those of a pyramid level, or one anchor per cell of a level.
@@ -24,6 +25,7 @@ struct Level {
   float stride = 0;              // input pixels
   float xy_scale = 1;            // kGridDarknet
   float step_x = 0, step_y = 0;  // kDistances, kDistanceBins: cell pitch in input pixels
+  friend constexpr bool operator==(const Level&, const Level&) = default;
 };
 
 /// Lookup tables of the codings.
@@ -43,6 +45,7 @@ struct BoxRules {
   float delta_limit = 0;          // maximum of log sizes; 0: none
   float unit_x = 1, unit_y = 1;   // from decoded coordinates to model pixels
   uint32_t level_count = 0;       // only for codings with cells
+  friend constexpr bool operator==(const BoxRules&, const BoxRules&) = default;
 };
 
 /// Rules to compute scores.
@@ -50,6 +53,7 @@ struct ScoreRules {
   ScoreRule rule = ScoreRule::kClass;
   Activation activation = Activation::kNone;
   float logit_limit = 0;  // logits are clamped to +-logit_limit; 0: not clamped
+  friend constexpr bool operator==(const ScoreRules&, const ScoreRules&) = default;
 };
 
 /// Returns the probability for a logit, or the value unchanged for softmax and activated scores.

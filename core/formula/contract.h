@@ -57,6 +57,7 @@ struct NmsContract {
 
   /// Returns the pixel added to x2 - x1, or 0.
   KB_HD constexpr float pixel() const { return plus_one ? 1.0f : 0.0f; }
+  friend constexpr bool operator==(const NmsContract&, const NmsContract&) = default;
 };
 
 }  // namespace keepbox

@@ -56,6 +56,7 @@ enum class PointCoding : uint8_t {
 
 struct AnchorSize {
   float width, height;  // input pixels
+  friend constexpr bool operator==(const AnchorSize&, const AnchorSize&) = default;
 };
 
 }  // namespace keepbox

@@ -39,6 +39,7 @@ struct RegionRules {
   uint8_t wanted = 0;  // 0: boxes may be anywhere
   uint8_t excluded = 0;
   RegionRule rule = RegionRule::kCenter;
+  friend constexpr bool operator==(const RegionRules&, const RegionRules&) = default;
 };
 
 KB_HD inline bool passes_size(const Box& box, const SizeLimits& limits) {

@@ -23,6 +23,7 @@ struct PointRules {
   bool yx = false;
   bool clipped = false;  // to the frame
   uint16_t count = 0;    // per box; 0: no keypoints
+  friend constexpr bool operator==(const PointRules&, const PointRules&) = default;
 };
 
 }  // namespace keepbox

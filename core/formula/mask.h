@@ -18,6 +18,7 @@ struct MaskRules {
   Size maps;                  // size of the prototypes, pixels
   uint32_t coefficients = 0;  // per box, and number of prototypes; 0: no masks
   bool enlarged = false;      // to frame resolution; otherwise prototype resolution
+  friend constexpr bool operator==(const MaskRules&, const MaskRules&) = default;
 };
 
 /// Number of pixels in a word of a mask's bits.

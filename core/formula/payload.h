@@ -20,6 +20,7 @@ enum class Moves : uint8_t {
 struct PayloadKind {
   std::string_view name;
   Moves moves = Moves::kFixed;
+  friend constexpr bool operator==(const PayloadKind&, const PayloadKind&) = default;
 };
 
 inline constexpr PayloadKind kKeypointPayload{"keypoints", Moves::kAsPoints};

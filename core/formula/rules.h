@@ -63,6 +63,7 @@ struct Rules {
 
   /// True if the class limit is below the overall limit.
   KB_HD constexpr bool limits_classes() const { return class_limit < kept_capacity; }
+  friend constexpr bool operator==(const Rules&, const Rules&) = default;
 };
 
 /// Tables of a plan, in memory of the device that reads them.

@@ -13,6 +13,7 @@ namespace keepbox {
 /// Line between two keypoints, by their indices, the lower one first.
 struct Edge {
   uint8_t from, to;
+  friend constexpr bool operator==(const Edge&, const Edge&) = default;
 };
 
 /// Keypoints of a family: their number and the lines of a skeleton.

@@ -113,7 +113,8 @@ struct Plan {
   std::vector<Region> part_regions;      // of Settings::parts, for the caller, as described by
   RegionRules part_rules;                // part_rules; then there are no other regions
   Letterbox letterbox;
-  std::vector<Tile> tiles;  // of the frame, one per image; empty: each image is a frame
+  std::vector<Letterbox> maps;  // of a joint plan (see joint.h), one per image; otherwise empty
+  std::vector<Tile> tiles;      // of the frame, one per image; empty: each image is a frame
   TileRules tile_rules;
   uint32_t tile_detections = 0;   // maximum boxes of a frame with tiles
   uint32_t tile_class_limit = 0;  // maximum of a class
@@ -129,10 +130,25 @@ struct Plan {
 
   /// Returns the map between the frame and an image.
   const Letterbox& letterbox_of(uint32_t image) const {
+    if (is_joint()) return maps[image];
     return tiles.empty() ? letterbox : tiles[image].letterbox;
   }
 
-  /// Returns the number of frames: all images together are one if they are its tiles.
+  /// True if each image is a frame with tensors of its own.
+  bool is_joint() const { return !maps.empty(); }
+  /// True if each image has its own map.
+  bool has_maps() const { return is_joint() || !tiles.empty(); }
+  /// Returns the number of images of a run. @param tensors of all of them.
+  uint32_t images_of(std::span<const TensorView> tensors) const {
+    return is_joint() ? static_cast<uint32_t>(tensors.size() / forms.size()) : layout.images;
+  }
+  /// Returns the tensors that have an image.
+  std::span<const TensorView> tensors_of(std::span<const TensorView> tensors,
+                                         uint32_t image) const {
+    return is_joint() ? tensors.subspan(image * forms.size(), forms.size()) : tensors;
+  }
+
+  /// Returns the maximum number of frames: all images together are one if they are its tiles.
   uint32_t frames() const { return tiles.empty() ? layout.images : 1; }
 
   /// Returns pointers to the tables above.

@@ -34,6 +34,7 @@ struct Field {
   size_t at(size_t image, size_t anchor, size_t channel = 0) const {
     return offset + image * image_stride + anchor * anchor_stride + channel * channel_stride;
   }
+  friend bool operator==(const Field&, const Field&) = default;
 };
 
 /// Anchors with the same strides: all of a tensor or of a level, or one anchor per cell of a level.
@@ -48,6 +49,7 @@ struct Segment {
   size_t at(FieldId id, uint32_t image, uint32_t anchor, uint32_t channel = 0) const {
     return (*this)[id].at(image, anchor - first, channel);
   }
+  friend bool operator==(const Segment&, const Segment&) = default;
 };
 
 /// Grid of cells shown by the tensors: that of a level, or of one anchor per cell of a level.

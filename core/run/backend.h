@@ -71,6 +71,7 @@ class Runner {
   /// Runs a frame (or batch) to the end. Allocates nothing, except for masks larger than any
   /// before.
   /// @param plan the plan that the runner was made for.
+  /// @param tensors as for Processor::run().
   /// @param stop makes it return kInterrupted soon; runners on a device do not check it.
   virtual Status run(const Plan& plan, std::span<const TensorView> tensors, const Stop& stop) = 0;
 

@@ -13,7 +13,8 @@ constexpr size_t kPartBytes = size_t{1} << 19;
 /// Returns the number of parts, at most `limit`, that have enough work each.
 uint32_t parts_for(const DecodeCall& call, uint32_t limit) {
   size_t bytes = 0;
-  for (const TensorView& tensor : call.tensors) bytes += tensor.bytes / call.plan.layout.images;
+  const uint32_t images = call.plan.is_joint() ? 1 : call.plan.layout.images;
+  for (const TensorView& tensor : call.tensors) bytes += tensor.bytes / images;
   return static_cast<uint32_t>(
       std::clamp<size_t>(bytes / kPartBytes, 1, std::min(limit, kMaxThreads)));
 }

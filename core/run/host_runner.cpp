@@ -58,7 +58,9 @@ Result<std::unique_ptr<Runner>> HostRunner::create(const HostKernels& kernels, c
 }
 
 Status HostRunner::run(const Plan& plan, std::span<const TensorView> tensors, const Stop& stop) {
-  for (uint32_t image = 0; image < images_.size(); ++image) KB_TRY(run(plan, tensors, image, stop));
+  const uint32_t images = plan.images_of(tensors);
+  for (uint32_t image = 0; image < images; ++image)
+    KB_TRY(run(plan, plan.tensors_of(tensors, image), image, stop));
   return {};
 }
 

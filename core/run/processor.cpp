@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "core/plan/joint.h"
+
 namespace keepbox {
 
 Processor::Processor(Plan plan, Selection backend, std::unique_ptr<Runner> runner)
@@ -27,14 +29,27 @@ Status Processor::retune(const Settings& settings) {
   return runner_->retune(plan_);
 }
 
+Status Processor::retune_joint(const Plan& like) {
+  Plan tuned = joint_plan(like, plan_.frames());
+  tuned.maps = std::move(plan_.maps);
+  plan_ = std::move(tuned);
+  return runner_->retune(plan_);
+}
+
+/// Checks the number of tensors of a run.
+Status Processor::check_number(size_t tensors) const {
+  const size_t each = plan_.forms.size(), most = plan_.is_joint() ? plan_.frames() : 1;
+  if (tensors != 0 && tensors % each == 0 && tensors / each <= most) return {};
+  return fail(ErrorKind::kMismatch, std::to_string(each) + " tensors", std::to_string(tensors));
+}
+
 Status Processor::run(std::span<const TensorView> tensors) {
-  if (tensors.size() != plan_.forms.size())
-    return fail(ErrorKind::kMismatch, std::to_string(plan_.forms.size()) + " tensors",
-                std::to_string(tensors.size()));
+  KB_TRY(check_number(tensors.size()));
   for (const TensorView& tensor : tensors) KB_TRY(check_bounds(tensor));
   for (PayloadStage& each : payload_stages_) each.clear();
   KB_TRY(runner_->run(plan_, tensors, stop_));
-  for (uint32_t image = 0; image < payload_stages_.size(); ++image)
+  const uint32_t images = payload_stages_.empty() ? 0 : plan_.images_of(tensors);
+  for (uint32_t image = 0; image < images; ++image)
     payload_stages_[image].run(plan_, image, runner_->payload(image));
   return merger_ ? merger_->run(plan_, *runner_, payload_stages_, stop_) : Status{};
 }

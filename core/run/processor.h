@@ -2,6 +2,7 @@
 // Decodes frames: a plan and the runner of a backend.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <span>
@@ -42,8 +43,17 @@ class Processor {
     keepbox::refit(plan_, letterbox, tiles, frame);
   }
 
-  /// Decodes one frame, a batch of frames or the tiles of a frame. @param tensors those listed in
-  /// plan().reads, in that order. Returns kTruncated if a tensor is shorter than its dimensions,
+  /// Sets the maps of the frames of the next run() of a joint plan. @pre their models' sizes are
+  /// that of the plan, and there are at most plan().frames().
+  void set_maps(std::span<const Letterbox> maps) { std::ranges::copy(maps, plan_.maps.begin()); }
+  /// Changes thresholds, classes, sizes and regions of a joint plan. @param like the plan that it
+  /// was made from, after retune().
+  Status retune_joint(const Plan& like);
+
+  /// Decodes one frame, a batch of frames, the tiles of a frame or, by a joint plan, some frames.
+  /// @param tensors those listed in plan().reads, in that order; for a joint plan those of each
+  /// frame, one frame after the other. Returns kTruncated if a tensor is shorter than its
+  /// dimensions, kMismatch if the backend needs those of all frames one after the other in memory,
   /// kNoResource if there is no memory for masks, kInterrupted after the flag of stop_by() is set.
   Status run(std::span<const TensorView> tensors);
 
@@ -76,6 +86,7 @@ class Processor {
 
  private:
   Processor(Plan plan, Selection backend, std::unique_ptr<Runner> runner);
+  Status check_number(size_t tensors) const;
 
   Plan plan_;
   Selection selection_;

@@ -39,7 +39,7 @@ GST_DEBUG_CATEGORY(boxdecode_debug);
  * in the images of objects (tensorinfer regions=objects) are related to their object's box.
  *
  * From GStreamer 1.28 on it also takes batches of streams (GstAnalyticsBatchMeta); frames of each
- * stream are decoded for the stream's own picture.
+ * stream are decoded for the stream's own picture, those of all streams in one run.
  *
  * ## Example launch line
  * |[
@@ -134,6 +134,7 @@ void count(KeepboxBoxDecode* self, Decoder& d, bool decoded, GstClockTime starte
   else
     s.stats.add(decoded ? &d.funnel() : nullptr, d.route(), d.boxes().size(), d.weak().size(),
                 spent);
+  s.stats.add_runs(d.runs());
   s.stats.set_image_boxes(d.image_boxes());
   const bool logged = gst_debug_category_get_threshold(GST_CAT_DEFAULT) >= GST_LEVEL_LOG;
   g_autoptr(GstStructure) stats = logged ? s.stats.structure() : nullptr;
@@ -141,9 +142,9 @@ void count(KeepboxBoxDecode* self, Decoder& d, bool decoded, GstClockTime starte
   if (logged) GST_LOG_OBJECT(self, "%" GST_PTR_FORMAT, static_cast<void*>(stats));
 }
 
-GstFlowReturn decode(KeepboxBoxDecode* self, Decoder& decoder, GstBuffer* frame) {
-  const GstClockTime started = gst_util_get_timestamp();
-  Status status = decoder.decode(frame);
+/// Attaches the boxes of a frame, or reports why it has none.
+GstFlowReturn finish(KeepboxBoxDecode* self, Decoder& decoder, GstBuffer* frame, Status status,
+                     GstClockTime started) {
   if (!status && status.error().kind == ErrorKind::kInterrupted) return GST_FLOW_FLUSHING;
   // Also without boxes: without this meta consumers assume that the frame was not analysed.
   const DecodeProps& props = decoder.props();
@@ -156,9 +157,17 @@ GstFlowReturn decode(KeepboxBoxDecode* self, Decoder& decoder, GstBuffer* frame)
   return status ? GST_FLOW_OK : report(self, decoder, status.error());
 }
 
+GstFlowReturn decode(KeepboxBoxDecode* self, GstBuffer* frame) {
+  Decoder& decoder = self->state->decoder;
+  const GstClockTime started = gst_util_get_timestamp();
+  return finish(self, decoder, frame, decoder.decode(frame), started);
+}
+
 GstFlowReturn decode_batch(KeepboxBoxDecode* self, GstBuffer* batch) {
   const auto flow = self->state->batches.run(
-      batch, [&](Decoder& decoder, GstBuffer* frame) { return decode(self, decoder, frame); });
+      batch, [&](Decoder& decoder, GstBuffer* frame, const Status& status, GstClockTime started) {
+        return finish(self, decoder, frame, status, started);
+      });
   if (flow) return *flow;
   self->state->failed.post(GST_ELEMENT(self), flow.error());
   return GST_FLOW_ERROR;
@@ -168,7 +177,7 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   KeepboxBoxDecode* self = Self::cast(base);
   take_props(self);
   State& s = *self->state;
-  return s.in_batches ? decode_batch(self, buffer) : decode(self, s.decoder, buffer);
+  return s.in_batches ? decode_batch(self, buffer) : decode(self, buffer);
 }
 
 /// Warns at the end of a stream without any box, which may be right or one wrong property away.

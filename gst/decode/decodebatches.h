@@ -5,12 +5,12 @@
 #include <gst/gst.h>
 
 #include <atomic>
-#include <functional>
 #include <memory>
-#include <set>
+#include <vector>
 
 #include "gst/base/batchstreamstates.h"
 #include "gst/decode/decoder.h"
+#include "gst/decode/framegroup.h"
 
 namespace keepbox {
 
@@ -31,25 +31,26 @@ class DecodeBatches {
   DecodeBatches(GstElement* element, const std::atomic<bool>* stop, Decoder& first)
       : element_(element), stop_(stop), first_(first) {}
 
-  /// Decodes a frame with the decoder of its stream, and attaches its boxes.
-  using Decode = std::function<GstFlowReturn(Decoder& decoder, GstBuffer* frame)>;
-
-  /// Decodes the frames of a batch up to the first that does not flow. Streams other than video
-  /// pass. @param batch writable. kMismatch if it is no batch.
-  Result<GstFlowReturn> run(GstBuffer* batch, const Decode& decode);
+  /// Decodes the frames of a batch, those with the same plan together: first those that each stream
+  /// begins with, then the next of each. Streams other than video pass.
+  /// @param batch writable. @param finish attaches the boxes of a frame; no frame is decoded after
+  /// one that does not flow. kMismatch if it is no batch.
+  Result<GstFlowReturn> run(GstBuffer* batch, const FrameGroup::Finish& finish);
 
   /// Sets properties like Decoder::set_props(), for the streams that are not the element's own.
   void set_props(const DecodeProps& props);
   /// Forgets the streams.
-  void clear() { states_.clear(); }
+  void clear();
 
  private:
-  std::unique_ptr<DecodeStreamState> make_stream_state(bool taken);
+  std::vector<DecodeStreamState*> follow(const std::vector<BatchedStream>& streams);
+  void keep_joints(const std::vector<DecodeStreamState*>& lanes);
 
   GstElement* element_;
   const std::atomic<bool>* stop_;
   Decoder& first_;
   BatchStreamStates<DecodeStreamState> states_;
+  FrameGroup group_;
 };
 
 }  // namespace keepbox

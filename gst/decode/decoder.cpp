@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "core/plan/joint.h"
 #include "gst/base/error.h"
 
 namespace keepbox {
@@ -94,36 +95,76 @@ Status Decoder::decode(GstBuffer* buffer) {
 }
 
 Status Decoder::attempt(GstBuffer* buffer) {
-  images_.clear();
-  route_ = Route::kHost;
-  planned_ = false;
+  begin_frame();
   device_.begin_frame();
   FrameTensors tensors;
   KB_TRY(intake_.take(buffer, tensors));
-  if (intake_.skipped()) return {};
+  skipped_ = intake_.skipped();
+  if (skipped_) return {};
   KB_TRY(explained(make_ready(tensors), tensors));
   KB_TRY(images_.decode(buffer, tensors));
-  route_ = route_of(tensors);
-  intake_.mark_decoded(buffer, tensors, processor_->plan(), processor_.source());
-  intake_.set_decoded(processor_.source());
-  started_ = true;
+  end_frame(buffer, tensors, route_of(tensors));
   return {};
 }
 
-/// Maps the tensors for the processor, which is made again if they are not where it expects them.
-Status Decoder::make_ready(FrameTensors& tensors) {
+/// Forgets the results of the last frame.
+void Decoder::begin_frame() {
+  images_.clear();
+  route_ = Route::kHost;
+  planned_ = skipped_ = false;
+}
+
+/// Notes a frame that is decoded.
+void Decoder::end_frame(GstBuffer* buffer, const FrameTensors& tensors, Route route) {
+  route_ = route;
+  intake_.mark_decoded(buffer, tensors, processor_->plan(), processor_.source());
+  intake_.set_decoded(processor_.source());
+  started_ = true;
+}
+
+std::optional<PreparedFrame> Decoder::prepare(GstBuffer* buffer) {
+  auto tensors = std::make_unique<FrameTensors>();
+  device_.begin_frame();
+  if (!intake_.take(buffer, *tensors) || intake_.skipped()) return std::nullopt;
+  const auto ready = map_for_processor(*tensors);
+  if (!ready || !*ready || processor_.of_objects() || !can_join(processor_->plan()))
+    return std::nullopt;
+  for (const TensorView& view : tensors->views())
+    if (!check_bounds(view)) return std::nullopt;
+  const Route route = route_of(*tensors);
+  return PreparedFrame{std::move(tensors), processor_->plan().letterbox, route,
+                       processor_.number().tuned};
+}
+
+Status Decoder::take(GstBuffer* buffer, const PreparedFrame& frame, const Processor& joint,
+                     uint32_t number) {
+  begin_frame();
+  if (!processor_ || frame.processor != processor_.number().tuned)
+    return reject(ErrorKind::kMismatch, "The frame was prepared for another plan");
+  processor_.follow(*frame.tensors);
+  KB_TRY(images_.take(joint, number));
+  end_frame(buffer, *frame.tensors, frame.route);
+  return {};
+}
+
+/// Maps the tensors for the processor. @return false if there is none for them, or if they are not
+/// where it expects them.
+Result<bool> Decoder::map_for_processor(FrameTensors& tensors) {
   KB_TRY(retune());
-  bool ready = processor_.fits(tensors);
-  if (ready) {
-    processor_.follow(tensors);
-    KB_TRY(device_.map(tensors, processor_->plan().reads, device_.wanted_memory()));
-    ready = processor_.reaches(tensors);
-  }
-  return ready ? Status{} : prepare(tensors);
+  if (!processor_.fits(tensors)) return false;
+  processor_.follow(tensors);
+  KB_TRY(device_.map(tensors, processor_->plan().reads, device_.wanted_memory()));
+  return processor_.reaches(tensors);
+}
+
+/// Maps the tensors for the processor, which is made again if necessary.
+Status Decoder::make_ready(FrameTensors& tensors) {
+  KB_ASSIGN(const bool ready, map_for_processor(tensors));
+  return ready ? Status{} : replan(tensors);
 }
 
 /// Plans for the tensors and makes the processor, on the CPU if the device cannot run the plan.
-Status Decoder::prepare(FrameTensors& tensors) {
+Status Decoder::replan(FrameTensors& tensors) {
   planned_ = true;
   tuned_ = false;
   KB_ASSIGN(PlannedTensors planned, planner_.plan(tensors));
@@ -152,8 +193,8 @@ Status Decoder::make_processor(const PlannedTensors& planned, const FrameTensors
   const DeviceScope scope(home);
   KB_TRY(scope.status());
   KB_ASSIGN(Selection backend, device_.select(planned.plan, tensors.space()));
-  KB_TRY(
-      processor_.make(planned, std::move(backend), tensors.space(), home, threads_.get(), stop_));
+  KB_TRY(processor_.make(planned,
+                         {std::move(backend), tensors.space(), std::move(home), threads_, stop_}));
   images_.set_labels(stream_.files.labels());
   device_.log_unsupported();
   planner_.announce(*processor_);

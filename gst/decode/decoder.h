@@ -18,6 +18,14 @@
 
 namespace keepbox {
 
+/// A frame of which the tensors are mapped for a run together with others.
+struct PreparedFrame {
+  std::unique_ptr<FrameTensors> tensors;
+  Letterbox map;
+  Route route = Route::kHost;
+  uint64_t processor = 0;  // ProcessorNumber::tuned of the decoder's
+};
+
 /// Decodes frame by frame. Only device() may be used from other threads.
 class Decoder {
  public:
@@ -47,8 +55,18 @@ class Decoder {
   /// frame on, with an element warning.
   Status decode(GstBuffer* buffer);
 
+  /// Maps a frame's tensors for a run together with other frames. Nothing if decode() has to decode
+  /// it: a frame without tensors, the first one with a plan, tiles, objects, and errors.
+  std::optional<PreparedFrame> prepare(GstBuffer* buffer);
+  /// Fills boxes() like decode() with a prepared frame's boxes from a run.
+  /// @param number of the frame in the run. @return the error for which decode() has to decode it.
+  Status take(GstBuffer* buffer, const PreparedFrame& frame, const Processor& joint,
+              uint32_t number);
+  /// Returns the processor of prepared frames.
+  const StreamProcessor& stream_processor() const { return processor_; }
+
   /// True if the inference element skipped the last frame on purpose; it then has no boxes.
-  bool skipped() const { return intake_.skipped(); }
+  bool skipped() const { return skipped_; }
   std::span<FrameBox> boxes() { return images_.boxes(); }
   /// Returns the boxes that are for trackers only.
   std::span<FrameBox> weak() { return images_.weak(); }
@@ -62,6 +80,9 @@ class Decoder {
   /// Returns the number of boxes of each tile of the last frame, before they were joined, or of
   /// each object; empty for whole frames.
   std::span<const guint> image_boxes() const { return images_.image_boxes(); }
+  /// Returns the number of runs of a processor for the last frame; 0 if it was in a run that began
+  /// with another frame.
+  uint32_t runs() const { return images_.runs(); }
   /// Returns the size of the frame that boxes are on.
   Size frame() const { return images_.frame(); }
   /// True if the last error was a device failure, which would repeat for every frame.
@@ -75,9 +96,12 @@ class Decoder {
   Status attempt(GstBuffer* buffer);
   Status decode_on_cpu(GstBuffer* buffer, const Error& device);
   void mark_undecodable(GstBuffer* buffer) const;
+  void begin_frame();
+  void end_frame(GstBuffer* buffer, const FrameTensors& tensors, Route route);
+  Result<bool> map_for_processor(FrameTensors& tensors);
   Status make_ready(FrameTensors& tensors);
   Status retune();
-  Status prepare(FrameTensors& tensors);
+  Status replan(FrameTensors& tensors);
   Status make_processor(const PlannedTensors& planned, const FrameTensors& tensors);
   Route route_of(const FrameTensors& tensors) const;
 
@@ -86,13 +110,14 @@ class Decoder {
   DeviceChoice device_;
   TensorIntake intake_{stream_};
   Planner planner_{stream_, device_};
-  std::unique_ptr<ThreadPool> threads_;  // outlives the processor
+  std::shared_ptr<ThreadPool> threads_;
   StreamProcessor processor_;
   ImageDecoder images_{stream_, planner_, processor_};
   Route route_ = Route::kHost;
   bool tuned_ = false;    // thresholds or classes differ from the processor's
   bool started_ = false;  // a frame was decoded since the start
   bool planned_ = false;
+  bool skipped_ = false;
   bool shares_device_ = false;  // the device is another one's
 };
 

@@ -16,8 +16,9 @@ namespace keepbox {
 /// Describes the structure for the property.
 inline constexpr const char* kDecodeStats =
     "Counters since the start, including zero-copy-frames, uploaded-frames, "
-    "downloaded-frames and skipped-frames (on which the inference element did not run on "
-    "purpose, or had no objects). Candidates of the last frame at each step: anchors, "
+    "downloaded-frames, skipped-frames (on which the inference element did not run on "
+    "purpose, or had no objects) and runs (one for all frames of a batch of streams, and one "
+    "per object). Candidates of the last frame at each step: anchors, "
     "above-threshold, not-finite, after-class-filter, after-top-k, kept, clipped-away, "
     "filtered-out, merged-away (in favour of a box of another tile), empty-masks, for-tracker "
     "(visible to boxtrack only) and attached. image-boxes is the number of boxes of each tile "
@@ -36,6 +37,9 @@ class DecodeStats {
   /// @param weak number of boxes for trackers only.
   void add(const Funnel* funnel, Route route, size_t boxes, size_t weak, GstClockTime time);
 
+  /// Counts runs of a processor.
+  void add_runs(uint32_t runs) { runs_ += runs; }
+
   /// Counts a frame that the inference element skipped.
   void add_skipped(GstClockTime time);
 
@@ -51,7 +55,7 @@ class DecodeStats {
   GstStructure* structure() const;
 
  private:
-  guint64 frames_ = 0, mismatches_ = 0, skipped_ = 0, boxes_ = 0, weak_ = 0;
+  guint64 frames_ = 0, mismatches_ = 0, skipped_ = 0, boxes_ = 0, weak_ = 0, runs_ = 0;
   guint64 zero_copy_ = 0, uploaded_ = 0, downloaded_ = 0;
   GstClockTime time_ = 0, last_time_ = 0;
   guint last_boxes_ = 0, last_weak_ = 0;

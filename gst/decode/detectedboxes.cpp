@@ -28,16 +28,16 @@ void DetectedBoxes::clear() {
   points_.clear(), values_.clear(), turned_.clear();
 }
 
-Status DetectedBoxes::add(const Processor& processor, const Labels& labels, const FrameBox& common,
-                          Funnel& dropped) {
-  std::vector<Found> found = found_by(processor, labels, common, dropped);
+Status DetectedBoxes::add(const Processor& processor, uint32_t number, const Labels& labels,
+                          const FrameBox& common, Funnel& dropped) {
+  std::vector<Found> found = found_by(processor, number, labels, common, dropped);
   return take(found, processor.plan());
 }
 
 Status DetectedBoxes::add_parts(const Processor& processor, const Labels& labels,
                                 const FrameBox& common, const ObjectImage& of, Size frame,
                                 Funnel& dropped) {
-  std::vector<Found> found = found_by(processor, labels, common, dropped);
+  std::vector<Found> found = found_by(processor, 0, labels, common, dropped);
   for (Found& each : found) {
     each.box.parent = of.od_id;
     copy_payload(each.box, of);
@@ -56,15 +56,16 @@ bool DetectedBoxes::keep_best(gsize room, bool classes) {
 }
 
 std::vector<DetectedBoxes::Found> DetectedBoxes::found_by(const Processor& processor,
-                                                          const Labels& labels,
+                                                          uint32_t number, const Labels& labels,
                                                           const FrameBox& common, Funnel& dropped) {
   const PayloadPlan& payload = processor.plan().payload;
   const PointSet& set = payload.point_set;
   const GQuark name = set.name.empty() ? 0 : g_quark_from_string(std::string(set.name).c_str());
   const bool fixed = payload.has(Moves::kFixed);
   const GQuark kind = fixed ? g_quark_from_string(std::string(payload.kind.name).c_str()) : 0;
+  const std::span<const Mask> masks = processor.masks(number);
   std::vector<Found> out;
-  for (const Detection& det : processor.detections()) {
+  for (const Detection& det : processor.detections(number)) {
     const size_t i = out.size();
     auto& [box, mask] = out.emplace_back(common);
     box.box = det.box;
@@ -74,11 +75,12 @@ std::vector<DetectedBoxes::Found> DetectedBoxes::found_by(const Processor& proce
     box.class_id = det.class_id;
     box.anchor = det.anchor;
     if (set.count != 0)
-      box.points = {processor.points().subspan(i * set.count, set.count), set.edges, name};
-    if (fixed) box.values = {processor.payload().subspan(i * payload.count, payload.count), kind};
-    if (!processor.masks().empty()) mask = processor.masks()[i];
+      box.points = {processor.points(number).subspan(i * set.count, set.count), set.edges, name};
+    if (fixed)
+      box.values = {processor.payload(number).subspan(i * payload.count, payload.count), kind};
+    if (!masks.empty()) mask = masks[i];
   }
-  if (!processor.masks().empty() && processor.plan().rules.contract.drop_empty_masks)
+  if (!masks.empty() && processor.plan().rules.contract.drop_empty_masks)
     dropped.empty_masks += static_cast<uint32_t>(
         std::erase_if(out, [](const Found& each) { return is_blank(each.mask); }));
   return out;

@@ -20,10 +20,11 @@ namespace keepbox {
 class DetectedBoxes {
  public:
   /// Adds the boxes of the processor's last run, which owns their keypoints and values until its
-  /// next run. @param common values that all boxes have, such as the model. @param dropped is
-  /// increased by the number of boxes with empty masks that the contract drops.
-  Status add(const Processor& processor, const Labels& labels, const FrameBox& common,
-             Funnel& dropped);
+  /// next run. @param number of the frame in the run. @param common values that all boxes have,
+  /// such as the model. @param dropped is increased by the number of boxes with empty masks that
+  /// the contract drops.
+  Status add(const Processor& processor, uint32_t number, const Labels& labels,
+             const FrameBox& common, Funnel& dropped);
 
   /// Adds the boxes of an object's image as its parts. Keypoints and values are copied.
   /// @param frame size that boxes are on. @param dropped is increased as by add(), and by the
@@ -48,8 +49,8 @@ class DetectedBoxes {
     FrameBox box;
     Mask mask{};
   };
-  static std::vector<Found> found_by(const Processor& processor, const Labels& labels,
-                                     const FrameBox& common, Funnel& dropped);
+  static std::vector<Found> found_by(const Processor& processor, uint32_t number,
+                                     const Labels& labels, const FrameBox& common, Funnel& dropped);
   void place(std::vector<Found>& found, const Plan& plan, const ObjectImage& of, Size frame,
              Funnel& dropped);
   void copy_payload(FrameBox& box, const ObjectImage& of);

@@ -16,19 +16,32 @@ void ImageDecoder::clear() {
   boxes_.clear();
   funnel_ = {};
   image_boxes_.clear();
+  runs_ = 0;
 }
 
 Status ImageDecoder::decode(GstBuffer* buffer, FrameTensors& tensors) {
   return processor_.of_objects() ? decode_objects(buffer, tensors) : decode_frame(tensors);
 }
 
+Status ImageDecoder::take(const Processor& joint, uint32_t number) {
+  runs_ = number == 0 ? 1 : 0;
+  KB_TRY(check(joint, number));
+  return boxes_.add(joint, number, *labels_, common(), funnel_);
+}
+
 /// Runs the processor on one image.
 Status ImageDecoder::decode_image(const FrameTensors& tensors) {
+  ++runs_;
   KB_TRY(processor_.run(tensors));
+  return check(*processor_, 0);
+}
+
+/// Checks the boxes of a frame of a run, and adds up the counts.
+Status ImageDecoder::check(const Processor& processor, uint32_t number) {
   const Plan& plan = processor_->plan();
-  if (!processor_->detections().empty())
-    KB_TRY(planner_.accept(plan, check_best_score(plan.layout, processor_->detections()[0].score)));
-  const Funnel& funnel = processor_->funnel();
+  const auto found = processor.detections(number);
+  if (!found.empty()) KB_TRY(planner_.accept(plan, check_best_score(plan.layout, found[0].score)));
+  const Funnel& funnel = processor.funnel(number);
   if (const auto warning = ceiling_reached(plan, funnel.after_class_filter, funnel.after_top_k))
     stream_.warn_once(*warning);
   funnel_ += funnel;
@@ -40,7 +53,7 @@ Status ImageDecoder::decode_frame(const FrameTensors& tensors) {
   KB_TRY(decode_image(tensors));
   for (uint32_t tile = 0; tile < processor_->plan().tiles.size(); ++tile)
     image_boxes_.push_back(processor_->image_funnel(tile).boxes());
-  return boxes_.add(*processor_, *labels_, common(), funnel_);
+  return boxes_.add(*processor_, 0, *labels_, common(), funnel_);
 }
 
 /// Decodes the images of the objects that are still on the frame, one by one.

@@ -27,15 +27,22 @@ class ImageDecoder {
   void set_labels(std::shared_ptr<const Labels> labels) { labels_ = std::move(labels); }
   /// Adds the boxes of the frame. @pre the processor is made for the tensors, which are mapped.
   Status decode(GstBuffer* buffer, FrameTensors& tensors);
+  /// Adds the boxes of a frame of a run. @param joint by a joint plan that is alike the
+  /// processor's.
+  /// @param number of the frame in the run.
+  Status take(const Processor& joint, uint32_t number);
 
   std::span<FrameBox> boxes() { return boxes_.boxes(); }
   std::span<FrameBox> weak() { return boxes_.weak(); }
   const Funnel& funnel() const { return funnel_; }
   std::span<const guint> image_boxes() const { return image_boxes_; }
+  /// Returns the number of runs for the last frame.
+  uint32_t runs() const { return runs_; }
   /// Returns the size of the frame that boxes are on.
   Size frame() const;
 
  private:
+  Status check(const Processor& processor, uint32_t number);
   Status decode_image(const FrameTensors& tensors);
   Status decode_frame(const FrameTensors& tensors);
   Status decode_objects(GstBuffer* buffer, FrameTensors& tensors);
@@ -49,6 +56,7 @@ class ImageDecoder {
   DetectedBoxes boxes_;
   Funnel funnel_;  // over all images
   std::vector<guint> image_boxes_;
+  uint32_t runs_ = 0;
 };
 
 }  // namespace keepbox

@@ -7,24 +7,42 @@
 
 namespace keepbox {
 
-Status StreamProcessor::make(const PlannedTensors& planned, Selection backend, MemorySpace memory,
-                             DeviceContext memory_context, ThreadPool* threads,
-                             const std::atomic<bool>* stop) {
-  KB_ASSIGN(processor_, Processor::create(planned.plan, std::move(backend), memory, threads));
-  processor_->stop_by(stop);
-  memory_context_ = std::move(memory_context);
-  memory_ = memory;
+namespace {
+
+uint64_t next_number() {
+  static std::atomic<uint64_t> last = 0;
+  return ++last;
+}
+
+}  // namespace
+
+Result<Processor> ProcessorSite::make(const Plan& plan) const {
+  auto made = Processor::create(plan, backend, memory, threads.get());
+  if (made) made->stop_by(stop);
+  return made;
+}
+
+bool are_alike(const ProcessorSite& a, const ProcessorSite& b) {
+  return a.backend.backend == b.backend.backend && a.memory == b.memory &&
+         a.memory_context == b.memory_context;
+}
+
+Status StreamProcessor::make(const PlannedTensors& planned, ProcessorSite site) {
+  KB_ASSIGN(processor_, site.make(planned.plan));
+  site_ = std::move(site);
+  number_ = {next_number(), next_number()};
   source_ = planned.source;
   return {};
 }
 
 void StreamProcessor::drop() {
   {
-    const DeviceScope scope(memory_context_);
+    const DeviceScope scope(site_.memory_context);
     processor_.reset();
   }
   source_.reset();
-  memory_context_ = {};
+  site_ = {};
+  number_ = {};
 }
 
 bool StreamProcessor::on_device() const {
@@ -39,7 +57,8 @@ bool StreamProcessor::fits(const FrameTensors& tensors) const {
 }
 
 bool StreamProcessor::reaches(const FrameTensors& tensors) const {
-  return memory_ == tensors.space() && (!tensors.context() || tensors.context() == memory_context_);
+  return site_.memory == tensors.space() &&
+         (!tensors.context() || tensors.context() == site_.memory_context);
 }
 
 bool StreamProcessor::replaces(const PlannedTensors& planned, const FrameTensors& tensors) const {
@@ -63,13 +82,14 @@ void StreamProcessor::follow(const FrameTensors& tensors) {
 }
 
 Status StreamProcessor::retune(const Settings& settings) {
-  const DeviceScope scope(memory_context_);
+  const DeviceScope scope(site_.memory_context);
   KB_TRY(scope.status());
+  number_.tuned = next_number();
   return processor_->retune(settings);
 }
 
 Status StreamProcessor::run(const FrameTensors& tensors) {
-  const DeviceScope scope(memory_context_);
+  const DeviceScope scope(site_.memory_context);
   KB_TRY(scope.status());
   return processor_->run(tensors.views());
 }

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "core/run/processor.h"
@@ -17,6 +19,28 @@ struct PlannedTensors {
   SharedProvenance source;
 };
 
+/// Where a processor runs.
+struct ProcessorSite {
+  Selection backend;
+  MemorySpace memory = MemorySpace::kSystem;  // of the tensors
+  DeviceContext memory_context;               // of its memory; empty for none
+  std::shared_ptr<ThreadPool> threads;        // may be nullptr
+  const std::atomic<bool>* stop = nullptr;    // see Processor::stop_by(); outlives it
+
+  /// Makes a processor. @pre the memory_context is current.
+  Result<Processor> make(const Plan& plan) const;
+};
+
+/// True if processors at both sites decode the same memory in the same way.
+bool are_alike(const ProcessorSite& a, const ProcessorSite& b);
+
+/// Numbers that no other processor of this process has.
+struct ProcessorNumber {
+  uint64_t made = 0;   // changes with a new processor
+  uint64_t tuned = 0;  // changes with its settings, too
+  friend bool operator==(const ProcessorNumber&, const ProcessorNumber&) = default;
+};
+
 /// A processor, or none.
 class StreamProcessor {
  public:
@@ -25,11 +49,8 @@ class StreamProcessor {
   StreamProcessor& operator=(const StreamProcessor&) = delete;
   ~StreamProcessor() { drop(); }
 
-  /// Makes the processor. @param memory_context context of its memory, which is current; empty for
-  /// none.
-  /// @param threads may be nullptr; outlives it. @param stop as Processor::stop_by(); outlives it.
-  Status make(const PlannedTensors& planned, Selection backend, MemorySpace memory,
-              DeviceContext memory_context, ThreadPool* threads, const std::atomic<bool>* stop);
+  /// Makes the processor. @param site its memory_context is current.
+  Status make(const PlannedTensors& planned, ProcessorSite site);
   /// Destroys the processor in its context, which outlives it.
   void drop();
 
@@ -38,6 +59,9 @@ class StreamProcessor {
   const Processor* operator->() const { return &*processor_; }
   /// True if there is a processor, and it decodes images of objects.
   bool of_objects() const { return processor_ && source_ != nullptr && source_->objects; }
+  /// Returns where it runs. @pre there is one
+  const ProcessorSite& site() const { return site_; }
+  const ProcessorNumber& number() const { return number_; }
   /// Returns the source of its tensors; nullptr if unknown.
   const SharedProvenance& source() const { return source_; }
   /// True if there is a processor, and it runs on a device.
@@ -66,8 +90,8 @@ class StreamProcessor {
  private:
   std::optional<Processor> processor_;
   SharedProvenance source_;
-  DeviceContext memory_context_;
-  MemorySpace memory_ = MemorySpace::kSystem;
+  ProcessorSite site_;
+  ProcessorNumber number_;
 };
 
 }  // namespace keepbox

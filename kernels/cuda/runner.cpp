@@ -6,6 +6,7 @@
 #include <atomic>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "core/formula/emit.h"
 #include "kernels/cuda/host/spin.h"
@@ -52,7 +53,7 @@ Status CudaRunner::prepare(const Plan& plan, MemorySpace memory, Path path,
   KB_TRY(allocate(plan));
   if (memory == MemorySpace::kSystem) KB_TRY(staging_.allocate(plan));
   KB_TRY(upload_tables(plan, buffers_, stream_.get()));
-  KB_TRY(upload_tiles(plan));
+  KB_TRY(upload_maps(plan, plan.layout.images));
   plan_ = device_plan(plan, buffers_);
   KB_TRY_CUDA(kernels.load(&nms_blocks_));
   if (path == Path::kMasked) nms_blocks_ = 0;
@@ -102,47 +103,10 @@ Status CudaRunner::allocate(const Plan& plan) {
   return {};
 }
 
-/// Uploads the maps of tiles, and waits.
-Status CudaRunner::upload_tiles(const Plan& plan) {
-  tiles_.clear();
-  for (const Tile& each : plan.tiles) tiles_.push_back(each.letterbox);
-  return upload(buffers_.tiles, tiles_, stream_.get());
-}
-
 Status CudaRunner::retune(const Plan& plan) {
   KB_TRY(upload_tables(plan, buffers_, stream_.get()));
-  KB_TRY(upload_tiles(plan));
+  KB_TRY(upload_maps(plan, plan.layout.images));
   plan_ = device_plan(plan, buffers_);
-  return {};
-}
-
-Status CudaRunner::wait_for(const TensorView& tensor) {
-  void* event = tensor.ready_event;
-  if (event == nullptr && tensor.ready_stream != nullptr && tensor.ready_stream != stream_.get()) {
-    KB_TRY_CUDA(cudaEventRecord(event_.get(), static_cast<cudaStream_t>(tensor.ready_stream)));
-    event = event_.get();
-  }
-  if (event == nullptr) return {};
-  waits_for_tensors_ = true;
-  return check(cudaStreamWaitEvent(stream_.get(), static_cast<cudaEvent_t>(event), 0),
-               "cudaStreamWaitEvent");
-}
-
-Status CudaRunner::bind(const Plan& plan, std::span<const TensorView> tensors) {
-  const auto planned = [](const TensorForm& form, const TensorView& view) {
-    return form.type == view.type && form.shape == view.shape;
-  };
-  if (!std::ranges::equal(plan.forms, tensors, planned))  // staging memory is for those
-    return fail(ErrorKind::kMismatch, "tensors as planned", to_string(tensors));
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    if (tensors[i].space == MemorySpace::kSystem) {
-      KB_ASSIGN(data_[i], staging_.upload(tensors[i], i, stream_.get()));
-      continue;
-    }
-    data_[i] = static_cast<const std::byte*>(tensors[i].data);
-    KB_TRY(wait_for(tensors[i]));
-  }
-  load_kind_ = bind_fields(plan_, segments_, plan.layout, tensors, data_);
   return {};
 }
 
@@ -157,31 +121,46 @@ Status CudaRunner::run(const Plan& plan, std::span<const TensorView> tensors, co
   return status;
 }
 
+/// Clears the counters of all images, unless the last run has left them clear: it clears those of
+/// its own images for the next one.
+Status CudaRunner::clear_counters(uint32_t images) {
+  const bool clear = std::exchange(clean_, false) && images_ == images;
+  images_ = images;
+  if (clear) return {};
+  return check(
+      cudaMemsetAsync(buffers_.control.data(), 0, buffers_.control.size_bytes(), stream_.get()),
+      "cudaMemsetAsync");
+}
+
 Status CudaRunner::run_frame(const Plan& plan, std::span<const TensorView> tensors) {
   waits_for_tensors_ = false;
   KB_TRY(bind(plan, tensors));
   if (waits_for_tensors_) KB_TRY_CUDA(cudaEventRecord(begun_.get(), stream_.get()));
-  if (!clean_)
-    KB_TRY_CUDA(
-        cudaMemsetAsync(buffers_.control.data(), 0, buffers_.control.size_bytes(), stream_.get()));
-  clean_ = false;
+  const uint32_t images = plan.images_of(tensors);
+  KB_TRY(clear_counters(images));
   plan_.letterbox = plan.letterbox;
-  if (!std::ranges::equal(plan.tiles, tiles_, {}, &Tile::letterbox)) KB_TRY(upload_tiles(plan));
+  if (!has_maps_of(plan, images)) KB_TRY(upload_maps(plan, images));
   args_.sequence = ++sequence_;
   args_.tally_index = 1 - args_.tally_index;
   args_.limit = plan_.rules.pre_nms_top_k;
   if (one_launch_blocks_ != 0 && plan_.rules.oriented)
     args_.limit = std::min(args_.limit, kOrientedOneLaunch);
   args_.followed = enqueues_ahead();
-  KB_TRY_CUDA(kernels_->frame(plan_, args_, segments_, load_kind_, grid_.blocks, stream_.get()));
+  const dim3 blocks(grid_.blocks.x, images);
+  KB_TRY_CUDA(kernels_->frame(plan_, args_, segments_, load_kind_, blocks, stream_.get()));
   if (args_.followed) KB_TRY(enqueue_one_launch(0, expected_));
-  if (has_payload_) KB_TRY(payload_stage_.begin(plan, plan_, segments_, stream_.get()));
-  KB_TRY(wait(buffers_.headers));
+  if (has_payload_) KB_TRY(payload_stage_.begin(plan, plan_, segments_, images, stream_.get()));
+  KB_TRY(wait(buffers_.headers.first(images)));
+  return finish(plan, images);
+}
+
+/// Completes the images that the frame kernel left, and the payloads of all.
+Status CudaRunner::finish(const Plan& plan, uint32_t images) {
   const Header& first = buffers_.headers[0];
   expected_ =
       first.state != State::kDone && fits_one_launch(first.candidates) ? first.candidates : 0;
   bool changed = false;  // boxes, by the host or on its behalf
-  for (uint32_t image = 0; image < funnels_.size(); ++image) {
+  for (uint32_t image = 0; image < images; ++image) {
     const bool more = buffers_.headers[image].state == State::kMore;
     if (more) KB_TRY(run_large_nms(image));
     changed |= more || buffers_.headers[image].empty != 0;
@@ -190,7 +169,7 @@ Status CudaRunner::run_frame(const Plan& plan, std::span<const TensorView> tenso
   clean_ = true;
   if (!has_payload_) return {};
   kept_.clear();
-  for (uint32_t image = 0; image < funnels_.size(); ++image) kept_.push_back(detections(image));
+  for (uint32_t image = 0; image < images; ++image) kept_.push_back(detections(image));
   return payload_stage_.finish(plan, plan_, segments_, kept_, changed, stream_.get());
 }
 
@@ -204,7 +183,7 @@ bool CudaRunner::enqueues_ahead() const {
 DevicePlan CudaRunner::plan_of(uint32_t image) const {
   DevicePlan own = plan_;
   if (own.angles != nullptr) own.angles += size_t{image} * own.rules.anchors;
-  if (own.tiles != nullptr) own.tiles += image;
+  if (own.maps != nullptr) own.maps += image;
   return own;
 }
 

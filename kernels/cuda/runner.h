@@ -27,10 +27,14 @@ class CudaRunner final : public Runner {
 
  private:
   Status allocate(const Plan& plan);
-  Status upload_tiles(const Plan& plan);
+  Status upload_maps(const Plan& plan, uint32_t images);
+  bool has_maps_of(const Plan& plan, uint32_t images) const;
   Status wait_for(const TensorView& tensor);
   Status bind(const Plan& plan, std::span<const TensorView> tensors);
+  Status bind_frame(const Plan& plan, std::span<const TensorView> tensors, uint32_t frame);
+  Status clear_counters(uint32_t images);
   Status run_frame(const Plan& plan, std::span<const TensorView> tensors);
+  Status finish(const Plan& plan, uint32_t images);
   bool enqueues_ahead() const;
   Status enqueue_one_launch(uint32_t image, uint32_t expected);
   Status run_large_nms(uint32_t image);
@@ -49,7 +53,7 @@ class CudaRunner final : public Runner {
   std::vector<const std::byte*> data_;  // per tensor, on the device
   Buffers buffers_;
   DevicePlan plan_;
-  std::vector<Letterbox> tiles_;  // as in the buffers
+  std::vector<Letterbox> maps_;  // as in the buffers
   LoadKind load_kind_ = LoadKind::kAny;
   const Kernels* kernels_ = nullptr;
   FrameArgs args_;
@@ -61,7 +65,9 @@ class CudaRunner final : public Runner {
   uint32_t sequence_ = 0;
   uint32_t kept_capacity_ = 0;
   Path path_ = Path::kAny;
-  bool clean_ = false;              // the control blocks are in the state that a frame leaves
+  uint32_t images_ = 0;             // of the last run
+  bool clean_ = false;              // their control blocks are in the state that a frame leaves
+  void* awaited_[2] = {};           // event and stream of the last tensor
   bool waits_for_tensors_ = false;  // the stream still waits for the tensors
   bool lost_ = false;               // the context was lost to an error
   std::vector<Funnel> funnels_;

@@ -130,7 +130,7 @@ uint32_t device_decode(const Plan& plan, std::span<const TensorView> tensors, ui
   for (const TensorView& view : on_device.views())
     data.push_back(static_cast<const std::byte*>(view.data));
   const Layout& layout = plan.layout;
-  const auto numbers = bind_fields(bench.plan, bench.segments, layout, on_device.views(), data);
+  const auto numbers = bind_fields(bench.plan, bench.segments, plan, on_device.views(), data);
   const FrameArgs args{.control = bench.buffers.control.data(),
                        .candidates = bench.buffers.candidates.all(),
                        .bucketed = bench.buffers.bucketed.all(),

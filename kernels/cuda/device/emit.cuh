@@ -25,7 +25,7 @@ __device__ inline void write(const BoxOutput& to, uint32_t number, const Detecti
 
 /// Returns the map between the frame and the block's image.
 __device__ inline const Letterbox& letterbox_of(const DevicePlan& plan) {
-  return plan.tiles == nullptr ? plan.letterbox : plan.tiles[blockIdx.y];
+  return plan.maps == nullptr ? plan.letterbox : plan.maps[blockIdx.y];
 }
 
 /// Staging for boxes, so that host memory is written in full lines.

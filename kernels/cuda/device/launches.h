@@ -101,8 +101,8 @@ struct DevicePlan {
                                            // numbers of candidates only
   float* angles = nullptr;  // of oriented boxes: by anchor, image after image; single-image kernels
                             // get a pointer to their image
-  const Letterbox* tiles = nullptr;  // one per image if these are tiles of a frame, likewise; null:
-                                     // `letterbox` is that of all images
+  const Letterbox* maps = nullptr;  // one per image, likewise; null: `letterbox` is that of all
+                                    // images
 
   /// Returns the maximum number of boxes kept per image.
   KB_HD uint32_t limit() const { return rules.kept_capacity; }

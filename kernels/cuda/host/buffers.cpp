@@ -71,7 +71,7 @@ Buffers carve(Carver& device, Carver& host, const Plan& plan) {
   out.anchor_sizes = device.take<AnchorSize>(plan.anchor_sizes.size());
   out.size_limits = device.take<SizeLimits>(plan.class_threshold.size());
   out.regions = device.take<Region>(2 * kMaxRegions);
-  out.tiles = device.take<Letterbox>(plan.tiles.size());
+  out.maps = device.take<Letterbox>(plan.has_maps() ? images : 0);
   out.segments = device.take<DeviceSegment>(plan.layout.segments.size());
   out.angles = device.take<float>(plan.rules.oriented ? images * plan.rules.anchors : 0);
   out.runs = device.take<uint64_t>(in_runs);
@@ -129,7 +129,7 @@ DevicePlan device_plan(const Plan& plan, const Buffers& buffers) {
           .per_pixel_x = plan.letterbox.per_pixel_x(),
           .per_pixel_y = plan.letterbox.per_pixel_y(),
           .angles = plan.rules.oriented ? buffers.angles.data() : nullptr,
-          .tiles = plan.tiles.empty() ? nullptr : buffers.tiles.data()};
+          .maps = plan.has_maps() ? buffers.maps.data() : nullptr};
 }
 
 namespace {
@@ -143,10 +143,11 @@ LoadKind load_kind_of(const TensorView& view) {
   return half && plain ? LoadKind::kHalf : LoadKind::kAny;
 }
 
-/// Returns a field without its tensor's data.
-DeviceField field_in(const Field& field, const TensorView& view) {
+/// Returns a field without its tensor's data. Tensors of the frames of a joint plan are adjacent.
+DeviceField field_in(const Plan& plan, const Field& field, const TensorView& view) {
   const size_t element = size_of(view.type);
-  return {.image_stride = field.image_stride * element,
+  const size_t stride = plan.is_joint() ? view.shape.count().value_or(0) : field.image_stride;
+  return {.image_stride = stride * element,
           .anchor_stride = static_cast<uint32_t>(field.anchor_stride),
           .channel_stride = static_cast<uint32_t>(field.channel_stride),
           .scale = view.scale,
@@ -157,11 +158,11 @@ DeviceField field_in(const Field& field, const TensorView& view) {
 }
 
 /// Returns a field of a tensor whose data is on the device at `data`.
-DeviceField device_field(const Field& field, std::span<const TensorView> tensors,
+DeviceField device_field(const Plan& plan, const Field& field, std::span<const TensorView> tensors,
                          std::span<const std::byte* const> data) {
   if (!field.present()) return {};
   const auto index = static_cast<size_t>(field.tensor);
-  DeviceField out = field_in(field, tensors[index]);
+  DeviceField out = field_in(plan, field, tensors[index]);
   out.data = data[index] + field.offset * out.element;
   if (reinterpret_cast<uintptr_t>(data[index]) % out.element != 0) out.load_kind = LoadKind::kAny;
   return out;
@@ -190,7 +191,7 @@ std::vector<DeviceSegment> device_segments(const Plan& plan, uint32_t width,
       if (!field.present()) continue;
       const auto index = static_cast<size_t>(field.tensor);
       to.tensors[id] = static_cast<uint8_t>(index);
-      to.fields[id] = field_in(field, view_of(plan.forms[index]));
+      to.fields[id] = field_in(plan, field, view_of(plan.forms[index]));
       to.fields[id].data = reinterpret_cast<const std::byte*>(field.offset * to.fields[id].element);
     }
   }
@@ -199,7 +200,7 @@ std::vector<DeviceSegment> device_segments(const Plan& plan, uint32_t width,
   return out;
 }
 
-LoadKind bind_fields(DevicePlan& plan, SegmentTable& segments, const Layout& layout,
+LoadKind bind_fields(DevicePlan& plan, SegmentTable& segments, const Plan& from,
                      std::span<const TensorView> tensors, std::span<const std::byte* const> data) {
   std::optional<LoadKind> all;
   const auto combine = [&](LoadKind load_kind) {
@@ -211,7 +212,7 @@ LoadKind bind_fields(DevicePlan& plan, SegmentTable& segments, const Layout& lay
     combine(aligned ? load_kind_of(tensors[i]) : LoadKind::kAny);
   }
   for (size_t id = 0; plan.scan != Scan::kSegments && id < kCommonFields; ++id) {
-    plan.fields[id] = device_field(layout.segments[0].fields[id], tensors, data);
+    plan.fields[id] = device_field(from, from.layout.segments[0].fields[id], tensors, data);
     if (plan.fields[id].data != nullptr) combine(plan.fields[id].load_kind);
   }
   return all.value_or(LoadKind::kAny);

@@ -33,7 +33,7 @@ struct Buffers {
   std::span<AnchorSize> anchor_sizes;
   std::span<SizeLimits> size_limits;  // always allocated, like regions
   std::span<Region> regions;
-  std::span<Letterbox> tiles;  // images, if these are tiles
+  std::span<Letterbox> maps;  // one per image, if each has its own
   std::span<DeviceSegment> segments;
   std::span<float> angles;   // images x anchors, for oriented boxes
   std::span<uint64_t> runs;  // candidates in whole runs; from here on for one image at a time
@@ -69,9 +69,10 @@ DevicePlan device_plan(const Plan& plan, const Buffers& buffers);
 std::vector<DeviceSegment> device_segments(const Plan& plan, uint32_t width,
                                            SegmentTable& segments);
 
-/// Sets the pointers of a plan, or of its segments, to tensors on the device at `data`. @return the
-/// fastest way to read all of them.
-LoadKind bind_fields(DevicePlan& plan, SegmentTable& segments, const Layout& layout,
+/// Sets the pointers of a plan, or of its segments, to tensors on the device at `data`; for a joint
+/// plan, those of the first frame, which the others follow. @return the fastest way to read all of
+/// them.
+LoadKind bind_fields(DevicePlan& plan, SegmentTable& segments, const Plan& from,
                      std::span<const TensorView> tensors, std::span<const std::byte* const> data);
 
 }  // namespace keepbox::cuda

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "core/base/tensor.h"
@@ -13,12 +14,14 @@ namespace keepbox::cuda {
 
 class Staging {
  public:
-  /// Allocates pinned and device memory for all tensors of a plan.
+  /// Allocates pinned and device memory for all tensors of a plan, those of all frames if it is
+  /// joint.
   Status allocate(const Plan& plan);
 
-  /// Starts the copy of tensor `index` of the plan on the stream. @return its values on the device;
-  /// kUnsupported before allocate().
-  Result<const std::byte*> upload(const TensorView& tensor, size_t index, cudaStream_t stream);
+  /// Starts the copy of tensor `index` of the plan on the stream. @param frame of a joint plan.
+  /// @return its values on the device; kUnsupported before allocate().
+  Result<const std::byte*> upload(const TensorView& tensor, size_t index, uint32_t frame,
+                                  cudaStream_t stream);
 
   /// Releases ownership of memory that was lost with its context.
   void abandon();

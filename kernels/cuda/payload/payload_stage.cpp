@@ -80,7 +80,7 @@ void CudaPayloadStage::abandon() {
 CudaPayloadStage::Totals CudaPayloadStage::place(
     const Plan& plan, std::span<const std::span<const Detection>> boxes) {
   Totals all;
-  for (size_t i = 0; i < images_.size(); ++i) {
+  for (size_t i = 0; i < running_; ++i) {
     Image& image = images_[i];
     image.count = boxes[i].size();
     image.first_box = all.boxes;
@@ -119,7 +119,7 @@ Status CudaPayloadStage::grow(const Totals& totals) {
 
 /// Writes the descriptions of all images, which a kernel copies to the device.
 void CudaPayloadStage::write_places() {
-  for (const Image& image : images_) {
+  for (const Image& image : std::span(images_).first(running_)) {
     uint32_t* to = at<uint32_t>(host_places_, image.first_place);
     const auto add = [&](const auto& list) {
       const size_t bytes = list.size() * sizeof(list[0]);
@@ -169,7 +169,7 @@ Status CudaPayloadStage::run_masks(const Plan& plan, const DevicePlan& device_pl
   const Totals totals = place(plan, boxes);
   KB_TRY(grow(totals));
   write_places();
-  for (uint32_t image = 0; image < images_.size(); ++image) {
+  for (uint32_t image = 0; image < running_; ++image) {
     if (images_[image].count == 0 && image != 0) continue;
     MaskArgs args = args_of(plan, segments, image);
     args.boxes = boxes[image].data();
@@ -211,9 +211,7 @@ Status CudaPayloadStage::enqueue_values(const Plan& plan, const DevicePlan& devi
                  .values = at<float>(values_, 0),
                  .report = next_report()};
   args.kept.packed = packed;
-  return check(
-      launch_values(device_plan, args, static_cast<uint32_t>(images_.size()), expected_, stream),
-      "launch_values");
+  return check(launch_values(device_plan, args, running_, expected_, stream), "launch_values");
 }
 
 /// Enqueues the masks of one image, in the memory of the frames before.
@@ -245,7 +243,8 @@ Status CudaPayloadStage::enqueue_masks(const Plan& plan, const DevicePlan& devic
 }
 
 Status CudaPayloadStage::begin(const Plan& plan, const DevicePlan& device_plan,
-                               const SegmentTable& segments, cudaStream_t stream) {
+                               const SegmentTable& segments, uint32_t images, cudaStream_t stream) {
+  running_ = images;
   begun_ = ahead_ && (!masks_ || (images_.size() == 1 && !enlarged_ && capacity_.words != 0));
   if (!begun_) return {};
   return masks_ ? enqueue_masks(plan, device_plan, segments, stream)
@@ -268,7 +267,7 @@ Status CudaPayloadStage::finish(const Plan& plan, const DevicePlan& device_plan,
                                 std::span<const std::span<const Detection>> boxes, bool changed,
                                 cudaStream_t stream) {
   expected_ = 0;
-  for (size_t i = 0; i < images_.size(); ++i) {
+  for (size_t i = 0; i < running_; ++i) {
     images_[i].count = boxes[i].size();
     images_[i].places.clear();
     expected_ = std::max(expected_, static_cast<uint32_t>(boxes[i].size()));

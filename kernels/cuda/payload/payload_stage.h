@@ -19,12 +19,12 @@ class CudaPayloadStage {
   Status prepare(const Plan& plan, const KeptBoxes& kept, cudaStream_t stream);
 
   /// Enqueues the payload of the boxes that the work on the stream will keep, if the host did not
-  /// have to complete the boxes of the last frame.
+  /// have to complete the boxes of the last frame. @param images of the run.
   Status begin(const Plan& plan, const DevicePlan& device_plan, const SegmentTable& segments,
-               cudaStream_t stream);
+               uint32_t images, cudaStream_t stream);
 
   /// Waits for the payload of all images, and computes what begin() did not.
-  /// @param boxes per image, in memory that the device can read.
+  /// @param boxes per image of the run, in memory that the device can read.
   /// @param changed true if the host has completed or removed boxes after those that begin() saw.
   Status finish(const Plan& plan, const DevicePlan& device_plan, const SegmentTable& segments,
                 std::span<const std::span<const Detection>> boxes, bool changed,
@@ -78,6 +78,7 @@ class CudaPayloadStage {
   EnlargeArgs enlarge_args(const Plan& plan, uint32_t image) const;
 
   std::vector<Image> images_;
+  uint32_t running_ = 0;  // of these, in the run
   KeptBoxes kept_;
   HostBlob host_state_;
   DeviceBlob counters_;

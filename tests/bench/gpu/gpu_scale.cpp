@@ -7,7 +7,9 @@
 #include <ctime>
 #include <format>
 #include <thread>
+#include <vector>
 
+#include "core/plan/joint.h"
 #include "tests/bench/gpu/gpu.h"
 #include "tests/bench/gpu/neighbour.h"
 
@@ -40,11 +42,15 @@ std::vector<DeviceBuffer> make_batches(const Input& input, size_t images) {
   return batches;
 }
 
-void run_or_exit(Processor& processor, const TensorView& view) {
-  const Status status = processor.run(std::span(&view, 1));
+void run_or_exit(Processor& processor, std::span<const TensorView> views) {
+  const Status status = processor.run(views);
   if (status) return;
   std::fprintf(stderr, "gpu-bench: %s\n", status.error().message().c_str());
   std::exit(1);
+}
+
+void run_or_exit(Processor& processor, const TensorView& view) {
+  run_or_exit(processor, std::span(&view, 1));
 }
 
 /// Returns settings for the images as 3x2 overlapping tiles of a frame of 4K, and the whole frame.
@@ -137,6 +143,42 @@ void measure_batch(Session& session, const Input& input, size_t images) {
   row.gb_per_s = static_cast<double>(view.bytes) / times.p50 / 1e3;
   row.frames_per_s = static_cast<double>(images) / times.p50 * 1e6;
   row.check += std::format(", {:.0f} % of a copy", 100 * row.gb_per_s / copy_bandwidth());
+  session.add(std::move(row));
+}
+
+/// Measures frames with tensors and maps of their own, as of the streams of a batch: in one run, or
+/// one by one.
+void measure_frames(Session& session, const Input& input, uint32_t frames, bool together) {
+  const auto batches = make_batches(input, frames);
+  auto processor = make_processor(together ? joint_plan(input.plan, frames) : input.plan, "cuda",
+                                  MemorySpace::kCuda);
+  if (!processor) return;
+  std::vector<TensorView> views(frames, input.view(0, MemorySpace::kCuda));
+  Row row{.section = input.section,
+          .input = input.name,
+          .contender = std::format("keepbox cuda, {} frames {}", frames,
+                                   together ? "together" : "one by one"),
+          .state = "in turn",
+          .check = "exact"};
+  const auto run = [&](size_t batch, bool checked) {
+    const auto* from = static_cast<const std::byte*>(batches[batch % kTensors].data());
+    for (uint32_t i = 0; i < frames; ++i) views[i].data = from + i * kFrameBytes;
+    if (together) run_or_exit(*processor, views);
+    for (uint32_t i = 0; i < frames; ++i) {
+      if (!together) run_or_exit(*processor, views[i]);
+      if (!checked) continue;
+      const auto& expected = input.expected[scene_at(batch, frames, i)];
+      const std::string check = compare(processor->detections(together ? i : 0), expected);
+      if (check != "exact") row.check = std::format("{} in frame {}", check, i);
+      row.boxes += batch == 0 ? expected.size() : 0;
+    }
+  };
+  for (size_t batch = 0; batch < kTensors; ++batch) run(batch, true);
+  const Times times = timed({}, [&](size_t i) { run(i, false); });
+  row.p50 = times.p50;
+  row.p99 = times.p99;
+  row.calls = times.calls;
+  row.frames_per_s = frames / times.p50 * 1e6;
   session.add(std::move(row));
 }
 
@@ -258,6 +300,8 @@ void measure_batches(Session& session) {
   for (size_t images = 1; images <= 64; images *= 2) measure_batch(session, input, images);
   measure_batch(session, input, tiled(input.settings).tiles.size());
   measure_tiles(session, input);
+  for (uint32_t frames = 1; frames <= 16; frames *= 2)
+    for (const bool together : {false, true}) measure_frames(session, input, frames, together);
 }
 
 void measure_instances(Session& session) {

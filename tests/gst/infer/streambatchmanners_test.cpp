@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Streams and frames of batches that cannot be run, flushes, properties and errors.
+// Streams and frames of batches that cannot be run, flushes, properties, errors, and runs of
+// boxdecode.
 #include "tests/gst/infer/streamed.h"
 
 namespace keepbox {
@@ -117,17 +118,78 @@ TEST_F(StreamBatches, GoOnAfterAFlushDuringABatch) {
       EXPECT_EQ(test::tensors_of(each.get()).size(), 1u);
 }
 
+/// Returns a frame with a crowd of boxes.
+GstBuffer* crowded(unsigned seed) {
+  GstBuffer* frame = gst_buffer_new_allocate(nullptr, 64, nullptr);
+  test::attach(frame, test::crowd(seed));
+  return frame;
+}
+
+TEST_F(StreamBatches, AreDecodedInOneRun) {
+  Harness h("boxdecode model-width=320 model-height=320", test::kBatchCaps);
+  Stream a("a", test::kSmall), b("b", kFullSize), c("c", kHalfSize);
+  const std::string caps[] = {test::kSmall, kFullSize, kHalfSize};
+  for (unsigned batch = 0; batch < 3; ++batch) {
+    const guint64 before = test::counted(h.element(), "runs");
+    const auto seed = [&](unsigned stream, unsigned number) {
+      return 10 * batch + 3 * number + stream;
+    };
+    const Buffer out = h.run(
+        make_batch({a.part(crowded(seed(0, 0)), crowded(seed(0, 1))), b.part(crowded(seed(1, 0))),
+                    c.part(crowded(seed(2, 0)), crowded(seed(2, 1)))}));
+    ASSERT_TRUE(out) << h.error();
+    EXPECT_EQ(test::counted(h.element(), "runs") - before, batch == 0 ? 5u : 1u);
+    for (unsigned stream = 0; stream < 3; ++stream)
+      for (unsigned i = 0; i < frames_of(out, stream).size(); ++i) {
+        Harness alone("boxdecode model-width=320 model-height=320", caps[stream]);
+        const auto boxes = plain_boxes(alone.run(crowded(seed(stream, i))));
+        EXPECT_FALSE(boxes.empty());
+        EXPECT_EQ(plain_boxes(frames_of(out, stream)[i]), boxes) << stream << " " << i;
+      }
+  }
+  EXPECT_EQ(test::counted(h.element(), "frames"), 15u);
+}
+
+TEST_F(StreamBatches, OneFrameWithoutTensorsIsAlone) {
+  Harness h("boxdecode on-mismatch=warn model-width=320 model-height=320", test::kBatchCaps);
+  Stream a("a", test::kSmall), b("b", kFullSize), c("c", kHalfSize);
+  const auto push = [&](GstBuffer* second) {
+    return h.run(make_batch({a.part(crowded(1)), b.part(second), c.part(crowded(2))}));
+  };
+  ASSERT_TRUE(push(crowded(3)));
+  const guint64 before = test::counted(h.element(), "runs");
+  const Buffer out = push(gst_buffer_new_allocate(nullptr, 64, nullptr));
+  ASSERT_TRUE(out) << h.error();
+  EXPECT_FALSE(plain_boxes(frames_of(out, 0)[0]).empty());
+  EXPECT_TRUE(plain_boxes(frames_of(out, 1)[0]).empty());
+  EXPECT_FALSE(plain_boxes(frames_of(out, 2)[0]).empty());
+  EXPECT_EQ(test::counted(h.element(), "runs") - before, 1u);
+  EXPECT_EQ(test::counted(h.element(), "mismatches"), 1u);
+  EXPECT_NE(h.warning(), "");
+  EXPECT_EQ(h.warning(), "");
+}
+
+TEST_F(StreamBatches, FramesBeforeNewCapsAreDecodedForTheOldOnes) {
+  Harness h("boxdecode model-width=320 model-height=320", test::kBatchCaps);
+  Stream a("a", test::kSmall), b("b", kFullSize);
+  ASSERT_TRUE(h.run(make_batch({a.part(crowded(1)), b.part(crowded(2))})));
+  const Buffer out = h.run(make_batch(
+      {a.part(crowded(3), Stream::caps_event(kHalfSize), crowded(3)), b.part(crowded(4))}));
+  ASSERT_TRUE(out) << h.error();
+  const std::string caps[] = {test::kSmall, kHalfSize};
+  for (size_t i = 0; i < 2; ++i) {
+    Harness alone("boxdecode model-width=320 model-height=320", caps[i]);
+    EXPECT_EQ(plain_boxes(frames_of(out, 0)[i]), plain_boxes(alone.run(crowded(3)))) << i;
+  }
+}
+
 TEST_F(StreamBatches, PropertiesAreOfAllStreams) {
   Harness h("boxdecode", test::kBatchCaps);
   const std::string caps = test::kSmall;
   Stream a("a", caps), b("b", caps);
   const auto count = [&](size_t stream) {
     StreamPart parts[] = {a.part(), b.part()};
-    for (StreamPart& part : parts) {
-      GstBuffer* frame = gst_buffer_new_allocate(nullptr, 64, nullptr);
-      test::attach(frame, test::crowd(3));
-      part.add(frame);
-    }
+    for (StreamPart& part : parts) part.add(crowded(3));
     const Buffer out = h.run(make_batch({parts[0], parts[1]}));
     return out ? plain_boxes(frames_of(out, stream)[0]).size() : 0;
   };

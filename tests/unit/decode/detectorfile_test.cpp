@@ -15,11 +15,6 @@
 #include "tests/unit/decode/rowsfile.h"
 
 namespace keepbox {
-
-static bool operator==(const AnchorSize& a, const AnchorSize& b) {
-  return a.width == b.width && a.height == b.height;
-}
-
 namespace {
 
 using test::kRowsFile;
