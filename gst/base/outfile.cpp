@@ -213,6 +213,12 @@ Status OutFile::finish(std::string_view tail) {
   return {};
 }
 
+void OutFile::discard() {
+  if (part_.empty() || !file_) return;
+  unlink(part_.c_str());
+  file_.reset();
+}
+
 Status OutFile::resume() {
   if (part_.empty() && tail_ == 0) return {};
   if (part_.empty())

@@ -65,6 +65,9 @@ class OutFile {
   /// Writes a tail, syncs the file to storage, and renames it.
   Status finish(std::string_view tail);
 
+  /// Removes the part, if its content is not worth keeping.
+  void discard();
+
   /// Continues a finished file, as if its tail had not been written.
   Status resume();
 

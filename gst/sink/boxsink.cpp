@@ -177,15 +177,17 @@ gboolean start(GstBaseSink* base) {
 gboolean stop(GstBaseSink* base) {
   KeepboxBoxSink* self = Self::cast(base);
   if (!self->state->session) return TRUE;
-  const Session& session = *self->state->session;
+  Session& session = *self->state->session;
+  const guint64 frames = self->state->reader.frames();
   bool done = true;
   self->state->interrupt.set(true);  // do not wait for a reader any longer
   // Without EOS the file may be incomplete, so it keeps its .part name.
-  if (const std::string part = session.unnamed();
-      !session.ended && !session.failed && !part.empty())
-    GST_WARNING_OBJECT(self, "stopped before EOS: the boxes so far are in %s", part.c_str());
-  else done = finish(self);
-  GST_INFO_OBJECT(self, "%" G_GUINT64_FORMAT " frames written%s", self->state->reader.frames(),
+  const bool incomplete = !session.ended && !session.failed && !session.unnamed().empty();
+  if (!incomplete) done = finish(self);
+  else if (!session.discard_empty(frames))
+    GST_WARNING_OBJECT(self, "stopped before EOS: the boxes so far are in %s",
+                       session.unnamed().c_str());
+  GST_INFO_OBJECT(self, "%" G_GUINT64_FORMAT " frames written%s", frames,
                   done ? "" : ", incomplete");
   self->state->session.reset();
   self->state->reader = {};

@@ -115,6 +115,12 @@ std::string Session::unnamed() const {
   return file ? file->part() : std::string();
 }
 
+bool Session::discard_empty(guint64 frames) {
+  if (!file || file->part().empty() || (frames != 0 && file->size() != 0)) return false;
+  file->discard();
+  return true;
+}
+
 /// Writes the complete file of the next frame.
 Status Session::write_file_of_frame(const std::string& text) {
   const std::string path = names->of(number);

@@ -52,6 +52,10 @@ struct Session {
   /// Returns the files that have no final name yet, as text; empty if there are none.
   std::string unnamed() const;
 
+  /// Removes an unfinished file in which there is no frame. @param frames written to all files.
+  /// @return true if there was one.
+  bool discard_empty(guint64 frames);
+
   /// Returns messages about the files, each once.
   std::vector<Error> take_warnings() { return std::exchange(warnings, {}); }
 

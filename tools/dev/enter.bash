@@ -143,10 +143,24 @@ without_schema_lines() {
 command_run() {
   local moved
   (($# > 0)) || die "no command was given: ./dev run CMD..."
+  case $1 in
+    gst-* | python3* | pipelines/*)
+      # so that the first line that somebody tries works
+      if [[ -z ${KEEPBOX_INSIDE:-} && ! -e $build/build.ninja ]]; then
+        say "nothing is built here: building the elements first"
+        targets=("${plugin_targets[@]}")
+        command_build >&2
+      fi
+      ;;
+  esac
   choose_environment
   moved=$(describe_move "$build")
   [[ -z $moved ]] || say "$moved"
-  # Debian's ONNX Runtime prints hundreds of lines about schemas that it registers twice
-  if [[ $1 == gst-launch-1.0 ]]; then exec 2> >(without_schema_lines >&2); fi
+  # Debian's ONNX Runtime prints hundreds of lines about schemas that it registers twice. A Python
+  # that is called without a file reads from the terminal.
+  case $1 in
+    gst-launch-1.0) exec 2> >(without_schema_lines >&2) ;;
+    python3*) (($# == 1)) || exec 2> >(without_schema_lines >&2) ;;
+  esac
   exec_in_env "$@"
 }

@@ -59,6 +59,18 @@ TEST_F(BoxSink, LeavesThePartAtStopWithoutEos) {
   EXPECT_EQ(files_in(folder_), 1u);
 }
 
+/// A camera that cannot be opened must not leave a file each time that it is tried.
+TEST_F(BoxSink, LeavesNothingAtStopWithoutFrames) {
+  set("location", path("out"));
+  for (const char* format : {"coco", "csv", "jsonl"}) {
+    set("format", format);
+    start();
+    EXPECT_TRUE(fs::exists(path("out.part")));
+    stop();
+    EXPECT_EQ(files_in(folder_), 0u) << format;
+  }
+}
+
 TEST_F(BoxSink, WritesAWholeFileForNoFrames) {
   set("location", path("out.json"));
   set("format", "coco");
