@@ -11,6 +11,7 @@
 #include "gst/base/error.h"
 #include "gst/base/picture.h"
 #include "gst/decode/decodebatches.h"
+#include "gst/decode/decodelog.h"
 #include "gst/decode/decodequeries.h"
 #include "gst/decode/decoder.h"
 #include "gst/decode/decodestats.h"
@@ -24,8 +25,7 @@
 #include "gst/tensors/tensorcaps.h"
 #include "gst/tensors/tensors.h"
 
-GST_DEBUG_CATEGORY(boxdecode_debug);
-#define GST_CAT_DEFAULT boxdecode_debug
+#define GST_CAT_DEFAULT ::keepbox::decode_log()
 
 /**
  * SECTION:element-boxdecode
@@ -281,7 +281,6 @@ static void keepbox_box_decode_init(KeepboxBoxDecode* self) {
 static void keepbox_box_decode_class_init(KeepboxBoxDecodeClass* klass) {
   auto* element = GST_ELEMENT_CLASS(klass);
   auto* transform = GST_BASE_TRANSFORM_CLASS(klass);
-  GST_DEBUG_CATEGORY_INIT(boxdecode_debug, "boxdecode", 0, "decoding of detector tensors");
 
   Self::set_up(klass);
   element->set_context = set_context;

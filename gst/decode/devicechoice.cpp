@@ -6,9 +6,8 @@
 
 #include "gst/base/enums.h"
 #include "gst/base/error.h"
+#include "gst/decode/decodelog.h"
 #include "gst/decode/settings/decodeenums.h"
-
-GST_DEBUG_CATEGORY_EXTERN(boxdecode_debug);
 
 namespace keepbox {
 namespace {
@@ -84,8 +83,7 @@ Result<Selection> DeviceChoice::select(const Plan& plan, MemorySpace memory) con
 
 void DeviceChoice::log_unsupported() {
   if (unsupported_ != logged_ && !unsupported_.empty())
-    GST_CAT_WARNING_OBJECT(boxdecode_debug, element_, "decoding on the CPU: %s",
-                           unsupported_.c_str());
+    GST_CAT_WARNING_OBJECT(decode_log(), element_, "decoding on the CPU: %s", unsupported_.c_str());
   logged_ = unsupported_;
 }
 

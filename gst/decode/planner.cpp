@@ -7,8 +7,7 @@
 #include <utility>
 
 #include "gst/base/error.h"
-
-GST_DEBUG_CATEGORY_EXTERN(boxdecode_debug);
+#include "gst/decode/decodelog.h"
 
 namespace keepbox {
 namespace {
@@ -118,7 +117,7 @@ Result<PlannedTensors> Planner::plan_image(FrameTensors& tensors) {
   for (const ProducerTensors& each : all) {
     auto plan = plan_of(tensors, each);
     if (plan && all.size() > 1)
-      GST_CAT_WARNING_OBJECT(boxdecode_debug, stream_.element,
+      GST_CAT_WARNING_OBJECT(decode_log(), stream_.element,
                              "frame has tensors of %zu models, decoding those of %s; add another "
                              "boxdecode for the next model",
                              all.size(), to_string(each).c_str());
@@ -165,7 +164,7 @@ void Planner::announce(const Processor& processor) {
   if (plan.remark == logged_) return;
   logged_ = plan.remark;
   check_label_count(plan);
-  GST_CAT_INFO_OBJECT(boxdecode_debug, stream_.element, "%s; input %ux%u; backend %s (%s)",
+  GST_CAT_INFO_OBJECT(decode_log(), stream_.element, "%s; input %ux%u; backend %s (%s)",
                       plan.remark.c_str(), plan.letterbox.model.width, plan.letterbox.model.height,
                       std::string(processor.backend().name).c_str(),
                       processor.backend_reason().c_str());

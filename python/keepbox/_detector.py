@@ -3,21 +3,53 @@
 from __future__ import annotations
 
 import os
+import reprlib
 import weakref
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ._errors import Error
 from ._frame import Frame
 from ._gi import Gst
-from ._line import Pipeline
-from ._properties import as_text, dashed, owner_of, set_property
+from ._line import Pipeline, is_installed
+from ._properties import (as_text, closest, dashed, names_of, names_of_enum, owner_of,
+                          set_property)
 from ._render import Renderer
 from ._sources import UPRIGHT, Source, Video, open_source
 from ._streams import PicturePipeline, PictureStream, Stream, VideoStream
 
 ALIASES = {'confidence': 'score-threshold', 'iou': 'iou-threshold', 'classes': 'include-classes',
            'labels': 'label-file', 'model': 'model-file'}
+# Of the constructor alone.
+FIXED = ('colors', 'tracker')
+# Names that other packages have for arguments.
+OTHER_NAMES = {'agnostic': 'class_agnostic', 'agnostic_nms': 'class_agnostic',
+               'class_names': 'labels', 'conf': 'confidence', 'conf_thres': 'confidence',
+               'conf_threshold': 'confidence', 'device': 'provider', 'iou_thres': 'iou',
+               'max_det': 'max_detections', 'threshold': 'confidence', 'weights': 'model'}
+# Names that other packages have for what the model decides.
+SIZES = ('image_size', 'img_size', 'imgsz')
+
+
+def _meant(name: str, known: set[str]) -> str | None:
+    """Returns what may have been meant by an unknown name of an argument."""
+    if name in SIZES:
+        return 'input_width and input_height, for a model that takes any size'
+    return OTHER_NAMES.get(name) or closest(name, {*known, *ALIASES, *FIXED})
+
+
+def _check_tracker(tracker: str) -> None:
+    """Raises Error if the tracker is a method of boxtrack instead of an element."""
+    name, *_ = tracker.split() or ['']
+    if is_installed(name) or not is_installed('boxtrack'):
+        return
+    default, *others = names_of_enum('boxtrack', 'method')
+    if name == default:
+        raise Error(f'{name} is not an element: did you mean boxtrack? {name} is its default'
+                    ' method')
+    if name in others:
+        raise Error(f"{name} is not an element: did you mean 'boxtrack method={name}'?")
 
 
 class Detector:
@@ -32,7 +64,7 @@ class Detector:
             family's threshold.
         labels: a file of class names, one per line, if the model has none.
         colors: 'RGB', or 'BGR' as in OpenCV: the order in arrays that you give and get.
-        tracker: elements after the decoder that give objects their ids, such as 'ioutracker'.
+        tracker: elements after the decoder that give objects their ids, such as 'boxtrack'.
         properties: any other property of tensorinfer or boxdecode, with _ for -, such as
             provider='cpu', detector='yolox', nms_contract='ultralytics', max_detections=50,
             class_thresholds={'person': .6}. `gst-inspect-1.0 boxdecode` explains them.
@@ -51,6 +83,8 @@ class Detector:
                  colors: str = 'RGB', tracker: str | None = None, **properties: object) -> None:
         if colors not in ('RGB', 'BGR'):
             raise ValueError(f'colors must be RGB or BGR, not {colors}')
+        if tracker:
+            _check_tracker(tracker)
         self._colors, self._tracker = colors, tracker
         self._renderer = Renderer(colors)
         self._lines: weakref.WeakSet[Pipeline] = weakref.WeakSet()
@@ -65,15 +99,23 @@ class Detector:
         line.await_model()
         self._give_back(line)
 
+    if not TYPE_CHECKING:  # a type checker would take it for a class with any attribute
+        def __setattr__(self, name: str, value: object) -> None:
+            # A subclass may have attributes of its own.
+            if type(self) is Detector and not name.startswith('_') and not hasattr(Detector, name):
+                raise AttributeError(self._no_attribute(name, value), name=name, obj=self)
+            super().__setattr__(name, value)
+
     def __call__(self, source: Source, *, live: bool | None = None) -> Stream:
         """Starts to read frames.
 
         Args:
             source: a video file; a picture, a folder or a pattern such as 'photos/*.jpg'; a URI,
                 such as rtsp://...; the number of a camera; elements of GStreamer such as
-                'videotestsrc ! timeoverlay'; an array of uint8 (height, width, 3), with 4 or 1
-                channels or (height, width), or several in an array with one more dimension; or a
-                list, generator or other iterable of arrays, pictures of PIL and file names.
+                'videotestsrc ! timeoverlay', or one that is a source, such as 'v4l2src
+                device=/dev/video2'; an array of uint8 (height, width, 3), with 4 or 1 channels or
+                (height, width), or several in an array with one more dimension; or a list,
+                generator or other iterable of arrays, pictures of PIL and file names.
             live: True leaves frames out that come while the program or the model is busy, so that
                 the newest is returned; None does so for cameras and for streams such as rtsp://.
 
@@ -108,8 +150,10 @@ class Detector:
             ValueError: a value that is out of range, or an unknown name.
         """
         for name, value in properties.items():
+            if name in FIXED:
+                raise TypeError(f'{name} cannot be changed: make another Detector with it')
             name = ALIASES.get(name, dashed(name))
-            pattern = owner_of(name, self._pattern)
+            pattern = owner_of(name, self._pattern, _meant)
             set_property(pattern, name, value)
             self._set[name] = value
             for line in list(self._lines):
@@ -159,6 +203,20 @@ class Detector:
                  trace: TracebackType | None) -> None:
         self.close()
 
+    def _no_attribute(self, name: str, value: object) -> str:
+        """Tells what to do instead of setting an attribute that there is not."""
+        text = f'{name} is not an attribute of Detector: '
+        known = names_of(self._pattern)
+        if name in FIXED:
+            return f'{text}make another one with {name}={reprlib.repr(value)}'
+        if name in known or name in ALIASES:
+            return f'{text}call set({name}={reprlib.repr(value)})'
+        meant = _meant(name, known)
+        if meant is None:
+            return f'{text}see help(keepbox.Detector) for those it has'
+        settable = meant.isidentifier() and not hasattr(Detector, meant)
+        return f'{text}did you mean {f"set({meant}=...)" if settable else meant}?'
+
     def _number(self, name: str) -> float | None:
         """Returns a setting, or None if it was not set; elements keep it as a float32."""
         return round(self._pattern[1].get_property(name), 6) if name in self._set else None
@@ -189,7 +247,7 @@ class Detector:
         queue = 'queue max-size-time=0 max-size-bytes=0 max-size-buffers='
         queue += '1 leaky=downstream' if live else '2'
         line = Pipeline(f'{video.text} ! {UPRIGHT} ! video/x-raw ! {queue} ! {self._detection()}',
-                    'max-buffers=1 drop=true' if live else 'max-buffers=4')
+                    'max-buffers=1 drop=true' if live else 'max-buffers=4', video.name)
         for name, value in video.properties.items():
             line.element('keepbox-source').set_property(name, value)
         self._start(line)

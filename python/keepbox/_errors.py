@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import pathlib
+import re
 import warnings
 from typing import Any
 
 from ._gi import Gst
 
 HERE = str(pathlib.Path(__file__).parent)
+# Names of the elements that read a source.
+READERS = ('keepbox-source', 'keepbox-decodebin')
 
 
 class Error(RuntimeError):
@@ -18,14 +21,19 @@ class Error(RuntimeError):
         message: what is wrong, then what to do.
         element: the name of the element that failed, such as 'tensorinfer0'; '' if unknown.
         details: further information of the element for debugging; '' if there is none.
+        source: the file, device or URI (without a password) that cannot be read; '' if something
+            else is wrong, or the source is elements of yours.
     """
 
-    def __init__(self, message: str, element: str = '', details: str = '') -> None:
+    def __init__(self, message: str, element: str = '', details: str = '',
+                 source: str = '') -> None:
         super().__init__(message)
         self.message, self.element, self.details = message, element, details
+        self.source = source
 
     def __str__(self) -> str:
-        return f'{self.element}: {self.message}' if self.element else self.message
+        where = self.source or self.element
+        return f'{where}: {self.message}' if where else self.message
 
 
 class ElementWarning(UserWarning):
@@ -34,10 +42,39 @@ class ElementWarning(UserWarning):
     keepbox.ElementWarning)` makes it an exception."""
 
 
-def error_of(message: Any) -> Error:
-    """Makes an exception of a Gst.Message of type ERROR."""
+def without_password(text: str) -> str:
+    """Removes the users and passwords of URIs."""
+    return re.sub(r'(?<=://)[^/?#\s]*@', '', text)
+
+
+def error_of(message: Any, source: str = '') -> Error:
+    """Makes an exception of a Gst.Message of type ERROR, of a pipeline that reads a source."""
     error, details = message.parse_error()
-    return Error(error.message, message.src.get_name() if message.src else '', details or '')
+    text, details = error.message, details or ''
+    if not _reads(message.src):
+        source = ''
+    elif told := _told_by(details):
+        text = without_password(f'{text.rstrip(".")}: {told}')
+    return Error(text, message.src.get_name() if message.src else '', details, source)
+
+
+def _reads(element: Any) -> bool:
+    """True for the elements that read a source, and those inside of them."""
+    while element:
+        if element.get_name() in READERS:
+            return True
+        element = element.get_parent()
+    return False
+
+
+def _told_by(details: str) -> str:
+    """Returns what the details of an error tell beyond its place in the code: their last line."""
+    _, *lines = details.strip().split('\n')
+    if not lines:
+        return ''
+    if lines[-1].startswith('Missing decoder: '):  # then its name, and its caps in brackets
+        return f'{lines[-1].split(" (", 1)[0]}; on Debian install gstreamer1.0-libav'
+    return lines[-1]
 
 
 def warn(text: str) -> None:
@@ -51,7 +88,7 @@ def warn_of(message: Any) -> None:
     warn(f'{message.src.get_name()}: {error.message}' if message.src else error.message)
 
 
-def failed_start(pipeline: Any) -> Error:
+def failed_start(pipeline: Any, source: str = '') -> Error:
     """Returns the error of a pipeline that did not start."""
     message = pipeline.get_bus().pop_filtered(Gst.MessageType.ERROR)
-    return error_of(message) if message else Error('the pipeline did not start')
+    return error_of(message, source) if message else Error('the pipeline did not start')

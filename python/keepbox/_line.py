@@ -21,15 +21,17 @@ class Pipeline:
     """A pipeline that plays until it is closed or collected.
 
     text: the pipeline, without its appsink, whose properties are `sink`.
+    source: what its elements keepbox-source and keepbox-decodebin read, for their errors.
     Elements are found by name with `element()`; values that may contain any character are set on
     them before `play()`, because they would have to be quoted in the text.
     """
 
-    def __init__(self, text: str, sink: str = 'max-buffers=4') -> None:
+    def __init__(self, text: str, sink: str = 'max-buffers=4', source: str = '') -> None:
         try:
             self.pipeline = Gst.parse_launch(f'{text} ! appsink name=keepbox-out sync=false {sink}')
         except GLib.Error as error:
             raise Error(f'{error.message}: in the pipeline {text}') from error
+        self.source = source
         self.out = self.element('keepbox-out')
         self.bus = self.pipeline.get_bus()
         self.error: Error | None = None
@@ -43,7 +45,7 @@ class Pipeline:
     def play(self) -> None:
         """Starts; raises Error if an element does not, such as for a model that is missing."""
         if self.pipeline.set_state(Gst.State.PLAYING) == Gst.StateChangeReturn.FAILURE:
-            error = failed_start(self.pipeline)
+            error = failed_start(self.pipeline, self.source)
             self.close()
             raise error
         self.read_bus()
@@ -66,7 +68,7 @@ class Pipeline:
         if message.type == Gst.MessageType.WARNING:
             warn_of(message)
         elif message.type == Gst.MessageType.ERROR and self.error is None:
-            self.error = error_of(message)
+            self.error = error_of(message, self.source)
         elif message.type == Gst.MessageType.ELEMENT and message.has_name('tensorinfer-model'):
             self.loaded = True
             text = message.get_structure().get_string('error')

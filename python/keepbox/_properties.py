@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ._gi import GObject
+from ._gi import GObject, Gst
 
 
 def dashed(name: str) -> str:
@@ -20,8 +20,23 @@ def dashed(name: str) -> str:
 DECODER_PROPERTIES = frozenset(('include-classes', 'min-size'))
 
 
-def owner_of(name: str, elements: Iterable[Any]) -> Any:
+def names_of(elements: Iterable[Any]) -> set[str]:
+    """Returns the names in Python of the properties of elements that may be set."""
+    return {spec.name.replace('-', '_') for element in elements
+            for spec in element.list_properties()
+            if spec.flags & GObject.ParamFlags.WRITABLE and spec.name not in ('name', 'parent')}
+
+
+def closest(name: str, known: Iterable[str]) -> str | None:
+    """Returns the known name that is most like another, None if none is."""
+    return next(iter(difflib.get_close_matches(name, sorted(known), 1)), None)
+
+
+def owner_of(name: str, elements: Iterable[Any],
+             advise: Callable[[str, set[str]], str | None] = closest) -> Any:
     """Returns the first of the elements that has the property; for DECODER_PROPERTIES the last.
+
+    advise: returns what may have been meant by an unknown name, of the known ones.
 
     Raises:
         TypeError: none has it, as for an unknown argument of a function.
@@ -30,11 +45,11 @@ def owner_of(name: str, elements: Iterable[Any]) -> Any:
     for element in reversed(elements) if dashed(name) in DECODER_PROPERTIES else elements:
         if element.find_property(dashed(name)):
             return element
-    known = [spec.name for element in elements for spec in element.list_properties()]
-    close = [each.replace('-', '_') for each in difflib.get_close_matches(dashed(name), known, 1)]
-    owners = " or ".join(kind(each) for each in elements)
+    name = name.replace('-', '_')
+    meant = advise(name, names_of(elements))
+    owners = ' or '.join(kind(each) for each in elements)
     raise TypeError(f'{name} is not a property of {owners}'
-                    + (f': did you mean {close[0]}?' if close else ''))
+                    + (f': did you mean {meant}?' if meant else ''))
 
 
 def kind(element: Any) -> str:
@@ -61,6 +76,13 @@ def _enum(element: Any, spec: Any, value: object) -> Any:
     if value not in names:
         raise ValueError(f'{spec.name} must be one of {", ".join(names)}, not {value}')
     return names[value]
+
+
+def names_of_enum(element: str, name: str) -> list[str]:
+    """Returns the names of an enum that is a property of a kind of element, the default first."""
+    default = Gst.ElementFactory.make(element).get_property(name)
+    others = (each.value_nick for each in type(default).__enum_values__.values())
+    return [default.value_nick, *(each for each in others if each != default.value_nick)]
 
 
 def _number(spec: Any, value: Any) -> Any:

@@ -6,12 +6,13 @@ import dataclasses
 import glob
 import os
 import pathlib
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from ._errors import Error, warn
+from ._errors import Error, warn, without_password
 from ._gi import Gst
 from ._line import Pipeline
 from ._memory import Pixels, buffer_of
@@ -21,7 +22,10 @@ Source = int | str | os.PathLike[str] | np.ndarray[Any, Any] | Iterable[Any]
 PICTURES = {'.bmp', '.gif', '.jpeg', '.jpg', '.png', '.ppm', '.tif', '.tiff', '.webp'}
 LIVE = ('rtmp://', 'rtp://', 'rtsp://', 'rtsps://', 'rtspt://', 'rtspu://', 'srt://', 'udp://',
         'v4l2://')
+FILE = 'filesrc name=keepbox-source ! decodebin name=keepbox-decodebin'
 UPRIGHT = 'videoconvert ! videoflip video-direction=auto'
+ELEMENTS = ("; for GStreamer elements pass a source element and put ' ! ' between elements, such as"
+            " 'v4l2src device=/dev/video2 ! videoflip method=clockwise'")
 # Pictures that the elements may have before their boxes are asked for, so that they do not wait.
 AHEAD = 2
 
@@ -29,11 +33,12 @@ AHEAD = 2
 @dataclasses.dataclass
 class Video:
     """A video, camera or network stream: the elements that read it, of which the one named
-    keepbox-source has these properties."""
+    keepbox-source has these properties; its name in errors, '' if the elements tell enough."""
     text: str
     properties: dict[str, object]
     live: bool = False
     path: str | None = None
+    name: str = ''
 
 
 @dataclasses.dataclass
@@ -61,10 +66,12 @@ def open_source(source: Source, colors: str) -> Video | Pictures:
     if isinstance(source, bool):
         raise TypeError('a bool is not a source of frames')
     if isinstance(source, int | np.integer):
-        return Video('v4l2src name=keepbox-source', {'device': f'/dev/video{source}'}, live=True)
-    if isinstance(source, str) and '://' in source:
-        return Video('uridecodebin name=keepbox-source', {'uri': source}, source.startswith(LIVE))
-    if isinstance(source, str) and ' ! ' in source:
+        device = f'/dev/video{source}'
+        return Video('v4l2src name=keepbox-source', {'device': device}, live=True, name=device)
+    if isinstance(source, str) and re.match(r'[A-Za-z][\w+.-]*://', source):
+        return Video('uridecodebin name=keepbox-source', {'uri': source}, source.startswith(LIVE),
+                     name=without_password(source))
+    if isinstance(source, str) and (' ! ' in source or _is_element(source)):
         return Video(source, {})
     if isinstance(source, str | os.PathLike):
         return _open_path(os.fspath(source))
@@ -85,6 +92,13 @@ def is_array(source: object) -> bool:
     return hasattr(source, '__array__') or hasattr(source, '__array_interface__')
 
 
+def _is_element(text: str) -> bool:
+    """True for an element that is a source, with its properties, if no file has that name."""
+    name, *_ = text.split() or ['']
+    factory = Gst.ElementFactory.find(name) if name and not os.path.exists(text) else None
+    return factory is not None and 'Source' in factory.get_metadata('klass').split('/')
+
+
 def _open_path(path: str) -> Video | Pictures:
     if os.path.isdir(path):
         found = [str(each) for each in sorted(pathlib.Path(path).iterdir()) if is_picture(each)]
@@ -94,10 +108,11 @@ def _open_path(path: str) -> Video | Pictures:
     if os.path.exists(path):
         if is_picture(path):
             return Pictures(iter([read_picture(path)]))
-        return Video('filesrc name=keepbox-source ! decodebin', {'location': path}, path=path)
+        return Video(FILE, {'location': path}, path=path, name=path)
     found = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else []
     if not found:
-        raise FileNotFoundError(f'there is no file named {path}')
+        hint = ELEMENTS if re.match(r'[a-z]\w*(\s|!|$)', path) else ''  # like that of an element
+        raise FileNotFoundError(f'there is no file named {path}{hint}')
     others = [each for each in found if not is_picture(each)]
     if others:
         raise ValueError(f'the pattern matches {others[0]}, which is not a picture: call the'
@@ -125,7 +140,7 @@ def _pictures_in(paths: Sequence[str]) -> Iterator[Picture]:
         try:
             yield read_picture(path)
         except Error as error:
-            warn(f'the picture {path} cannot be read and is skipped: {error}')
+            warn(f'the picture {path} cannot be read and is skipped: {error.message}')
 
 
 def read_picture(path: str) -> Picture:
@@ -137,8 +152,7 @@ def read_picture(path: str) -> Picture:
     """
     if not os.path.isfile(path):
         raise FileNotFoundError(f'there is no picture named {path}')
-    line = Pipeline(f'filesrc name=keepbox-source ! decodebin ! {UPRIGHT} ! video/x-raw',
-                'max-buffers=1')
+    line = Pipeline(f'{FILE} ! {UPRIGHT} ! video/x-raw', 'max-buffers=1', path)
     try:
         line.element('keepbox-source').set_property('location', path)
         line.play()

@@ -10,7 +10,7 @@ from common import CLIP, MODEL, PIPELINES, fails, need_inference, run
 from tap import main, need
 
 import keepbox
-from keepbox._line import Line
+from keepbox._line import Pipeline
 from keepbox._memory import buffer_of, pixels_of
 from keepbox._gi import Gst
 
@@ -96,8 +96,8 @@ def test_rows_of_every_width(folder):
 
 def test_arrays_of_frames_are_views_that_keep_their_memory(folder):
     del folder
-    line = Line('videotestsrc num-buffers=1 pattern=white'
-                ' ! video/x-raw,format=RGB,width=64,height=64')
+    line = Pipeline('videotestsrc num-buffers=1 pattern=white'
+                    ' ! video/x-raw,format=RGB,width=64,height=64')
     line.play()
     sample = line.pull()
     pixels = pixels_of(sample)

@@ -90,7 +90,12 @@ def test_version(folder):
 def test_types(folder):
     if importlib.util.find_spec('mypy') is None:
         raise Skip('no mypy')
-    run(sys.executable, '-m', 'mypy', '--cache-dir', folder, 'keepbox', cwd=PACKAGE)
+    check = sys.executable, '-m', 'mypy', '--cache-dir', folder
+    run(*check, 'keepbox', cwd=PACKAGE)
+    program = 'import keepbox\nkeepbox.Detector("m.onnx").{} = .5'
+    run(*check, '-c', program.format('confidence'), cwd=PACKAGE)
+    out, _ = run(*check, '-c', program.format('confidance'), cwd=PACKAGE, status=1)
+    assert '"Detector" has no attribute "confidance"' in out, out
 
 
 def test_what_is_public_is_documented(folder):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Tests the sources of the Python package: pictures, arrays, lines of elements."""
+import contextlib
 import pathlib
 import shutil
 
@@ -10,6 +11,8 @@ from common import CLIP, MODEL, detector, fails, names, need_inference, run, war
 from tap import main, need
 
 import keepbox
+from keepbox._errors import error_of
+from keepbox._gi import GLib, Gst
 
 
 def pictures(folder, count=3):
@@ -48,6 +51,7 @@ def test_a_picture_that_cannot_be_read(folder):
     said, = found
     assert said.category is keepbox.ElementWarning
     assert '1.jpg cannot be read and is skipped' in str(said.message)
+    assert str(said.message).count('1.jpg') == 1, said.message
     assert said.filename == __file__, said.filename
     fails(keepbox.Error, '', lambda: detect.detect(folder / '1.jpg'))
     assert len(detect.detect(folder / '0.png').boxes) > 5, 'the detector goes on'
@@ -134,6 +138,74 @@ def test_lines_of_elements(folder):
     frames = list(detector()('videotestsrc num-buffers=3 ! video/x-raw,width=322,height=240'))
     assert [frame.shape for frame in frames] == [(240, 322)] * 3
     assert [round(frame.time, 3) for frame in frames] == [0, .033, .067]
+
+
+def test_one_element(folder):
+    need_inference()
+    detect = detector()
+    assert len(list(detect('videotestsrc num-buffers=2'))) == 2
+    fails(keepbox.Error, '/dev/video4711', lambda: list(detect('v4l2src device=/dev/video4711')))
+    # a URI in the elements is theirs
+    assert len(detect.detect(f'urisourcebin uri=file://{CLIP} ! decodebin').boxes) > 5
+    fails(keepbox.Error, "identify device 'v4l2://video4711'",
+          lambda: list(detect('v4l2src device=v4l2://video4711')))
+    for text in 'v4l2scr device=/dev/video2', 'videotestsrc!identity', 'identity':
+        error = fails(FileNotFoundError, f'no file named {text}', lambda: detect(text))
+        assert "for GStreamer elements pass a source element and put ' ! '" in str(error)
+    for name in 'nosuch.mp4', f'{folder}/no such', pathlib.Path('videotestsrc.x'):
+        error = fails(FileNotFoundError, str(name), lambda: detect(name))
+        assert 'GStreamer' not in str(error)
+    fails(FileNotFoundError, 'videotestsrc', lambda: detect(pathlib.Path('videotestsrc')))
+    # a file of that name comes first
+    shutil.copy(CLIP, folder / 'videotestsrc')
+    with contextlib.chdir(folder):
+        frame = detect.detect('videotestsrc')
+    assert frame.path == 'videotestsrc' and frame.shape == (720, 1280)
+
+
+def test_errors_name_their_source(folder):
+    need_inference()
+    detect = detector()
+    (folder / 'text.mp4').write_text('rubbish' * 100)
+    (folder / 'bad.jpg').write_bytes(b'\xff\xd8\xff\xe0' + b'rubbish' * 100)
+    for source, name in ((folder / 'text.mp4', f'{folder}/text.mp4'), (4711, '/dev/video4711'),
+                         (folder / 'bad.jpg', f'{folder}/bad.jpg'),
+                         ('rtsp://me:p@ss@127.0.0.1:1/x', 'rtsp://127.0.0.1:1/x'),
+                         ('http://127.0.0.1:1/x@y.mp4', 'http://127.0.0.1:1/x@y.mp4')):
+        error = fails(keepbox.Error, f'{name}: ', lambda: list(detect(source)))
+        assert error.source == name and str(error).startswith(f'{name}: '), error
+        assert error.element and 'p@ss' not in str(error), vars(error)
+    error = fails(keepbox.Error, 'file:///nosuch.mp4: Resource not found: No such file',
+                  lambda: list(detect('file:///nosuch.mp4')))
+    assert error.message in str(error) and error.details.endswith('"/nosuch.mp4"')
+    # other elements' errors are not about the source
+    line = 'videotestsrc ! identity error-after=2'
+    error = fails(keepbox.Error, 'identity0: ', lambda: list(detect(line)))
+    assert not error.source
+    tracked = detector(tracker='identity name=mine error-after=2')
+    error = fails(keepbox.Error, 'mine: Failed after iterations', lambda: list(tracked(CLIP)))
+    assert not error.source
+
+
+def failed(text, details, name='keepbox-source'):
+    """Returns the error that a message of an element becomes."""
+    error = GLib.Error.new_literal(Gst.StreamError.quark(), text, Gst.StreamError.CODEC_NOT_FOUND)
+    element = Gst.ElementFactory.make('identity', name)
+    return error_of(Gst.Message.new_error(element, error, details), 'a.mp4')
+
+
+def test_details_of_errors(folder):
+    del folder
+    place = 'file.c(1): work (): /GstPipeline:p:\n'
+    error = failed('A plug-in is missing.', f'{place}no suitable plugins found:\nMissing decoder:'
+                   ' H.264 (High Profile) (video/x-h264, width=(int)320)\n')
+    assert str(error) == ('a.mp4: A plug-in is missing: Missing decoder: H.264; on Debian install'
+                          ' gstreamer1.0-libav'), error
+    assert 'High Profile' in error.details
+    error = failed('Unauthorized', f'{place}URL: http://me:secret@host/a.mp4 (401)')
+    assert str(error) == 'a.mp4: Unauthorized: URL: http://host/a.mp4 (401)', error
+    assert str(failed('It failed.', place)) == 'a.mp4: It failed.'
+    assert str(failed('It failed.', f'{place}why', 'other')) == 'other: It failed.'
 
 
 def test_names_with_any_characters(folder):

@@ -93,6 +93,58 @@ def test_errors(folder):
     assert len(detect.detect(CLIP).boxes) > 5, 'the detector goes on'
 
 
+def test_unknown_attributes(folder):
+    del folder
+    detect = detector()
+    for name, told in (('confidance', 'did you mean confidence?'), ('conf', 'mean confidence?'),
+                       ('max_detections', 'call set(max_detections=5)'),
+                       ('max_detection', 'did you mean set(max_detections=...)?'),
+                       ('device', 'did you mean set(provider=...)?'),
+                       ('labels', 'call set(labels=5)'), ('colors', 'another one with colors=5'),
+                       ('xyzzy', 'see help(keepbox.Detector)')):
+        fails(AttributeError, f'{name} is not an attribute of Detector: ',
+              lambda: setattr(detect, name, 5))
+        fails(AttributeError, told, lambda: setattr(detect, name, 5))
+        assert not hasattr(detect, name)
+    detect.confidence, detect.iou, detect.classes = .9, .3, ['ring']
+    assert (detect.confidence, detect.iou, detect.classes) == (.9, .3, ['ring'])
+
+    class Mine(keepbox.Detector):
+        pass
+    mine = Mine(MODEL)
+    mine.place = 'gate'
+    assert mine.place == 'gate', 'a subclass has attributes of its own'
+
+
+def test_unknown_arguments(folder):
+    del folder
+    need_inference()
+    for name, told in (('conf', 'confidence'), ('confidance', 'confidence'), ('clases', 'classes'),
+                       ('device', 'provider'), ('max_det', 'max_detections'),
+                       ('trackr', 'tracker'), ('lables', 'labels'),
+                       ('iou_treshold', 'iou_threshold'), ('imgsz', 'input_width and input_height,'
+                       ' for a model that takes any size')):
+        error = fails(TypeError, f'did you mean {told}?', lambda: detector(**{name: 1}))
+        assert str(error).startswith(f'{name} is not a property of tensorinfer or boxdecode')
+    error = fails(TypeError, 'xyzzy', lambda: detector(xyzzy=1))
+    assert 'did you mean' not in str(error)
+    detect = detector()
+    fails(TypeError, 'did you mean confidence?', lambda: detect.set(conf=.4))
+    fails(TypeError, 'make another Detector', lambda: detect.set(colors='BGR'))
+
+
+def test_a_tracker_that_is_a_method(folder):
+    del folder
+    need_inference()
+    fails(keepbox.Error, 'did you mean boxtrack? bytetrack is its default method',
+          lambda: detector(tracker='bytetrack'))
+    fails(keepbox.Error, "did you mean 'boxtrack method=oc-sort'?",
+          lambda: detector(tracker='oc-sort'))
+    fails(keepbox.Error, 'no element "nosuch"', lambda: detector(tracker='nosuch'))
+    frames = [frame for frame, _ in zip(detector(tracker='boxtrack method=sort')(CLIP), range(10))]
+    assert frames[-1].boxes.ids is not None
+
+
 def test_frames_before_an_error_are_returned(folder):
     del folder
     seen = []

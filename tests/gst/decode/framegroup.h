@@ -51,11 +51,7 @@ struct Finished {
 /// Streams with different pictures, each with a decoder in the group and one that works alone.
 class FrameGroups : public ::testing::Test {
  protected:
-  FrameGroups() : element_(gst_bin_new("decoder")) {
-    gst_object_ref_sink(element_);
-    // makes the debug category of decoders
-    gst_object_unref(gst_object_ref_sink(gst_element_factory_make("boxdecode", nullptr)));
-  }
+  FrameGroups() : element_(gst_bin_new("decoder")) { gst_object_ref_sink(element_); }
   ~FrameGroups() override {
     clear_streams();
     gst_object_unref(element_);
