@@ -28,8 +28,10 @@ def minutes(lines, wanted, length, classes):
             yield begin, counts, tracked
             counts, tracked = [], set()
         begin = at
-        classes.update(box['detection'].get('label') for box in frame.get('objects', []))
-        found = [box for box in frame.get('objects', []) if box['detection'].get('label') == wanted]
+        # an object without a detection has classes and text of the whole frame
+        boxes = [each for each in frame.get('objects', []) if 'detection' in each]
+        classes.update(box['detection'].get('label') for box in boxes)
+        found = [box for box in boxes if box['detection'].get('label') == wanted]
         counts.append(len(found))
         tracked.update(box['id'] for box in found if 'id' in box)
     if counts:

@@ -106,7 +106,9 @@ class Frame:
         data = json.loads(line)
         if 'timestamp' not in data:
             fail(f'a frame has no timestamp: {line[:80]}')
-        self.time, self.boxes = data['timestamp'], data.get('objects', [])
+        self.time = data['timestamp']
+        # an object without a detection has classes and text of the whole frame
+        self.boxes = [each for each in data.get('objects', []) if 'detection' in each]
         self.size = data['resolution']['width'], data['resolution']['height']
 
     def scaled(self, points):

@@ -106,13 +106,17 @@ void attach_to_frame(GstBuffer* buffer, std::vector<TensorResults>& tensors,
                      ClassifyCounts& counts) {
   GstAnalyticsRelationMeta* meta = relation_meta_for(buffer, 2 * tensors.size(), 0);
   for (TensorResults& tensor : tensors) {
-    for (NamedClasses& classes : tensor.classes) add_classes(meta, kWholeFrame, classes);
-    std::erase_if(tensor.labels, std::not_fn(has_result));
-    if (tensor.labels.empty()) continue;
-    counts.results += tensor.labels.size();
-    ObjectLabel best = *std::ranges::max_element(tensor.labels, {}, &ObjectLabel::level);
-    best.od_id = kWholeFrame;
-    add_labels(meta, tensor.about, {&best, 1});
+    const auto found = std::ranges::count_if(tensor.labels, has_result);
+    if (found == 0) continue;
+    counts.results += static_cast<size_t>(found);
+    // the tile with the best result, those without one last
+    const auto best = std::ranges::max_element(tensor.labels, {}, [](const ObjectLabel& label) {
+      return std::pair(has_result(label), label.level);
+    });
+    const auto image = static_cast<size_t>(best - tensor.labels.begin());
+    if (image < tensor.classes.size()) add_classes(meta, kWholeFrame, tensor.classes[image]);
+    best->od_id = kWholeFrame;
+    add_labels(meta, tensor.about, {&*best, 1});
   }
 }
 

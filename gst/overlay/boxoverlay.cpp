@@ -114,6 +114,7 @@ GstFlowReturn flow_of(GstVideoFilter* filter, const Status& status) {
 }
 
 GstFlowReturn transform_frame_ip(GstVideoFilter* filter, GstVideoFrame* frame) {
+  if (const Status aligned = check_alignment(*frame); !aligned) return flow_of(filter, aligned);
   HostCanvas canvas(*frame);
   Self::of(filter).mapped = true;
   return flow_of(filter, draw(filter, canvas));

@@ -47,10 +47,11 @@ const GstTensor* tensor_of_mtd(const GstAnalyticsMtd& mtd) {
 void add_tensor_of_object(GstAnalyticsRelationMeta* meta, guint od_id, const NewTensor& tensor) {
   const auto dims = tensor.shape.dims();
   std::vector<gsize> sizes(dims.begin(), dims.end());  // GStreamer takes what is not const
-  GstAnalyticsMtd mtd;
-  tensor_api()->add(meta, tensor.id.empty() ? 0 : g_quark_from_string(tensor.id.c_str()),
-                    to_gst(tensor.type), tensor.data, tensor.order, sizes.size(), sizes.data(),
-                    &mtd);
+  GstAnalyticsMtd mtd{};
+  if (!tensor_api()->add(meta, tensor.id.empty() ? 0 : g_quark_from_string(tensor.id.c_str()),
+                         to_gst(tensor.type), tensor.data, tensor.order, sizes.size(), sizes.data(),
+                         &mtd))
+    return;
   gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_CONTAIN, od_id, mtd.id);
   gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_IS_PART_OF, mtd.id, od_id);
 }

@@ -44,17 +44,17 @@ class ElementWarning(UserWarning):
 
 def without_password(text: str) -> str:
     """Removes the users and passwords of URIs."""
-    return re.sub(r'(?<=://)[^/?#\s]*@', '', text)
+    return re.sub(r'(?<=://)[^/?\s]*@', '', text)
 
 
 def error_of(message: Any, source: str = '') -> Error:
     """Makes an exception of a Gst.Message of type ERROR, of a pipeline that reads a source."""
     error, details = message.parse_error()
-    text, details = error.message, details or ''
+    text, details = without_password(error.message), without_password(details or '')
     if not _reads(message.src):
         source = ''
     elif told := _told_by(details):
-        text = without_password(f'{text.rstrip(".")}: {told}')
+        text = f'{text.rstrip(".")}: {told}'
     return Error(text, message.src.get_name() if message.src else '', details, source)
 
 
@@ -85,7 +85,8 @@ def warn(text: str) -> None:
 def warn_of(message: Any) -> None:
     """Issues a Gst.Message of type WARNING."""
     error, _ = message.parse_warning()
-    warn(f'{message.src.get_name()}: {error.message}' if message.src else error.message)
+    text = without_password(error.message)
+    warn(f'{message.src.get_name()}: {text}' if message.src else text)
 
 
 def failed_start(pipeline: Any, source: str = '') -> Error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from ._errors import Error, error_of, failed_start, warn_of
+from ._errors import Error, error_of, failed_start, warn_of, without_password
 from ._gi import GLib, Gst
 
 # Time between two reads of the bus, and two checks for Ctrl-C.
@@ -30,7 +30,7 @@ class Pipeline:
         try:
             self.pipeline = Gst.parse_launch(f'{text} ! appsink name=keepbox-out sync=false {sink}')
         except GLib.Error as error:
-            raise Error(f'{error.message}: in the pipeline {text}') from error
+            raise Error(without_password(f'{error.message}: in the pipeline {text}')) from error
         self.source = source
         self.out = self.element('keepbox-out')
         self.bus = self.pipeline.get_bus()

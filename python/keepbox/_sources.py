@@ -112,7 +112,7 @@ def _open_path(path: str) -> Video | Pictures:
     found = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else []
     if not found:
         hint = ELEMENTS if re.match(r'[a-z]\w*(\s|!|$)', path) else ''  # like that of an element
-        raise FileNotFoundError(f'there is no file named {path}{hint}')
+        raise FileNotFoundError(without_password(f'there is no file named {path}{hint}'))
     others = [each for each in found if not is_picture(each)]
     if others:
         raise ValueError(f'the pattern matches {others[0]}, which is not a picture: call the'

@@ -53,6 +53,8 @@ def test_count(folder):
             for label, number in objects]} if objects else {})}
     lines = [frame(0.5, ('cat', 7), ('cat', 8), ('dog', 9)), frame(59.9, ('cat', 7)), frame(60),
              frame(61, ('dog', 9)), frame(200, ('cat', None))]
+    # text of the whole frame is no box
+    lines[0]['objects'].append({'text': {'label': 'ABC', 'confidence': 0.9}})
     table, _ = count(lines, 'cat')
     assert table == ('begin,frames,mean,max,tracked\n0,2,1.50,2,2\n60,2,0.00,0,\n180,1,1.00,1,\n')
     assert count(lines[:2], 'dog', 0.5)[0].splitlines()[1:] == ['0.5,1,1.00,1,1', '59.5,1,0.00,0,']

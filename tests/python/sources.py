@@ -204,6 +204,9 @@ def test_details_of_errors(folder):
     assert 'High Profile' in error.details
     error = failed('Unauthorized', f'{place}URL: http://me:secret@host/a.mp4 (401)')
     assert str(error) == 'a.mp4: Unauthorized: URL: http://host/a.mp4 (401)', error
+    assert 'secret' not in error.details, error.details
+    error = failed('No rtsp://me:se#ret@cam/1.', place, 'other')
+    assert str(error) == 'other: No rtsp://cam/1.', error
     assert str(failed('It failed.', place)) == 'a.mp4: It failed.'
     assert str(failed('It failed.', f'{place}why', 'other')) == 'other: It failed.'
 

@@ -2,6 +2,7 @@
 // Fills and blends rows of pixels in host memory.
 #include "gst/overlay/raster/raster.h"
 
+#include <bit>
 #include <cstring>
 
 namespace keepbox {
@@ -77,6 +78,17 @@ PlaneForm plane_form(const GstVideoInfo& info, guint plane) {
           .bytes = bytes,
           .bits = bits,
           .unused_bits = static_cast<int>(GST_VIDEO_FORMAT_INFO_SHIFT(info.finfo, first))};
+}
+
+Status check_alignment(const GstVideoFrame& frame) {
+  for (guint i = 0; i < GST_VIDEO_FRAME_N_PLANES(&frame); ++i) {
+    const auto address = std::bit_cast<uintptr_t>(GST_VIDEO_FRAME_PLANE_DATA(&frame, i));
+    const auto stride = static_cast<uintptr_t>(GST_VIDEO_FRAME_PLANE_STRIDE(&frame, i));
+    if (plane_form(frame.info, i).bytes == 2 && ((address | stride) & 1) != 0)
+      return reject(ErrorKind::kUnsupported, "The frame's planes of 16 bits are at odd addresses",
+                    "put videoconvert before boxoverlay");
+  }
+  return {};
 }
 
 HostRaster::HostRaster(const GstVideoFrame& frame) {

@@ -8,6 +8,8 @@
 #include <opencv2/core.hpp>
 #include <utility>
 
+#include "core/base/result.h"
+
 namespace keepbox {
 
 /// The value of each channel of a plane.
@@ -33,10 +35,13 @@ class Raster {
   virtual void put(size_t plane, const cv::Rect& at, const cv::Mat& pixels) = 0;
 };
 
+/// Returns kUnsupported for planes of 16 bits at odd addresses or with odd strides.
+Status check_alignment(const GstVideoFrame& frame);
+
 /// The planes of a mapped frame in host memory.
 class HostRaster final : public Raster {
  public:
-  /// @param frame is mapped for reading and writing while this is in use.
+  /// @param frame is mapped for reading and writing while this is in use. @pre check_alignment()
   explicit HostRaster(const GstVideoFrame& frame);
   /// @param pixels of the only plane.
   explicit HostRaster(cv::Mat pixels) { planes_[0] = std::move(pixels); }

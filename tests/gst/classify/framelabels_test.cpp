@@ -105,7 +105,7 @@ TEST_F(FrameLabels, AreTheBestOfTiles) {
   Harness h(classify_, kScene);
   const Buffer out = h.run(in);
   ASSERT_TRUE(out) << h.error();
-  EXPECT_TRUE(text_of(out.get()).starts_with("class=A@0.87 of eyes; ")) << text_of(out.get());
+  EXPECT_EQ(text_of(out.get()), "class=A@0.87 of eyes; ");
 }
 
 TEST_F(FrameLabels, FollowTheirFrame) {

@@ -163,6 +163,20 @@ TEST_F(BoxOverlay, AnyStrides) {
   EXPECT_NE(pixels[5 + 20 * 51 + 32], kBackground);
 }
 
+TEST_F(BoxOverlay, OddStridesOf16BitsAreAnError) {
+  format("P010_10LE", 32, 16);
+  gsize offset[GST_VIDEO_MAX_PLANES] = {0, 16 * 65};
+  gint stride[GST_VIDEO_MAX_PLANES] = {65, 65};
+  GstBuffer* buffer = gst_buffer_new_allocate(nullptr, 24 * 65, nullptr);
+  gst_buffer_memset(buffer, 0, kBackground, 24 * 65);
+  gst_buffer_add_video_meta_full(buffer, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_P010_10LE, 32,
+                                 16, 2, offset, stride);
+  auto* meta = gst_buffer_add_analytics_relation_meta(buffer);
+  gst_analytics_relation_meta_add_od_mtd(meta, g_quark_from_string("car"), 2, 2, 20, 10, 0.5f,
+                                         nullptr);
+  EXPECT_EQ(gst_harness_push(harness_, buffer), GST_FLOW_ERROR);
+}
+
 TEST_F(BoxOverlay, FormatsAndSizesMayChange) {
   for (const auto& [name, width, height] : {std::tuple{"RGB", 64, 48},
                                             {"NV12", 160, 120},
