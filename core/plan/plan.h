@@ -85,7 +85,7 @@ struct PayloadPlan {
   PayloadKind kind;
   uint32_t count = 0;  // values per box; 0: no payload
   bool mean = false;   // values are means, weighted by score, over all boxes merged into one
-  // For keypoints and masks only:
+  // Keypoints and masks:
   PointRules points;
   PointSet point_set;  // meaning of the keypoints; without a name if unknown
   MaskRules masks;

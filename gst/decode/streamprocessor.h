@@ -19,7 +19,7 @@ struct PlannedTensors {
   SharedProvenance source;
 };
 
-/// Where a processor runs.
+/// Backend, memory and context of a processor.
 struct ProcessorSite {
   Selection backend;
   MemorySpace memory = MemorySpace::kSystem;  // of the tensors

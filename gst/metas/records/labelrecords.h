@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Results of classifiers and text recognisers about the objects of a frame, or about the frame.
-// Those of one attribute of one model are one mtd, which follows the objects wherever their frame
-// goes.
+// The labels of one attribute of one model are one mtd, which follows the objects with their frame.
 #pragma once
 
 #include <span>

@@ -96,7 +96,7 @@ TEST_F(FrameLabels, AreReadFromOtherElements) {
   EXPECT_EQ(text_of(frame.get()), "?=street@0.50 of ?; ");
 }
 
-/// Of several images of a frame, the best one counts.
+/// The best of several images of a frame counts.
 TEST_F(FrameLabels, AreTheBestOfTiles) {
   GstBuffer* in = painted(kScene, test::grey);
   const std::vector<float> values{0.25f, 0.75f, 0.875f, 0.125f, 0.5f, 0.5f};

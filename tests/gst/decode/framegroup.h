@@ -40,7 +40,7 @@ inline GstBuffer* with(std::vector<Tensor> tensors) {
   return out;
 }
 
-/// What the decoder of a stream has made of a frame in a group.
+/// Result of a decoder for a frame of a group.
 struct Finished {
   size_t boxes = 0;
   uint32_t runs = 0;
