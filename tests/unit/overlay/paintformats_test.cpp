@@ -119,7 +119,7 @@ TEST_P(EveryFormat, AnglesAreClockwise) {
   }
 }
 
-/// Checks that bits below the values of P010 and others stay 0, so that no reader sees a larger value.
+/// Checks that bits below the values of P010 stay 0, so that no reader sees a larger value.
 TEST_P(EveryFormat, UnusedBitsStayZero) {
   Frame frame(format(), 96, 64);
   const int unused = static_cast<int>(GST_VIDEO_FORMAT_INFO_SHIFT(frame.frame.info.finfo, 0));
