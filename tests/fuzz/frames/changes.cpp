@@ -55,7 +55,7 @@ void change_anchors(Input& input, DetectorSpec& spec) {
     rule.scales_inner = input.chance(50);
     spec.cell_anchors = {static_cast<uint8_t>(rule.scales.size() * rule.ratios.size())};
   }
-  rule.whole = input.chance(30);
+  rule.integer_sides = input.chance(30);
   rule.of_grid = input.chance(30);
 }
 
@@ -112,7 +112,7 @@ void change_payload(Input& input, DetectorSpec& spec) {
     case 0: spec.payload = any<Payload>(input, 4); break;
     case 1: spec.payload_count = static_cast<uint16_t>(input.below(60)); break;
     case 2: spec.points.coding = any<PointCoding>(input, 5); break;
-    default: spec.points.numbers = static_cast<uint8_t>(input.below(5)); break;
+    default: spec.points.values = static_cast<uint8_t>(input.below(5)); break;
   }
 }
 

@@ -91,7 +91,7 @@ class Drawing {
     form_.classes = large ? 40 : input_.chance(30) ? 1 : input_.between(2, 12);
     if (input_.chance(3)) form_.classes = 300;
     form_.payload = spec_.payload == Payload::kAngle ? 1 : spec_.payload_count;
-    if (spec_.payload == Payload::kKeypoints && spec_.points.numbers == 0 && input_.chance(40))
+    if (spec_.payload == Payload::kKeypoints && spec_.points.values == 0 && input_.chance(40))
       form_.payload = input_.between(1, 6) * input_.between(2, 3);
     if (spec_.payload == Payload::kMaskCoefficients && input_.chance(60))
       form_.payload = input_.between(1, 6);
