@@ -14,9 +14,9 @@
 namespace keepbox::fuzz {
 namespace {
 
-constexpr const char* kFormats[]{"P010_10LE", "I420_12LE", "RGB",  "BGR",  "RGBA", "BGRA",  "ARGB",
-                                 "ABGR",      "RGBx",      "BGRx", "xRGB", "xBGR", "GRAY8", "I420",
-                                 "YV12",      "NV12",      "NV21", "Y42B", "Y444"};
+constexpr const char* kFormats[]{"RGB",  "BGR",  "RGBA", "BGRA", "ARGB",  "ABGR",
+                                 "RGBx", "BGRx", "xRGB", "xBGR", "GRAY8", "I420",
+                                 "YV12", "NV12", "NV21", "Y42B", "Y444"};
 constexpr uint8_t kBackground = 7, kGap = 0xa5;
 
 /// A frame in its own memory, with gaps between rows and planes.
