@@ -2,12 +2,11 @@
 // Maps of pixels: products, inverses, boxes, and GStreamer's matrix transform.
 #include "gst/metas/pixelmap.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "core/formula/oriented.h"
+#include "gst/base/functionbyname.h"
 
 namespace keepbox {
 namespace {
@@ -120,9 +119,8 @@ std::optional<PixelMap> matrix_of(GQuark type, gpointer data) {
 
 GQuark matrix_quark() {
   static const GQuark quark = [] {
-    auto* get = reinterpret_cast<GQuark (*)()>(
-        dlsym(RTLD_DEFAULT, "gst_video_meta_transform_matrix_get_quark"));
-    return get != nullptr ? get() : 0;
+    GQuark (*get)() = nullptr;
+    return find_function(get, "gst_video_meta_transform_matrix_get_quark") ? get() : 0;
   }();
   return quark;
 }

@@ -2,12 +2,11 @@
 // Makes the sink caps from the table of detectors.
 #include "gst/tensors/tensorcaps.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <vector>
 
 #include "core/model/detector.h"
+#include "gst/base/functionbyname.h"
 
 namespace keepbox {
 namespace {
@@ -62,10 +61,8 @@ struct UniqueLists {
 
 UniqueLists unique_lists() {
   UniqueLists out;
-  out.size =
-      reinterpret_cast<decltype(out.size)>(dlsym(RTLD_DEFAULT, "gst_value_unique_list_get_size"));
-  out.value =
-      reinterpret_cast<decltype(out.value)>(dlsym(RTLD_DEFAULT, "gst_value_unique_list_get_value"));
+  find_function(out.size, "gst_value_unique_list_get_size");
+  find_function(out.value, "gst_value_unique_list_get_value");
   return out;
 }
 

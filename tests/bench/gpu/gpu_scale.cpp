@@ -53,6 +53,18 @@ void run_or_exit(Processor& processor, const TensorView& view) {
   run_or_exit(processor, std::span(&view, 1));
 }
 
+/// Times runs on the batches in turn. @param view of a batch.
+void time_batches(Row& row, Processor& processor, TensorView view,
+                  std::span<const DeviceBuffer> batches) {
+  const Times times = timed({}, [&](size_t i) {
+    view.data = batches[i % batches.size()].data();
+    run_or_exit(processor, view);
+  });
+  row.p50 = times.p50;
+  row.p99 = times.p99;
+  row.calls = times.calls;
+}
+
 /// Returns settings for the images as 3x2 overlapping tiles of a frame of 4K, and the whole frame.
 Settings tiled(Settings settings) {
   constexpr Size kFrame{3840, 2160};
@@ -98,13 +110,7 @@ void measure_tiles(Session& session, const Input& input) {
     if (check != "exact") row.check = check;
     if (b == 0) row.boxes = processor->detections().size();
   }
-  const Times times = timed({}, [&](size_t i) {
-    view.data = batches[i % kTensors].data();
-    run_or_exit(*processor, view);
-  });
-  row.p50 = times.p50;
-  row.p99 = times.p99;
-  row.calls = times.calls;
+  time_batches(row, *processor, view, batches);
   session.add(std::move(row));
 }
 
@@ -133,15 +139,9 @@ void measure_batch(Session& session, const Input& input, size_t images) {
       row.boxes += b == 0 ? expected.size() : 0;
     }
   }
-  const Times times = timed({}, [&](size_t i) {
-    view.data = batches[i % kTensors].data();
-    run_or_exit(*processor, view);
-  });
-  row.p50 = times.p50;
-  row.p99 = times.p99;
-  row.calls = times.calls;
-  row.gb_per_s = static_cast<double>(view.bytes) / times.p50 / 1e3;
-  row.frames_per_s = static_cast<double>(images) / times.p50 * 1e6;
+  time_batches(row, *processor, view, batches);
+  row.gb_per_s = static_cast<double>(view.bytes) / row.p50 / 1e3;
+  row.frames_per_s = static_cast<double>(images) / row.p50 * 1e6;
   row.check += std::format(", {:.0f} % of a copy", 100 * row.gb_per_s / copy_bandwidth());
   session.add(std::move(row));
 }
