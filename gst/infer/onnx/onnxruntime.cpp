@@ -84,7 +84,10 @@ Result<const OnnxRuntime*> OnnxRuntime::load(const std::string& library) {
       continue;
     }
     auto opened = open(file);
-    if (!opened) return placed(std::move(opened), name);
+    if (!opened) {
+      opened.error().put_in(name);
+      return opened;
+    }
     GST_CAT_INFO(tensorinfer_debug, "%s from %s", (*opened)->name().c_str(), name.c_str());
     return loaded[names.front()] = *opened;
   }
