@@ -9,6 +9,7 @@
 
 #include "core/formula/box.h"
 #include "core/formula/letterbox.h"
+#include "core/formula/mask_edge.h"
 #include "gst/metas/masks.h"
 
 namespace keepbox {
@@ -24,8 +25,11 @@ struct PixelRun {
   friend constexpr bool operator==(const PixelRun&, const PixelRun&) = default;
 };
 
-/// A mask enlarged to its area, line by line. Between the centres of its pixels the object ends
-/// half way, by bilinear interpolation; a frame pixel belongs to the object if its centre does.
+/// Returns an axis of a mask. @param low, high its area, in frame pixels. @param count its pixels.
+/// @param limit pixels of the frame.
+MaskSide mask_side(float low, float high, int count, uint32_t limit);
+
+/// A mask enlarged to its area, line by line, by the rules of mask_edge.h.
 class MaskRuns {
  public:
   enum class Lines { kRows, kColumns };
@@ -36,35 +40,25 @@ class MaskRuns {
 
   /// Return the rows or columns of the frame that may have pixels of the object, and the pixels of
   /// a line.
-  PixelRun lines() const { return down_.span; }
-  PixelRun reach() const { return along_.span; }
+  PixelRun lines() const { return {down_.first, down_.last}; }
+  PixelRun reach() const { return {along_.first, along_.last}; }
 
   /// Returns the object's pixels in one of lines(), ascending and separate; valid until the next
   /// call.
   std::span<const PixelRun> of(int line);
 
  private:
-  /// An axis of frame and mask.
-  struct Axis {
-    double low = 0, step = 1;  // start of the area; frame pixels per mask pixel
-    int count = 0;             // mask pixels
-    std::ptrdiff_t stride = 0;
-    PixelRun span;  // frame pixels whose centres are in the area
-
-    double at(double center) const { return low + (center + 0.5) * step; }
-  };
-  static Axis axis_of(float low, float high, int count, std::ptrdiff_t stride, uint32_t limit);
   /// A change of two adjacent lines of the mask: bit 0 is the pixel of the second one, bit 1 that
   /// of the first one.
   struct Change {
     int at, before, now;
   };
   void find_changes(int above);
-  int crossing(int pixel, double here, double next) const;
   void add(PixelRun run);
 
   const uint8_t* data_;
-  Axis down_, along_;
+  MaskSide down_, along_;
+  std::ptrdiff_t down_stride_, along_stride_;  // bytes from one mask pixel to the next
   std::vector<PixelRun> runs_;
   std::vector<Change> changes_;  // of the line `above_` and the next one
   int above_ = -1, first_ = 0;   // and the pixels that these begin with

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <opencv2/imgproc.hpp>
 
+#include "core/formula/silhouette.h"
+
 namespace keepbox {
 namespace {
 
@@ -17,12 +19,6 @@ cv::Rect under(const cv::Rect& r, const Plane& plane) {
 }
 
 }  // namespace
-
-cv::Mat cleared(cv::Mat& kept, cv::Size size) {
-  if (kept.rows < size.height || kept.cols < size.width)
-    kept.create(std::max(kept.rows, size.height), std::max(kept.cols, size.width), CV_8U);
-  return kept(cv::Rect({0, 0}, size)).setTo(0);
-}
 
 Canvas::Canvas(const GstVideoInfo& info, Raster& raster)
     : raster_(raster), width_(GST_VIDEO_INFO_WIDTH(&info)), height_(GST_VIDEO_INFO_HEIGHT(&info)) {
@@ -77,18 +73,39 @@ void Canvas::fill(cv::Rect rect, Rgb color) {
     raster_.fill(i, under(rect, planes_[i]), paint_for(planes_[i], color));
 }
 
-void Canvas::blend(const cv::Rect& at, const cv::Mat& mask, cv::Mat& coarse, Rgb color,
-                   double gain) {
+std::span<const Ink> Canvas::inks_for(const cv::Rect& at, Rgb color) {
   for (size_t i = 0; i < planes_.size(); ++i) {
     const Plane& plane = planes_[i];
-    cv::Mat cover = mask;
-    if (plane.shift_x != 0 || plane.shift_y != 0) {
-      cover = cleared(coarse, {at.width >> plane.shift_x, at.height >> plane.shift_y});
-      cv::resize(mask, cover, cover.size(), 0, 0, cv::INTER_AREA);
-      if (gain != 1) cover *= gain;
-    }
-    raster_.blend(i, under(at, plane), cover, paint_for(plane, color));
+    inks_[i] = {under(at, plane), paint_for(plane, color), plane.shift_x, plane.shift_y};
   }
+  return std::span(inks_).first(planes_.size());
+}
+
+void Canvas::blend(const cv::Rect& at, const cv::Mat& mask, cv::Mat& coarse, Rgb color, int gain) {
+  raster_.blend(mask, inks_for(at, color), gain, coarse);
+}
+
+void Canvas::write(const cv::Rect& at, const PlacedText& text, Rgb color, PaintScratch& scratch) {
+  if (raster_.write(text, inks_for(at, color))) return;
+  cv::Mat mask = cleared(scratch.cover, at.size());
+  text.letters->write(mask, text.text, text.start);
+  blend(at, mask, scratch.coarse, color);
+}
+
+bool Canvas::tint(const FrameMask& mask, Rgb color, int edge) {
+  const MaskView pixels(mask.pixels);
+  if (!is_mask(pixels)) return false;
+  const auto [width, height] = size();
+  const EnlargedMask enlarged{
+      .pixels = &pixels,
+      .across = mask_side(mask.place.x1, mask.place.x2, int(pixels.width()), width),
+      .down = mask_side(mask.place.y1, mask.place.y2, int(pixels.height()), height)};
+  const MaskSide &x = enlarged.across, &y = enlarged.down;
+  const cv::Rect extent(cv::Point(x.first, y.first), cv::Point(x.last, y.last));
+  if (extent.empty()) return true;
+  const cv::Point margin(kSmoothingMargin, kSmoothingMargin);
+  const cv::Rect at = aligned(cv::Rect(extent.tl() - margin, extent.br() + margin) & bounds());
+  return raster_.tint(enlarged, at, edge, inks_for(at, color));
 }
 
 void Canvas::average(const cv::Rect& at, const cv::Mat& mask, double block, bool smooth,

@@ -7,9 +7,11 @@
 #include <array>
 #include <cstdint>
 #include <opencv2/core.hpp>
+#include <span>
 #include <vector>
 
 #include "core/formula/letterbox.h"
+#include "gst/metas/framebox.h"
 #include "gst/metas/maskruns.h"
 #include "gst/overlay/colors.h"
 #include "gst/overlay/raster/raster.h"
@@ -30,9 +32,6 @@ struct PaintScratch {
   std::vector<PixelRun> runs;    // of a mask
 };
 
-/// Returns zeros of that size in the memory of `kept`, which grows as needed.
-cv::Mat cleared(cv::Mat& kept, cv::Size size);
-
 /// The planes of a frame and the colour coding in them.
 class Canvas {
  public:
@@ -51,7 +50,14 @@ class Canvas {
   /// Blends a colour where the mask (8 bits) covers the frame. Subsampled pixels get the mean
   /// coverage of the pixels they represent, times a gain. @pre `at` is aligned, the mask has its
   /// size.
-  void blend(const cv::Rect& at, const cv::Mat& mask, cv::Mat& coarse, Rgb color, double gain = 1);
+  void blend(const cv::Rect& at, const cv::Mat& mask, cv::Mat& coarse, Rgb color, int gain = 1);
+
+  /// Writes a text on an area, clipped to it. @param at is aligned.
+  void write(const cv::Rect& at, const PlacedText& text, Rgb color, PaintScratch& scratch);
+
+  /// Draws a silhouette if the frame's memory has a way of its own to do so; otherwise returns
+  /// false and draws nothing. @param edge width in pixels.
+  bool tint(const FrameMask& mask, Rgb color, int edge);
 
   /// Replaces the pixels that the mask (8 bits) covers by means of square blocks of about that size
   /// in pixels, or smoothly by an interpolation of these. A subsampled pixel is covered if any that
@@ -61,11 +67,13 @@ class Canvas {
 
  private:
   Paint paint_for(const Plane& plane, Rgb color) const;
+  std::span<const Ink> inks_for(const cv::Rect& at, Rgb color);
 
   Raster& raster_;
   int width_ = 0, height_ = 0;
   int align_x_ = 1, align_y_ = 1;  // luma pixels that share a chroma pixel
   std::vector<Plane> planes_;
+  std::array<Ink, GST_VIDEO_MAX_PLANES> inks_;
   bool yuv_ = false;
   double kr_ = 0.299, kb_ = 0.114;  // of the matrix; BT.601 if the caps have none
   std::array<gint, GST_VIDEO_MAX_COMPONENTS> offset_{}, scale_{};

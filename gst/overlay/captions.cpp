@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <functional>
 #include <limits>
+#include <numeric>
 #include <opencv2/imgproc.hpp>
 
 #include "gst/base/enums.h"
@@ -105,6 +107,9 @@ double overlap(const Outline& outline, int thickness, const cv::Rect& tab) {
   return pixels;
 }
 
+/// Returns a rectangle with a pixel more at each side.
+cv::Rect widened(const cv::Rect& r) { return {r.x - 1, r.y - 1, r.width + 2, r.height + 2}; }
+
 }  // namespace
 
 GType label_placement_type() {
@@ -126,20 +131,29 @@ void CaptionPlacer::start(cv::Size frame, int thickness, LabelPlacement placemen
   outlines_.clear();
 }
 
+/// Collects the captions and outlines that any of the places may touch.
+void CaptionPlacer::look_around(const cv::Rect& reach) {
+  near_tabs_.clear();
+  near_outlines_.clear();
+  for (const cv::Rect& tab : tabs_)
+    if (!(tab & reach).empty()) near_tabs_.push_back(tab);
+  for (const Outline& outline : outlines_)
+    if (!(outline.extent & reach).empty()) near_outlines_.push_back(&outline);
+}
+
 /// True if a caption is there, or so near that two of one colour would look like one.
 bool CaptionPlacer::taken(const cv::Rect& tab) const {
-  const cv::Point gap(1, 1);
-  const cv::Rect near(tab.tl() - gap, tab.br() + gap);
-  return std::ranges::any_of(tabs_, [&](const cv::Rect& t) { return !(t & near).empty(); });
+  const cv::Rect near = widened(tab);
+  return std::ranges::any_of(near_tabs_, [&](const cv::Rect& t) { return !(t & near).empty(); });
 }
 
 /// Returns the pixels of outlines that a tab covers; any value of at least the limit once it is
 /// reached.
 double CaptionPlacer::covered(const cv::Rect& tab, double limit) const {
   double pixels = 0;
-  for (const Outline& outline : outlines_) {
-    if ((outline.extent & tab).empty()) continue;
-    pixels += overlap(outline, thickness_, tab);
+  for (const Outline* outline : near_outlines_) {
+    if ((outline->extent & tab).empty()) continue;
+    pixels += overlap(*outline, thickness_, tab);
     if (pixels >= limit) break;
   }
   return pixels;
@@ -147,9 +161,11 @@ double CaptionPlacer::covered(const cv::Rect& tab, double limit) const {
 
 std::optional<cv::Rect> CaptionPlacer::place(const Outline& box, cv::Size caption) {
   caption = {std::min(caption.width, frame_.width), std::min(caption.height, frame_.height)};
+  const CaptionPlaces places(box, frame_, caption);
+  look_around(widened(std::accumulate(places.begin(), places.end(), cv::Rect(), std::bit_or<>())));
   std::optional<cv::Rect> best;
   double least = std::numeric_limits<double>::infinity();
-  for (const cv::Rect& tab : CaptionPlaces(box, frame_, caption)) {
+  for (const cv::Rect& tab : places) {
     if (tab.empty() || taken(tab)) continue;
     const double pixels = covered(tab, least);
     if (pixels < least) best = tab, least = pixels;

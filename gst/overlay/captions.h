@@ -28,6 +28,7 @@ class CaptionPlacer {
   std::optional<cv::Rect> place(const Outline& box, cv::Size caption);
 
  private:
+  void look_around(const cv::Rect& reach);
   bool taken(const cv::Rect& tab) const;
   double covered(const cv::Rect& tab, double limit) const;
 
@@ -36,6 +37,8 @@ class CaptionPlacer {
   LabelPlacement placement_ = LabelPlacement::kApart;
   std::vector<cv::Rect> tabs_;  // of earlier boxes
   std::vector<Outline> outlines_;
+  std::vector<cv::Rect> near_tabs_;  // of the box to place, as below
+  std::vector<const Outline*> near_outlines_;
 };
 
 }  // namespace keepbox

@@ -46,9 +46,9 @@ class Layer::Pixels final : public Raster {
     touch(at);
     raster_.fill(plane, at, paint);
   }
-  void blend(size_t plane, const cv::Rect& at, const cv::Mat& cover, const Paint& paint) override {
-    touch(at);
-    raster_.blend(plane, at, cover, paint);
+  void blend(const cv::Mat& cover, std::span<const Ink> inks, int gain, cv::Mat& coarse) override {
+    touch(inks.front().at);
+    raster_.blend(cover, inks, gain, coarse);
   }
   cv::Mat take(size_t plane, const cv::Rect& at) override { return raster_.take(plane, at); }
   void put(size_t plane, const cv::Rect& at, const cv::Mat& pixels) override {

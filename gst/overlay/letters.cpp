@@ -23,11 +23,25 @@ void Letters::resize(double scale) {
   if (scale == scale_) return;
   scale_ = scale;
   stroke_ = std::max(1, cvRound(scale * 2));
+  int column = 0;
   for (size_t i = 0; i < letters_.size(); ++i) {
     const std::string run(kRun, static_cast<char>(kFirst + i));
     const cv::Size size = cv::getTextSize(run, kFont, scale, stroke_, &below_);
+    const double advance = double(size.width - stroke_) / kRun;
     height_ = size.height;
-    letters_[i] = {.mask = {}, .advance = double(size.width - stroke_) / kRun};
+    letters_[i] = {.column = column, .width = cvCeil(advance) + 2 * margin(), .advance = advance};
+    column += letters_[i].width;
+  }
+  draw_sheet();
+}
+
+void Letters::draw_sheet() {
+  const Letter& last = letters_.back();
+  sheet_ = cv::Mat::zeros(height_ + below_ + 2 * margin(), last.column + last.width, CV_8U);
+  for (size_t i = 0; i < letters_.size(); ++i) {
+    cv::Mat mask = sheet_.colRange(letters_[i].column, letters_[i].column + letters_[i].width);
+    cv::putText(mask, std::string(1, static_cast<char>(kFirst + i)), {margin(), margin() + height_},
+                kFont, scale_, cv::Scalar(255), stroke_, cv::LINE_AA);
   }
 }
 
@@ -37,30 +51,16 @@ cv::Size Letters::size(std::string_view text) const {
   return {cvRound(width), height_};
 }
 
-const cv::Mat& Letters::mask_of(size_t index) {
-  Letter& letter = letters_[index];
-  if (!letter.mask.empty()) return letter.mask;
-  const int margin = stroke_ + 1;
-  letter.mask =
-      cv::Mat::zeros(height_ + below_ + 2 * margin, cvCeil(letter.advance) + 2 * margin, CV_8U);
-  cv::putText(letter.mask, std::string(1, static_cast<char>(kFirst + index)),
-              {margin, margin + height_}, kFont, scale_, cv::Scalar(255), stroke_, cv::LINE_AA);
-  return letter.mask;
-}
-
-void Letters::write(cv::Mat& mask, std::string_view text, cv::Point at) {
+void Letters::write(cv::Mat& mask, std::string_view text, cv::Point at) const {
   const cv::Rect bounds({0, 0}, mask.size());
-  double x = at.x - stroke_ - 1;
-  for (const char c : text) {
-    const cv::Mat& letter = mask_of(index(c));
-    const cv::Rect place({cvRound(x), at.y - height_ - stroke_ - 1}, letter.size());
-    x += letters_[index(c)].advance;
-    const cv::Rect part = place & bounds;
-    if (part.empty()) continue;
-    const cv::Point from = part.tl() - place.tl();
+  place(text, at.x, [&](const PlacedLetter& letter) {
+    const cv::Rect whole({letter.x, top(at.y)}, cv::Size(letter.width, sheet_.rows));
+    const cv::Rect part = whole & bounds;
+    if (part.empty()) return;
+    const cv::Point from = part.tl() - whole.tl() + cv::Point(letter.column, 0);
     for (int row = 0; row < part.height; ++row)
-      raise(mask.ptr(part.y + row, part.x), letter.ptr(from.y + row, from.x), part.width);
-  }
+      raise(mask.ptr(part.y + row, part.x), sheet_.ptr(from.y + row, from.x), part.width);
+  });
 }
 
 }  // namespace keepbox

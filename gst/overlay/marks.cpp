@@ -14,6 +14,7 @@ namespace {
 
 /// Converts a text to ASCII, the only characters of the font.
 std::string ascii(std::string_view text) {
+  if (std::ranges::all_of(text, [](char c) { return c > 0 && c <= '~'; })) return std::string(text);
   g_autofree gchar* valid = g_utf8_make_valid(text.data(), static_cast<gssize>(text.size()));
   g_autofree gchar* plain = g_str_to_ascii(valid, "C");
   return plain;

@@ -44,14 +44,13 @@ cv::Size tab_size(const Letters& letters, const std::string& text) {
   return {size.width + 2 * pad, size.height + letters.below() / 2 + 2 * pad};
 }
 
-void draw_caption(Canvas& canvas, const Mark& mark, const cv::Rect& tab, Letters& letters,
+void draw_caption(Canvas& canvas, const Mark& mark, const cv::Rect& tab, const Letters& letters,
                   PaintScratch& scratch) {
   canvas.fill(tab, mark.color);
   const cv::Rect at = canvas.aligned(tab);
   const int height = letters.size(mark.text).height, pad = padding(height);
-  cv::Mat mask = cleared(scratch.cover, at.size());
-  letters.write(mask, mark.text, tab.tl() - at.tl() + cv::Point(pad, pad + height));
-  canvas.blend(at, mask, scratch.coarse, text_color(mark.color));
+  const cv::Point start = tab.tl() - at.tl() + cv::Point(pad, pad + height);
+  canvas.write(at, {&letters, mark.text, start}, text_color(mark.color), scratch);
 }
 
 }  // namespace

@@ -5,14 +5,11 @@
 #include <algorithm>
 #include <opencv2/imgproc.hpp>
 
+#include "core/formula/silhouette.h"
 #include "gst/overlay/privacy/objectcover.h"
 
 namespace keepbox {
 namespace {
-
-constexpr uint8_t kTintOpacity = 255 * 6 / 10;  // opacity of the tint
-constexpr int kSmoothingMargin = 1;             // pixels by which smoothing exceeds the object
-constexpr int kWidest = 16;                     // maximum edge in pixels, to limit the time
 
 /// Removes the outer pixels of an object; alternating crosses and squares are nearly a disc, and
 /// faster.
@@ -37,12 +34,13 @@ void smooth_cover(cv::Mat& cover) {
 
 void draw_silhouette(Canvas& canvas, const FrameMask& mask, Rgb color, int edge,
                      PaintScratch& scratch) {
+  if (canvas.tint(mask, color, edge)) return;
   const cv::Rect at = cover_object(canvas, mask, kSmoothingMargin, scratch);
   if (at.empty()) return;
   cv::Mat cover = scratch.cover(cv::Rect({0, 0}, at.size()));
   cv::Mat inner = cleared(scratch.other, at.size());
-  erode(cover, inner, std::min(edge, kWidest));
-  cv::bitwise_and(inner, cv::Scalar(kTintOpacity), inner);
+  erode(cover, inner, std::min(edge, kWidestEdge));
+  cv::bitwise_and(inner, cv::Scalar(255 - kTintCover), inner);
   cv::subtract(cover, inner, cover);
   if (edge > 1) smooth_cover(cover);
   canvas.blend(at, cover, scratch.coarse, color);

@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import sys
+import time
 import warnings
 
 sys.path.insert(0, str(pathlib.Path(os.environ['KEEPBOX_SOURCE']) / 'tests/pipelines'))
@@ -60,3 +61,12 @@ def resources():
     """Returns the numbers of this process's threads and file descriptors."""
     gc.collect()
     return len(os.listdir('/proc/self/task')), len(os.listdir('/proc/self/fd'))
+
+
+def assert_nothing_left(before, seconds=5):
+    """Fails if there are more resources than before. Threads of GStreamer's pool end later than
+    their work."""
+    end = time.monotonic() + seconds
+    while any(now > then for now, then in zip(resources(), before)) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert all(now <= then for now, then in zip(resources(), before)), (resources(), before)

@@ -8,7 +8,8 @@ import weakref
 
 import numpy as np
 
-from common import CLIP, MODEL, boxsink, detector, fails, names, need_inference, resources, warned
+from common import (CLIP, MODEL, assert_nothing_left, boxsink, detector, fails, names,
+                    need_inference, resources, warned)
 from tap import main
 
 import keepbox
@@ -187,7 +188,7 @@ def test_a_stream_that_is_left_early_leaves_nothing(folder):
         stream.close()
         assert next(stream, None) is None
     del frame, stream
-    assert resources() == before, (resources(), before)
+    assert_nothing_left(before)
 
 
 def test_a_detector_leaves_nothing(folder):
@@ -205,7 +206,7 @@ def test_a_detector_leaves_nothing(folder):
     assert gone() is None
     assert len(frame.boxes) > 5 and frame.image.any(), 'frames outlive their detector'
     del frame
-    assert resources() == before, (resources(), before)
+    assert_nothing_left(before)
     with detector() as detect:
         stream = detect(CLIP)
         next(stream)

@@ -2,7 +2,9 @@
 // Draws by kernels, in the context and on the stream of the frame's memory.
 #include "gst/overlay/raster/cudaraster.h"
 
+#include <array>
 #include <bit>
+#include <span>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -14,6 +16,7 @@
 namespace keepbox {
 namespace {
 
+using cuda::ByteRows;
 using cuda::DrawnRect;
 
 /// Flags for reading and writing in device memory.
@@ -23,6 +26,8 @@ constexpr GstMapFlags kChangeCuda =
 DrawnRect rect_of(const cv::Rect& at) { return {at.x, at.y, at.width, at.height}; }
 
 cuda::Paint paint_of(const Paint& paint) { return {{paint[0], paint[1], paint[2], paint[3]}}; }
+
+ByteRows rows_of(const cv::Mat& bytes) { return {bytes.ptr(), bytes.step, bytes.cols, bytes.rows}; }
 
 class CudaRaster final : public Raster {
  public:
@@ -35,10 +40,26 @@ class CudaRaster final : public Raster {
     if (!at.empty())
       require(drawer_.fill(static_cast<uint32_t>(plane), rect_of(at), paint_of(paint)));
   }
-  void blend(size_t plane, const cv::Rect& at, const cv::Mat& cover, const Paint& paint) override {
-    if (!at.empty())
-      require(drawer_.blend(static_cast<uint32_t>(plane), rect_of(at), paint_of(paint), cover.ptr(),
-                            cover.step));
+  void blend(const cv::Mat& cover, std::span<const Ink> inks, int gain, cv::Mat&) override {
+    require(drawer_.blend(rows_of(cover), device_inks(inks), static_cast<uint8_t>(gain)));
+  }
+  bool write(const PlacedText& text, std::span<const Ink> inks) override {
+    letters_.clear();
+    text.letters->place(text.text, text.start.x, [&](const PlacedLetter& letter) {
+      letters_.push_back({letter.x, letter.column, letter.width});
+    });
+    require(
+        drawer_.write({rows_of(text.letters->sheet()), letters_, text.letters->top(text.start.y)},
+                      device_inks(inks)));
+    return true;
+  }
+  bool tint(const EnlargedMask& mask, const cv::Rect& at, int edge,
+            std::span<const Ink> inks) override {
+    const MaskView& pixels = *mask.pixels;
+    const ByteRows rows{pixels.row(0), static_cast<size_t>(pixels.row(1) - pixels.row(0)),
+                        static_cast<int>(pixels.width()), static_cast<int>(pixels.height())};
+    require(drawer_.tint({rows, mask.across, mask.down, rect_of(at), edge}, device_inks(inks)));
+    return true;
   }
   cv::Mat take(size_t plane, const cv::Rect& at) override {
     const PlaneForm form = plane_form(info_, static_cast<guint>(plane));
@@ -60,8 +81,17 @@ class CudaRaster final : public Raster {
     throw std::runtime_error(status.error().message());
   }
 
+  std::span<const cuda::PlaneInk> device_inks(std::span<const Ink> inks) {
+    for (size_t i = 0; i < inks.size(); ++i)
+      inks_[i] = {rect_of(inks[i].at), paint_of(inks[i].paint),
+                  static_cast<uint8_t>(inks[i].shift_x), static_cast<uint8_t>(inks[i].shift_y)};
+    return std::span(inks_).first(inks.size());
+  }
+
   cuda::Drawer& drawer_;
   const GstVideoInfo& info_;
+  std::array<cuda::PlaneInk, cuda::kDrawnPlanes> inks_;
+  std::vector<cuda::DrawnLetter> letters_;
   cv::Mat taken_;
   Status status_;
 };

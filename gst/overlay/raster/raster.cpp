@@ -2,8 +2,10 @@
 // Fills and blends rows of pixels in host memory.
 #include "gst/overlay/raster/raster.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
+#include <opencv2/imgproc.hpp>
 
 namespace keepbox {
 namespace {
@@ -66,6 +68,12 @@ void blend_wide(cv::Mat& pixels, const cv::Mat& coverage, const Paint& paint, in
 
 }  // namespace
 
+cv::Mat cleared(cv::Mat& kept, cv::Size size) {
+  if (kept.rows < size.height || kept.cols < size.width)
+    kept.create(std::max(kept.rows, size.height), std::max(kept.cols, size.width), CV_8U);
+  return kept(cv::Rect({0, 0}, size)).setTo(0);
+}
+
 PlaneForm plane_form(const GstVideoInfo& info, guint plane) {
   gint components[GST_VIDEO_MAX_COMPONENTS];
   gst_video_format_info_component(info.finfo, plane, components);
@@ -105,14 +113,28 @@ void HostRaster::fill(size_t plane, const cv::Rect& at, const Paint& paint) {
   planes_[plane](at).setTo(cv::Scalar(paint[0], paint[1], paint[2], paint[3]));
 }
 
-void HostRaster::blend(size_t plane, const cv::Rect& at, const cv::Mat& cover, const Paint& paint) {
-  cv::Mat pixels = planes_[plane](at);
-  if (pixels.depth() == CV_16U) return blend_wide(pixels, cover, paint, unused_bits_[plane]);
+void HostRaster::blend(size_t plane, const cv::Mat& cover, const Ink& ink) {
+  cv::Mat pixels = planes_[plane](ink.at);
+  if (pixels.depth() == CV_16U) return blend_wide(pixels, cover, ink.paint, unused_bits_[plane]);
   switch (pixels.channels()) {
-    case 1: return blend_plane<1>(pixels, cover, paint);
-    case 2: return blend_plane<2>(pixels, cover, paint);
-    case 3: return blend_plane<3>(pixels, cover, paint);
-    default: return blend_plane<4>(pixels, cover, paint);
+    case 1: return blend_plane<1>(pixels, cover, ink.paint);
+    case 2: return blend_plane<2>(pixels, cover, ink.paint);
+    case 3: return blend_plane<3>(pixels, cover, ink.paint);
+    default: return blend_plane<4>(pixels, cover, ink.paint);
+  }
+}
+
+void HostRaster::blend(const cv::Mat& cover, std::span<const Ink> inks, int gain, cv::Mat& coarse) {
+  for (size_t i = 0; i < inks.size(); ++i) {
+    const Ink& ink = inks[i];
+    if (ink.shift_x == 0 && ink.shift_y == 0) {
+      blend(i, cover, ink);
+      continue;
+    }
+    cv::Mat mean = cleared(coarse, {cover.cols >> ink.shift_x, cover.rows >> ink.shift_y});
+    cv::resize(cover, mean, mean.size(), 0, 0, cv::INTER_AREA);
+    if (gain != 1) mean *= gain;
+    blend(i, mean, ink);
   }
 }
 

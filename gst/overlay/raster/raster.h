@@ -6,27 +6,63 @@
 
 #include <array>
 #include <opencv2/core.hpp>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include "core/base/result.h"
+#include "core/formula/mask_edge.h"
+#include "gst/metas/masks.h"
+#include "gst/overlay/letters.h"
 
 namespace keepbox {
 
 /// The value of each channel of a plane.
 using Paint = cv::Vec4w;
 
-/// Draws on the planes of a frame. Rectangles are in pixels of the plane and inside of it. Throws
-/// std::exception if the planes cannot be reached.
+/// A colour on a plane under an area of the frame.
+struct Ink {
+  cv::Rect at;  // pixels of the plane, inside of it
+  Paint paint;
+  int shift_x = 0, shift_y = 0;  // log2 of the plane's subsampling
+};
+
+/// A text on an area of the frame.
+struct PlacedText {
+  const Letters* letters = nullptr;
+  std::string_view text;
+  cv::Point start;  // of the base line, from the area's upper left corner
+};
+
+/// A mask that is enlarged to the frame.
+struct EnlargedMask {
+  const MaskView* pixels = nullptr;
+  MaskSide across, down;
+};
+
+/// Draws on the planes of a frame. Colours are blended as v + (paint - v) * coverage / 255, rounded
+/// to the bits in use; a subsampled pixel gets the mean coverage of the pixels it represents.
+/// Throws std::exception if the planes cannot be reached.
 class Raster {
  public:
   virtual ~Raster() = default;
 
+  /// Replaces pixels. @param at inside the plane.
   virtual void fill(size_t plane, const cv::Rect& at, const Paint& paint) = 0;
 
-  /// Blends a colour: v + (paint - v) * coverage / 255, rounded to the bits in use.
-  /// @param cover 8 bits per pixel, at least as large as the rectangle.
-  virtual void blend(size_t plane, const cv::Rect& at, const cv::Mat& cover,
-                     const Paint& paint) = 0;
+  /// Blends a colour on all planes. @param cover 8 bits per pixel of the area, which is aligned to
+  /// the pixels of all planes. @param gain of the coverage of subsampled planes, up to 255.
+  /// @param coarse scratch memory.
+  virtual void blend(const cv::Mat& cover, std::span<const Ink> inks, int gain,
+                     cv::Mat& coarse) = 0;
+
+  /// Draw a text, and an object with an edge of that width in pixels, if the raster computes their
+  /// coverage itself; otherwise return false, and nothing is drawn. @param at the area.
+  virtual bool write(const PlacedText&, std::span<const Ink>) { return false; }
+  virtual bool tint(const EnlargedMask&, const cv::Rect& at, int edge, std::span<const Ink>) {
+    (void)at, (void)edge;
+    return false;
+  }
 
   /// Returns the pixels of a rectangle on the host, which may be changed until put(). Valid until
   /// the next call.
@@ -47,14 +83,19 @@ class HostRaster final : public Raster {
   explicit HostRaster(cv::Mat pixels) { planes_[0] = std::move(pixels); }
 
   void fill(size_t plane, const cv::Rect& at, const Paint& paint) override;
-  void blend(size_t plane, const cv::Rect& at, const cv::Mat& cover, const Paint& paint) override;
+  void blend(const cv::Mat& cover, std::span<const Ink> inks, int gain, cv::Mat& coarse) override;
   cv::Mat take(size_t plane, const cv::Rect& at) override { return planes_[plane](at); }
   void put(size_t, const cv::Rect&, const cv::Mat&) override {}
 
  private:
+  void blend(size_t plane, const cv::Mat& cover, const Ink& ink);
+
   std::array<cv::Mat, GST_VIDEO_MAX_PLANES> planes_;
   std::array<int, GST_VIDEO_MAX_PLANES> unused_bits_{};
 };
+
+/// Returns zeros of that size in the memory of `kept`, which grows as needed.
+cv::Mat cleared(cv::Mat& kept, cv::Size size);
 
 /// Size of a plane in its pixels, and what a pixel consists of.
 struct PlaneForm {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// One thread per pixel. Each block finds the operations that touch its tile, and its threads apply
-// them in their order.
+// Each block finds the operations that touch its tile, and its threads apply them in their order.
 #include <algorithm>
 
 #include "kernels/cuda/draw/draw.h"
@@ -8,26 +7,24 @@
 namespace keepbox::cuda {
 namespace {
 
-constexpr int kTileColumns = 32, kTileRows = 8, kThreads = kTileColumns * kTileRows;
-constexpr int kWarps = kThreads / 32;
+constexpr int kTileColumns = 32, kTileRows = 32, kThreads = 256;
+constexpr int kWarps = kThreads / 32, kRowStep = kThreads / kTileColumns;
 
 struct Tile {
   int left, top;
 };
 
-__device__ bool touches(const DrawOperation& each, uint32_t plane, const Tile& tile) {
-  return each.plane == plane && each.at.x < tile.left + kTileColumns &&
-         each.at.x + each.at.width > tile.left && each.at.y < tile.top + kTileRows &&
-         each.at.y + each.at.height > tile.top;
+__device__ bool touches(const DrawnRect& at, const Tile& tile) {
+  return at.x < tile.left + kTileColumns && at.x + at.width > tile.left &&
+         at.y < tile.top + kTileRows && at.y + at.height > tile.top;
 }
 
 /// Writes the indices of the touching operations among kThreads from `base` to `found`, in their
 /// order, and returns their number. Synchronises the block.
-__device__ uint32_t collect(const DrawJob& job, uint32_t plane, const Tile& tile, uint32_t base,
-                            uint32_t* found) {
+__device__ uint32_t collect(const PlaneJob& job, const Tile& tile, uint32_t base, uint32_t* found) {
   __shared__ uint32_t counts[kWarps];
   const uint32_t index = base + threadIdx.x, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const bool hit = index < job.count && touches(job.operations[index], plane, tile);
+  const bool hit = index < job.count && touches(job.at[index], tile);
   const uint32_t hits = __ballot_sync(~0u, hit);
   if (lane == 0) counts[warp] = __popc(hits);
   __syncthreads();
@@ -41,56 +38,104 @@ __device__ uint32_t collect(const DrawJob& job, uint32_t plane, const Tile& tile
   return all;
 }
 
-using Pixel = uint32_t[kDrawnChannels];
-
-__device__ void load(const DrawnPlane& plane, const uint8_t* from, Pixel& pixel) {
-  for (int c = 0; c < plane.channels; ++c)
-    pixel[c] = plane.bytes == 1 ? from[c] : reinterpret_cast<const uint16_t*>(from)[c];
+/// Returns the largest coverage of a text's letters at a pixel of its area.
+__device__ uint32_t text_cover(const DrawJob& job, const Cover& text, int x, int y) {
+  const int row = y - text.top;
+  if (row < 0 || row >= job.sheet.height) return 0;
+  const uint8_t* const line = job.sheet.bytes + size_t(row) * size_t(job.sheet.width);
+  uint32_t most = 0;
+  for (uint32_t i = 0; i < text.width; ++i) {
+    const DrawnLetter& letter = job.letters[text.offset + i];
+    const int column = x - letter.x;
+    if (column < 0) break;  // as all behind it
+    if (column < letter.width) most = max(most, uint32_t(line[letter.column + column]));
+  }
+  return most;
 }
 
-__device__ void store(const DrawnPlane& plane, const Pixel& pixel, uint8_t* to) {
-  for (int c = 0; c < plane.channels; ++c)
-    if (plane.bytes == 1) to[c] = uint8_t(pixel[c]);
-    else reinterpret_cast<uint16_t*>(to)[c] = uint16_t(pixel[c]);
+/// Returns the coverage of a pixel of the area.
+__device__ uint32_t cover_at(const DrawJob& job, const Cover& cover, int x, int y) {
+  if (cover.kind == CoverKind::kText) return text_cover(job, cover, x, y);
+  const uint8_t* const bytes = cover.kind == CoverKind::kMade ? job.made : job.uploaded;
+  return bytes[cover.offset + size_t(y) * cover.width + size_t(x)];
 }
 
-__device__ void apply(const DrawOperation& each, const uint8_t* cover, int x, int y,
-                      const DrawnPlane& plane, Pixel& pixel) {
-  const int column = x - each.at.x, row = y - each.at.y;
-  if (column < 0 || column >= each.at.width || row < 0 || row >= each.at.height) return;
-  const uint32_t by =
-      each.blends ? cover[each.cover + size_t(row) * size_t(each.at.width) + size_t(column)] : 255;
+/// Returns the mean coverage of the pixels that a pixel of a plane represents, rounded as OpenCV
+/// does: half up for four pixels, else half to even.
+__device__ uint32_t mean_cover(const DrawJob& job, const DrawOperation& each, int x, int y) {
+  if (each.cover.kind == CoverKind::kFull) return 255;
+  const int dx = each.shift_x, dy = each.shift_y;
+  uint32_t sum = 0;
+  for (int i = 0; i < 1 << dy; ++i)
+    for (int j = 0; j < 1 << dx; ++j)
+      sum += cover_at(job, each.cover, (x << dx) + j, (y << dy) + i);
+  if (dx + dy == 0) return sum;
+  const uint32_t mean = dx + dy == 2 ? (sum + 2) >> 2 : (sum + (sum >> 1 & 1)) >> 1;
+  return min(mean * each.cover.gain, 255u);
+}
+
+template <int channels>
+using Pixel = uint32_t[channels];
+
+template <int channels>
+__device__ void apply(const DrawJob& job, const DrawOperation& each, const DrawnRect& at, int x,
+                      int y, int unused_bits, Pixel<channels>& pixel) {
+  const int column = x - at.x, row = y - at.y;
+  if (column < 0 || column >= at.width || row < 0 || row >= at.height) return;
+  const uint32_t by = mean_cover(job, each, column, row);
   if (by == 0) return;
-  for (int c = 0; c < plane.channels; ++c) {
-    const uint32_t value = pixel[c] >> plane.unused_bits;
-    const uint32_t paint = uint32_t(each.paint.channel[c]) >> plane.unused_bits;
-    pixel[c] = (value * (255 - by) + paint * by + 127) / 255 << plane.unused_bits;  // rounded
+#pragma unroll
+  for (int c = 0; c < channels; ++c) {
+    const uint32_t value = pixel[c] >> unused_bits;
+    const uint32_t paint = uint32_t(each.paint.channel[c]) >> unused_bits;
+    pixel[c] = (value * (255 - by) + paint * by + 127) / 255 << unused_bits;  // rounded
+  }
+}
+
+/// Applies some operations of a tile to a plane of values of a type.
+template <class T, int channels>
+__device__ void apply_typed(const DrawJob& job, const PlaneJob& on, const Tile& tile,
+                            const uint32_t* found, uint32_t count) {
+  const DrawnPlane& plane = on.plane;
+  const int x = tile.left + int(threadIdx.x) % kTileColumns;
+  const int first = tile.top + int(threadIdx.x) / kTileColumns;
+  const int end = min(tile.top + kTileRows, plane.height);
+  if (x >= plane.width) return;
+  for (int y = first; y < end; y += kRowStep) {
+    T* const at = reinterpret_cast<T*>(plane.pixels + size_t(y) * plane.stride) + x * channels;
+    Pixel<channels> pixel;
+#pragma unroll
+    for (int c = 0; c < channels; ++c) pixel[c] = at[c];
+    for (uint32_t i = 0; i < count; ++i)
+      apply<channels>(job, on.operations[found[i]], on.at[found[i]], x, y, plane.unused_bits,
+                      pixel);
+#pragma unroll
+    for (int c = 0; c < channels; ++c) at[c] = T(pixel[c]);
+  }
+}
+
+template <class T>
+__device__ void apply_all(const DrawJob& job, const PlaneJob& on, const Tile& tile,
+                          const uint32_t* found, uint32_t count) {
+  switch (on.plane.channels) {
+    case 1: return apply_typed<T, 1>(job, on, tile, found, count);
+    case 2: return apply_typed<T, 2>(job, on, tile, found, count);
+    case 3: return apply_typed<T, 3>(job, on, tile, found, count);
+    default: return apply_typed<T, 4>(job, on, tile, found, count);
   }
 }
 
 __global__ void __launch_bounds__(kThreads) draw(const __grid_constant__ DrawJob job) {
   __shared__ uint32_t found[kThreads];
-  const DrawnPlane& plane = job.planes[blockIdx.z];
+  const PlaneJob& on = job.planes[blockIdx.z];
   const Tile tile{int(blockIdx.x) * kTileColumns, int(blockIdx.y) * kTileRows};
-  if (tile.left >= plane.width || tile.top >= plane.height) return;
-  const int x = tile.left + int(threadIdx.x) % kTileColumns;
-  const int y = tile.top + int(threadIdx.x) / kTileColumns;
-  const bool there = x < plane.width && y < plane.height;
-  uint8_t* const at =
-      plane.pixels + size_t(y) * plane.stride + size_t(x * plane.channels * plane.bytes);
-  Pixel pixel;
-  bool loaded = false;
-  for (uint32_t base = 0; base < job.count; base += kThreads) {
-    const uint32_t count = collect(job, blockIdx.z, tile, base, found);
-    if (count != 0 && there && !loaded) {
-      load(plane, at, pixel);
-      loaded = true;
-    }
-    for (uint32_t i = 0; there && i < count; ++i)
-      apply(job.operations[found[i]], job.cover, x, y, plane, pixel);
+  if (tile.left >= on.plane.width || tile.top >= on.plane.height) return;
+  for (uint32_t base = 0; base < on.count; base += kThreads) {
+    const uint32_t count = collect(on, tile, base, found);
+    if (count != 0 && on.plane.bytes == 1) apply_all<uint8_t>(job, on, tile, found, count);
+    else if (count != 0) apply_all<uint16_t>(job, on, tile, found, count);
     __syncthreads();  // before the next ones are found
   }
-  if (loaded) store(plane, pixel, at);
 }
 
 }  // namespace
@@ -98,10 +143,11 @@ __global__ void __launch_bounds__(kThreads) draw(const __grid_constant__ DrawJob
 cudaError_t launch_draw(const DrawJob& job, cudaStream_t stream) {
   int width = 0, height = 0;
   for (uint32_t i = 0; i < job.plane_count; ++i) {
-    width = std::max(width, job.planes[i].width);
-    height = std::max(height, job.planes[i].height);
+    if (job.planes[i].count == 0) continue;
+    width = std::max(width, job.planes[i].plane.width);
+    height = std::max(height, job.planes[i].plane.height);
   }
-  if (job.count == 0 || width == 0 || height == 0) return cudaSuccess;
+  if (width == 0 || height == 0) return cudaSuccess;
   const dim3 grid(unsigned((width + kTileColumns - 1) / kTileColumns),
                   unsigned((height + kTileRows - 1) / kTileRows), job.plane_count);
   draw<<<grid, kThreads, 0, stream>>>(job);

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/formula/mask_edge.h"
+
 namespace keepbox::cuda {
 
 /// Maximum number of planes of a frame, and of channels of a plane.
@@ -22,7 +24,7 @@ struct DrawnPlane {
   int unused_bits = 0;  // the lowest ones of a channel, always 0
 };
 
-/// A rectangle of a plane, in its pixels.
+/// A rectangle in pixels of a plane or of the frame.
 struct DrawnRect {
   int x = 0, y = 0, width = 0, height = 0;
 };
@@ -32,24 +34,91 @@ struct Paint {
   uint16_t channel[kDrawnChannels];
 };
 
-/// Replaces the pixels of a rectangle, or blends a colour.
+/// Where an operation's coverage of the frame's pixels comes from.
+enum class CoverKind : uint8_t {
+  kFull,      // every pixel is covered
+  kUploaded,  // bytes from the host
+  kMade,      // bytes that make_covers() wrote
+  kText,      // letters of the sheet
+};
+
+/// Coverage of an area of the frame, 8 bits per pixel in rows without gaps.
+struct Cover {
+  CoverKind kind = CoverKind::kFull;
+  uint8_t gain = 1;     // of the mean of several pixels
+  uint32_t offset = 0;  // of the bytes; of a text the index of its first letter
+  uint32_t width = 0;   // of the area; of a text the number of its letters
+  int32_t top = 0;      // of a text: the row of the area in which its letters begin
+};
+
+/// Replaces or blends the pixels of a rectangle of a plane, which its DrawnRect gives.
 struct DrawOperation {
-  uint32_t plane = 0;
-  DrawnRect at;
   Paint paint;
-  uint32_t cover = 0;  // offset of the coverage, a byte per pixel in rows without gaps
-  bool blends = false;
+  Cover cover;
+  uint8_t shift_x = 0, shift_y = 0;  // log2 of the plane's subsampling
+};
+
+/// A letter of a text: columns of the sheet, and the column of the area in which they begin.
+struct DrawnLetter {
+  int32_t x = 0, column = 0, width = 0;
+};
+
+/// Masks of all letters next to each other.
+struct LetterSheet {
+  const uint8_t* bytes = nullptr;
+  int width = 0, height = 0;
+};
+
+/// A mask whose silhouette is drawn.
+struct DrawnMask {
+  uint32_t pixels = 0;  // offset among the uploaded bytes: rows without gaps, 0 outside the object
+  uint32_t cover = 0;   // offset among the made bytes
+  MaskSide across, down;
+  DrawnRect at;  // area of the coverage, in pixels of the frame
+  int edge = 1;  // width of the edge, up to kWidestEdge
+};
+
+/// A part of a silhouette that a block makes.
+struct CoverTile {
+  uint32_t mask = 0;
+  uint16_t column = 0, row = 0;
+};
+
+/// The operations of a plane.
+struct PlaneJob {
+  DrawnPlane plane;
+  uint32_t count = 0;
+  const DrawnRect* at = nullptr;  // device memory, as all below
+  const DrawOperation* operations = nullptr;
 };
 
 /// Operations on the planes of a frame.
 struct DrawJob {
-  DrawnPlane planes[kDrawnPlanes];
-  uint32_t plane_count = 0, count = 0;
-  const DrawOperation* operations = nullptr;  // device memory, as the next one
-  const uint8_t* cover = nullptr;
+  PlaneJob planes[kDrawnPlanes];
+  uint32_t plane_count = 0;
+  const uint8_t* uploaded = nullptr;
+  const uint8_t* made = nullptr;
+  const DrawnLetter* letters = nullptr;
+  LetterSheet sheet;
 };
 
-/// Executes the operations in their order.
+/// Silhouettes to make.
+struct CoverJob {
+  const DrawnMask* masks = nullptr;
+  const CoverTile* tiles = nullptr;
+  uint32_t tile_count = 0;
+  const uint8_t* uploaded = nullptr;
+  uint8_t* made = nullptr;
+};
+
+/// Size of a CoverTile in pixels of the frame.
+inline constexpr int kCoverTileColumns = 64, kCoverTileRows = 32;
+
+/// Makes the coverage of silhouettes: the object with an edge inside, smoothed if the edge is wider
+/// than a pixel.
+cudaError_t launch_covers(const CoverJob& job, cudaStream_t stream);
+
+/// Executes the operations of each plane in their order.
 cudaError_t launch_draw(const DrawJob& job, cudaStream_t stream);
 
 }  // namespace keepbox::cuda

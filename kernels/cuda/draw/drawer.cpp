@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Collects operations in pinned memory.
+// Collects operations, and uploads them at once.
 #include "kernels/cuda/draw/drawer.h"
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
-#include <limits>
 #include <utility>
+
+#include "core/formula/silhouette.h"
 
 namespace keepbox::cuda {
 namespace {
@@ -14,24 +14,8 @@ namespace {
 /// Coverage in bytes from which operations are executed before more are collected.
 constexpr size_t kMaxCover = size_t{32} << 20;
 
-/// Grows host memory, whose first bytes are kept.
-Status grow_host(HostBlob& blob, size_t used, size_t& capacity, size_t wanted) {
-  if (wanted <= capacity) return {};
-  const size_t next = std::max(wanted, 2 * capacity);
-  KB_ASSIGN(HostBlob larger, allocate_host(next));
-  if (used != 0) std::memcpy(larger.get(), blob.get(), used);
-  blob = std::move(larger);
-  capacity = next;
-  return {};
-}
-
-/// Makes device memory as large as that of the host.
-Status match(DeviceBlob& blob, size_t& capacity, size_t wanted) {
-  if (wanted <= capacity) return {};
-  capacity = 0;
-  KB_ASSIGN(blob, allocate_device(wanted));
-  capacity = wanted;
-  return {};
+constexpr size_t area(int width, int height) {
+  return static_cast<size_t>(width) * static_cast<size_t>(height);
 }
 
 uint8_t* address(const DrawnPlane& plane, const DrawnRect& at) {
@@ -56,12 +40,25 @@ Status Drawer::begin(std::span<const DrawnPlane> planes, cudaStream_t stream) {
     KB_ASSIGN(uploaded_, make_event());
     KB_ASSIGN(drawn_, make_event());
   }
-  job_ = {};
-  std::ranges::copy(planes, job_.planes);
-  job_.plane_count = static_cast<uint32_t>(planes.size());
+  std::ranges::copy(planes, planes_.begin());
+  plane_count_ = static_cast<uint32_t>(planes.size());
   stream_ = stream;
-  cover_bytes_ = 0;
+  clear();
   return {};
+}
+
+bool Drawer::is_empty() const {
+  return std::ranges::all_of(lists_, [](const PlaneList& list) { return list.at.empty(); });
+}
+
+void Drawer::clear() {
+  for (PlaneList& list : lists_) list.at.clear(), list.operations.clear();
+  letters_.clear();
+  masks_.clear();
+  tiles_.clear();
+  arena_.clear();
+  sheet_ = {};
+  made_bytes_ = 0;
 }
 
 /// Waits until the last upload has read the host memory.
@@ -70,75 +67,138 @@ Status Drawer::prepare() {
   return check(cudaEventSynchronize(uploaded_.get()), "cudaEventSynchronize");
 }
 
-Status Drawer::reserve(size_t operations, size_t bytes) {
-  KB_TRY(prepare());
-  KB_TRY(grow_host(operations_, job_.count * sizeof(DrawOperation), operation_capacity_,
-                   operations * sizeof(DrawOperation)));
-  if (bytes > std::numeric_limits<uint32_t>::max())
-    return reject(ErrorKind::kNoResource, "What is drawn on a frame exceeds 4 GiB");
-  return grow_host(cover_, cover_bytes_, cover_capacity_, bytes);
+/// Prepares, after executing what was collected if there would be too much coverage.
+Status Drawer::make_room(size_t uploaded, size_t made) {
+  if (arena_.size() + uploaded > kMaxCover || made_bytes_ + made > kMaxCover) KB_TRY(flush());
+  return prepare();
+}
+
+void Drawer::add(uint32_t plane, const PlaneInk& ink, const Cover& cover) {
+  if (ink.at.width <= 0 || ink.at.height <= 0) return;
+  lists_[plane].at.push_back(ink.at);
+  lists_[plane].operations.push_back({ink.paint, cover, ink.shift_x, ink.shift_y});
+}
+
+void Drawer::add(std::span<const PlaneInk> inks, const Cover& cover) {
+  for (uint32_t i = 0; i < inks.size(); ++i) add(i, inks[i], cover);
 }
 
 Status Drawer::fill(uint32_t plane, const DrawnRect& at, const Paint& paint) {
-  KB_TRY(reserve(job_.count + 1, cover_bytes_));
-  auto* const all = reinterpret_cast<DrawOperation*>(operations_.get());
-  all[job_.count++] = {plane, at, paint, 0, false};
+  add(plane, {at, paint}, {});
   return {};
 }
 
-Status Drawer::blend(uint32_t plane, const DrawnRect& at, const Paint& paint, const uint8_t* cover,
-                     size_t stride) {
-  const auto width = static_cast<size_t>(at.width), height = static_cast<size_t>(at.height);
-  if (cover_bytes_ + width * height > kMaxCover) KB_TRY(flush());
-  KB_TRY(reserve(job_.count + 1, cover_bytes_ + width * height));
-  auto* to = reinterpret_cast<uint8_t*>(cover_.get()) + cover_bytes_;
-  for (size_t row = 0; row < height; ++row)
-    std::memcpy(to + row * width, cover + row * stride, width);
-  auto* const all = reinterpret_cast<DrawOperation*>(operations_.get());
-  all[job_.count++] = {plane, at, paint, static_cast<uint32_t>(cover_bytes_), true};
-  cover_bytes_ += width * height;
+Status Drawer::blend(const ByteRows& cover, std::span<const PlaneInk> inks, uint8_t gain) {
+  KB_TRY(make_room(area(cover.width, cover.height), 0));
+  KB_ASSIGN(const size_t offset, arena_.add(cover));
+  add(inks, {CoverKind::kUploaded, gain, static_cast<uint32_t>(offset),
+             static_cast<uint32_t>(cover.width), 0});
   return {};
+}
+
+/// Uploads the sheet once for all texts.
+Status Drawer::use_sheet(const ByteRows& sheet) {
+  KB_TRY(make_room(area(sheet.width, sheet.height), 0));
+  if (sheet_.bytes == sheet.bytes) return {};
+  KB_ASSIGN(sheet_offset_, arena_.add(sheet));
+  sheet_ = sheet;
+  return {};
+}
+
+Status Drawer::write(const HostText& text, std::span<const PlaneInk> inks) {
+  KB_TRY(use_sheet(text.sheet));
+  const auto first = static_cast<uint32_t>(letters_.size());
+  letters_.insert(letters_.end(), text.letters.begin(), text.letters.end());
+  add(inks, {CoverKind::kText, 1, first, static_cast<uint32_t>(text.letters.size()), text.top});
+  return {};
+}
+
+/// Adds the tiles of the last mask.
+void Drawer::add_tiles(const DrawnMask& mask) {
+  const auto index = static_cast<uint32_t>(masks_.size() - 1);
+  for (int y = 0; y * kCoverTileRows < mask.at.height; ++y)
+    for (int x = 0; x * kCoverTileColumns < mask.at.width; ++x)
+      tiles_.push_back({index, static_cast<uint16_t>(x), static_cast<uint16_t>(y)});
+}
+
+Status Drawer::tint(const HostMask& mask, std::span<const PlaneInk> inks) {
+  const size_t made = area(mask.at.width, mask.at.height);
+  KB_TRY(make_room(area(mask.pixels.width, mask.pixels.height), made));
+  KB_ASSIGN(const size_t pixels, arena_.add(mask.pixels));
+  const auto cover = static_cast<uint32_t>(made_bytes_);
+  masks_.push_back({static_cast<uint32_t>(pixels), cover, mask.across, mask.down, mask.at,
+                    std::min(mask.edge, kWidestEdge)});
+  made_bytes_ += made;
+  add_tiles(masks_.back());
+  add(inks, {CoverKind::kMade, 1, cover, static_cast<uint32_t>(mask.at.width), 0});
+  return {};
+}
+
+/// Uploads everything that was collected, and returns the jobs on it.
+Result<DrawJob> Drawer::upload(CoverJob& covers) {
+  std::array<size_t, kDrawnPlanes> at{}, operations{};
+  for (size_t i = 0; i < plane_count_; ++i) {
+    KB_ASSIGN(at[i], arena_.add(lists_[i].at));
+    KB_ASSIGN(operations[i], arena_.add(lists_[i].operations));
+  }
+  KB_ASSIGN(const size_t letters, arena_.add(letters_));
+  KB_ASSIGN(const size_t masks, arena_.add(masks_));
+  KB_ASSIGN(const size_t tiles, arena_.add(tiles_));
+  KB_TRY(arena_.upload(stream_));
+  auto* const made = reinterpret_cast<uint8_t*>(made_.get());
+  const auto* const uploaded = arena_.at<uint8_t>(0);
+  covers = {arena_.at<DrawnMask>(masks), arena_.at<CoverTile>(tiles),
+            static_cast<uint32_t>(tiles_.size()), uploaded, made};
+  DrawJob job{.planes = {},
+              .plane_count = plane_count_,
+              .uploaded = uploaded,
+              .made = made,
+              .letters = arena_.at<DrawnLetter>(letters),
+              .sheet = {arena_.at<uint8_t>(sheet_offset_), sheet_.width, sheet_.height}};
+  for (size_t i = 0; i < plane_count_; ++i)
+    job.planes[i] = {planes_[i], static_cast<uint32_t>(lists_[i].at.size()),
+                     arena_.at<DrawnRect>(at[i]), arena_.at<DrawOperation>(operations[i])};
+  return job;
 }
 
 /// Uploads and launches, after drawings on other streams that read the same memory.
 Status Drawer::start() {
-  KB_TRY(match(device_operations_, device_operation_capacity_, operation_capacity_));
-  KB_TRY(match(device_cover_, device_cover_capacity_, cover_capacity_));
+  KB_TRY(prepare());
+  if (made_bytes_ > made_capacity_) {
+    made_capacity_ = 0;
+    KB_ASSIGN(made_, allocate_device(made_bytes_));
+    made_capacity_ = made_bytes_;
+  }
   if (drawing_) KB_TRY_CUDA(cudaStreamWaitEvent(stream_, drawn_.get(), 0));
-  KB_TRY_CUDA(cudaMemcpyAsync(device_operations_.get(), operations_.get(),
-                              job_.count * sizeof(DrawOperation), cudaMemcpyHostToDevice, stream_));
-  if (cover_bytes_ != 0)
-    KB_TRY_CUDA(cudaMemcpyAsync(device_cover_.get(), cover_.get(), cover_bytes_,
-                                cudaMemcpyHostToDevice, stream_));
+  CoverJob covers;
+  KB_ASSIGN(const DrawJob job, upload(covers));
   KB_TRY_CUDA(cudaEventRecord(uploaded_.get(), stream_));
   waiting_ = true;
-  job_.operations = reinterpret_cast<const DrawOperation*>(device_operations_.get());
-  job_.cover = reinterpret_cast<const uint8_t*>(device_cover_.get());
-  KB_TRY_CUDA(launch_draw(job_, stream_));
+  KB_TRY_CUDA(launch_covers(covers, stream_));
+  KB_TRY_CUDA(launch_draw(job, stream_));
   KB_TRY_CUDA(cudaEventRecord(drawn_.get(), stream_));
   drawing_ = true;
   return {};
 }
 
 Status Drawer::flush() {
-  if (job_.count == 0) return {};
+  if (is_empty()) return {};
   const Status started = start();
   if (!started) (void)cudaStreamSynchronize(stream_);  // an upload may still read the host memory
-  job_.count = 0;
-  cover_bytes_ = 0;
+  clear();
   return started;
 }
 
 Status Drawer::read(uint32_t plane, const DrawnRect& at, uint8_t* pixels, size_t stride) {
   KB_TRY(flush());
-  const DrawnPlane& from = job_.planes[plane];
+  const DrawnPlane& from = planes_[plane];
   KB_TRY_CUDA(cudaMemcpy2DAsync(pixels, stride, address(from, at), from.stride, row_bytes(from, at),
                                 static_cast<size_t>(at.height), cudaMemcpyDeviceToHost, stream_));
   return check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
 }
 
 Status Drawer::write(uint32_t plane, const DrawnRect& at, const uint8_t* pixels, size_t stride) {
-  const DrawnPlane& to = job_.planes[plane];
+  const DrawnPlane& to = planes_[plane];
   KB_TRY_CUDA(cudaMemcpy2DAsync(address(to, at), to.stride, pixels, stride, row_bytes(to, at),
                                 static_cast<size_t>(at.height), cudaMemcpyHostToDevice, stream_));
   return check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");

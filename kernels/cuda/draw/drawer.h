@@ -2,14 +2,39 @@
 // Draws on frames in device memory.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "core/base/result.h"
 #include "kernels/cuda/draw/draw.h"
+#include "kernels/cuda/draw/upload_arena.h"
 #include "kernels/cuda/host/memory.h"
 
 namespace keepbox::cuda {
+
+/// A colour on a plane.
+struct PlaneInk {
+  DrawnRect at;  // pixels of the plane, inside of it
+  Paint paint;
+  uint8_t shift_x = 0, shift_y = 0;  // log2 of the plane's subsampling
+};
+
+/// A mask on the host, enlarged to the frame.
+struct HostMask {
+  ByteRows pixels;  // 0 outside the object
+  MaskSide across, down;
+  DrawnRect at;  // area of the frame, which contains the pixels of both sides
+  int edge = 1;  // width of the edge, at least 1
+};
+
+/// A text on an area of the frame.
+struct HostText {
+  ByteRows sheet;  // masks of all letters
+  std::span<const DrawnLetter> letters;
+  int top = 0;  // row of the area in which they begin
+};
 
 /// Collects operations on a frame and executes them together. Everything is called with the frame's
 /// context current. Memory grows as needed and is kept.
@@ -21,10 +46,12 @@ class Drawer {
   /// Replaces the pixels of a rectangle. @pre it is inside the plane.
   Status fill(uint32_t plane, const DrawnRect& at, const Paint& paint);
 
-  /// Blends: v + (paint - v) * coverage / 255, rounded. @pre the rectangle is inside the plane.
-  /// @param cover a byte per pixel, copied. @param stride bytes per row.
-  Status blend(uint32_t plane, const DrawnRect& at, const Paint& paint, const uint8_t* cover,
-               size_t stride);
+  /// Blend a colour on all planes: v + (paint - v) * coverage / 255, rounded; where a pixel
+  /// represents several of the area, by the mean of their coverage times a gain. What is passed is
+  /// copied. @param inks one per plane.
+  Status blend(const ByteRows& cover, std::span<const PlaneInk> inks, uint8_t gain);
+  Status write(const HostText& text, std::span<const PlaneInk> inks);
+  Status tint(const HostMask& mask, std::span<const PlaneInk> inks);
 
   /// Copies pixels to the host after all operations so far, and waits for them.
   Status read(uint32_t plane, const DrawnRect& at, uint8_t* pixels, size_t stride);
@@ -35,20 +62,40 @@ class Drawer {
   Status flush();
 
  private:
-  Status prepare();
-  Status start();
-  Status reserve(size_t operations, size_t bytes);
+  /// The operations of a plane.
+  struct PlaneList {
+    std::vector<DrawnRect> at;
+    std::vector<DrawOperation> operations;
+  };
 
-  DrawJob job_;
+  bool is_empty() const;
+  void clear();
+  Status prepare();
+  Status make_room(size_t uploaded, size_t made);
+  void add(uint32_t plane, const PlaneInk& ink, const Cover& cover);
+  void add(std::span<const PlaneInk> inks, const Cover& cover);
+  Status use_sheet(const ByteRows& sheet);
+  void add_tiles(const DrawnMask& mask);
+  Result<DrawJob> upload(CoverJob& covers);
+  Status start();
+
+  std::array<DrawnPlane, kDrawnPlanes> planes_;
+  uint32_t plane_count_ = 0;
   cudaStream_t stream_ = nullptr;
   Event uploaded_;        // after the last upload
   bool waiting_ = false;  // that upload may still read the host memory
   Event drawn_;           // after the last drawing, which reads the memory of the device
   bool drawing_ = false;  // a drawing was started
-  HostBlob operations_, cover_;
-  DeviceBlob device_operations_, device_cover_;
-  size_t operation_capacity_ = 0, cover_capacity_ = 0, cover_bytes_ = 0;
-  size_t device_operation_capacity_ = 0, device_cover_capacity_ = 0;
+  std::array<PlaneList, kDrawnPlanes> lists_;
+  std::vector<DrawnLetter> letters_;
+  std::vector<DrawnMask> masks_;
+  std::vector<CoverTile> tiles_;
+  ByteRows sheet_;           // that was uploaded
+  size_t sheet_offset_ = 0;  // of that sheet
+  UploadArena arena_;
+  size_t made_bytes_ = 0;
+  DeviceBlob made_;
+  size_t made_capacity_ = 0;
 };
 
 }  // namespace keepbox::cuda

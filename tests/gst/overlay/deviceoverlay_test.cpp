@@ -45,7 +45,8 @@ void attach_all(GstBuffer* frame) {
   static const std::vector<Keypoint> kPoints = {{30, 40, 1}, {90, 100, 0.9f}, {33, 90, 0.8f}};
   static constexpr Edge kEdges[] = {{0, 1}, {1, 2}};
   const Mask masks[] = {{kDisc, 1, 0, 8, 7, {20.5f, 30.25f, 111, 120}},
-                        {kDisc, 1, 0, 8, 7, {250, 180, 340, 260}}};
+                        {kDisc, 1, 0, 8, 7, {250, 180, 340, 260}},
+                        {kDisc, 1, 0, 8, 7, {-40.3f, 90, 330.6f, 200.5f}}};
   const MaskBuffers buffers = make_mask_buffers(masks);
   std::vector<FrameBox> list;
   for (int i = 0; i < 40; ++i) {
@@ -58,6 +59,7 @@ void attach_all(GstBuffer* frame) {
   }
   list[0].mask = buffers[0];
   list[1].mask = buffers[1];
+  list[3].mask = buffers[2];
   list[2].points = {kPoints, kEdges, g_quark_from_string("three")};
   EXPECT_TRUE(attach_boxes(frame, list, {.frame = {kDrawnWidth, kDrawnHeight}}));
 }
@@ -110,8 +112,8 @@ class DeviceOverlay : public test::Gpu {
 };
 
 TEST_F(DeviceOverlay, DrawsThePixelsOfTheHost) {
-  for (const char* format : {"NV12", "I420", "YV12", "Y444", "RGBA", "BGRA", "ARGB", "RGBx", "BGR",
-                             "P010_10LE", "P012_LE", "P016_LE", "I420_10LE", "Y444_16LE"})
+  for (const char* format : {"NV12", "I420", "YV12", "Y42B", "Y444", "RGBA", "BGRA", "ARGB", "RGBx",
+                             "BGR", "P010_10LE", "P012_LE", "P016_LE", "I420_10LE", "Y444_16LE"})
     for (const bool with_stream : {true, false}) expect_same(format, "", with_stream);
 }
 
@@ -119,6 +121,9 @@ TEST_F(DeviceOverlay, DrawsEveryKindOfMark) {
   expect_same("NV12", "thickness=5 font-scale=1.2 draw-trails=1", true);
   expect_same("NV12", "draw-boxes=false draw-labels=false draw-scores=false", true);
   expect_same("RGBA", "draw-masks=false draw-keypoints=false", true);
+  expect_same("NV12", "thickness=40 draw-boxes=false draw-labels=false draw-scores=false", true);
+  for (const char* thickness : {"thickness=1", "thickness=2", "thickness=3", "thickness=9"})
+    expect_same("I420", std::string(thickness) + " draw-boxes=false font-scale=2.5", true);
 }
 
 TEST_F(DeviceOverlay, ObscuresThePixelsOfTheHost) {

@@ -106,6 +106,45 @@ TEST(MaskRuns, AreThoseOfBilinearInterpolation) {
   EXPECT_GT(covered, pixels / 10);
 }
 
+/// Draws the frame pixel by pixel, as a GPU does.
+std::vector<std::string> drawn_pixel_by_pixel(const FrameMask& mask, Size frame) {
+  const MaskView map(mask.pixels);
+  const auto [x1, y1, x2, y2] = mask.place;
+  const MaskSide across = mask_side(x1, x2, static_cast<int>(map.width()), frame.width);
+  const MaskSide down = mask_side(y1, y2, static_cast<int>(map.height()), frame.height);
+  std::vector<std::string> out(frame.height, std::string(frame.width, '.'));
+  for (int y = down.first; y < down.last; ++y) {
+    const MaskLines lines = lines_at(down, y);
+    const int below = std::min(lines.above + 1, down.count - 1);
+    const guint8 *first = map.row(guint(lines.above)), *second = map.row(guint(below));
+    const auto both = [&](int i) { return 2 * (first[i] != 0) + (second[i] != 0); };
+    for (int x = across.first; x < across.last; ++x)
+      if (is_inside(across, lines, x, pixel_before(across, x), both))
+        out[size_t(y)][size_t(x)] = '#';
+  }
+  return out;
+}
+
+TEST(MaskRuns, AreThePixelsThatAreInsideOnTheirOwn) {
+  std::mt19937 random(11);
+  const auto number = [&](float low, float high) {
+    return std::uniform_real_distribution<float>(low, high)(random);
+  };
+  const Size frame{40, 30};
+  for (int round = 0; round < 600; ++round) {
+    const auto side = [&] { return std::uniform_int_distribution<guint>(1, 90)(random); };
+    const float share = number(0, 1), reach = round % 3 == 0 ? 1e6f : 50;
+    const TestMask mask(side(), side(), [&](guint, guint) { return number(0, 1) < share; });
+    // Integers put the centres of pixels on edges.
+    const auto edge = [&](float v) { return round % 2 == 0 ? std::round(v) : v; };
+    const Box place{edge(number(-reach, 20)), edge(number(-reach, 15)), edge(number(20, reach)),
+                    edge(number(15, reach))};
+    ASSERT_EQ(drawn_pixel_by_pixel(mask.over(place), frame),
+              drawn(mask.over(place), frame, Lines::kRows))
+        << "round " << round;
+  }
+}
+
 TEST(MaskRuns, ShrinkToSamples) {
   const TestMask mask(40, 40, [](guint x, guint) { return x % 2 == 0; });
   for (const Lines lines : {Lines::kRows, Lines::kColumns})
