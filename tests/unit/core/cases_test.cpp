@@ -234,7 +234,7 @@ void check(const Case& each) {
   EXPECT_TRUE(check_points(*processor, want, 2e-3) != 0 || !own);
 }
 
-TEST(Cases, MatchTheModelsOwnCode) {
+TEST(ModelCases, MatchTheModelsOwnCode) {
   if (test::data_folder().empty() || !std::filesystem::exists(folder()))
     GTEST_SKIP() << "no recorded tensors on this machine";
   for (const Case& each : kCases) check(each);

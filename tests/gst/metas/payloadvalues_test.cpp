@@ -48,14 +48,14 @@ void expect_objects(const std::vector<FrameBox>& found) {
   EXPECT_EQ(found[2].points.points.size(), 4u);
 }
 
-TEST(Values, AreReadAsTheyWereAttached) {
+TEST(PayloadValues, AreReadAsTheyWereAttached) {
   const Buffer frame = test::empty_frame();
   auto list = objects();
   attach(frame.get(), list, {.classes = true});
   expect_objects(boxes(frame));
 }
 
-TEST(Values, StayTheSameIfTheVideoIsScaled) {
+TEST(PayloadValues, StayTheSameIfTheVideoIsScaled) {
   Harness h("identity ! videoscale add-borders=false ! video/x-raw,width=320,height=160 ! identity",
             "video/x-raw,format=RGB,width=640,height=640,framerate=30/1,pixel-aspect-ratio=1/1");
   GstBuffer* frame = gst_buffer_new_allocate(nullptr, 640 * 640 * 3, nullptr);
@@ -68,7 +68,7 @@ TEST(Values, StayTheSameIfTheVideoIsScaled) {
   EXPECT_EQ(found[2].points.points[3], (Keypoint{3.5f, 2, 0.5f})) << "keypoints move";
 }
 
-TEST(Values, AreCarriedToAnotherFrame) {
+TEST(PayloadValues, AreCarriedToAnotherFrame) {
   GstVideoInfo info;
   gst_video_info_set_format(&info, GST_VIDEO_FORMAT_RGB, 640, 640);
   const Buffer from = test::empty_frame(), to = test::empty_frame();
@@ -81,7 +81,7 @@ TEST(Values, AreCarriedToAnotherFrame) {
   expect_objects(boxes(from));
 }
 
-TEST(Values, FollowAMatrixUnchanged) {
+TEST(PayloadValues, FollowAMatrixUnchanged) {
   const Buffer frame = test::empty_frame();
   auto list = objects();
   attach(frame.get(), std::span(list).first(1));
