@@ -121,7 +121,7 @@ void Model::drain() {
 /// Plans the pictures of frames. @pre info_ is set.
 Result<Pictures> Model::plan(const Picture& picture) const {
   KB_ASSIGN(const FrameForm form, frame_form_of(info_));
-  if (objects_) return plan_objects(form, picture, objects_->rules().most, facts_.input);
+  if (objects_) return plan_objects(form, picture, objects_->rules().max_objects, facts_.input);
   return plan_pictures(form, picture, tiles_, facts_.input, facts_.resize);
 }
 
@@ -134,8 +134,8 @@ void Model::set_frames(const GstVideoInfo& info) {
 }
 
 void Model::expect(unsigned frames) {
-  const unsigned most = std::max(props_.lookahead + 1, frames);
-  if (std::exchange(max_pending_, most) != most) prepared_ = false;
+  const unsigned max_frames = std::max(props_.lookahead + 1, frames);
+  if (std::exchange(max_pending_, max_frames) != max_frames) prepared_ = false;
 }
 
 Status Model::prepare() {

@@ -148,12 +148,12 @@ double CaptionPlacer::covered(const cv::Rect& tab, double limit) const {
 std::optional<cv::Rect> CaptionPlacer::place(const Outline& box, cv::Size caption) {
   caption = {std::min(caption.width, frame_.width), std::min(caption.height, frame_.height)};
   std::optional<cv::Rect> best;
-  double least = std::numeric_limits<double>::infinity();
+  double min_pixels = std::numeric_limits<double>::infinity();
   for (const cv::Rect& tab : CaptionPlaces(box, frame_, caption)) {
     if (tab.empty() || taken(tab)) continue;
-    const double pixels = covered(tab, least);
-    if (pixels < least) best = tab, least = pixels;
-    if (least == 0) break;
+    const double pixels = covered(tab, min_pixels);
+    if (pixels < min_pixels) best = tab, min_pixels = pixels;
+    if (min_pixels == 0) break;
   }
   if (placement_ == LabelPlacement::kAbove) return best;  // captions may overlap
   if (best) tabs_.push_back(*best);

@@ -221,11 +221,11 @@ float enlargement(Size frame, Size window) {
   const float by = std::min(static_cast<float>(window.width) / static_cast<float>(frame.width),
                             static_cast<float>(window.height) / static_cast<float>(frame.height));
   const auto side = static_cast<float>(std::max(frame.width, frame.height));
-  const float most = std::clamp(by, kSmallest, std::max(1.0f, kMaxSide / side));
-  if (most <= 1) return most;
+  const float scale = std::clamp(by, kSmallest, std::max(1.0f, kMaxSide / side));
+  if (scale <= 1) return scale;
   // Edges of tiles are on whole pixels of the frame, and a tile has at least one.
   constexpr float kTile = Layer::kTile;
-  return kTile / std::max(1.0f, std::round(kTile / most));
+  return kTile / std::max(1.0f, std::round(kTile / scale));
 }
 
 }  // namespace keepbox
