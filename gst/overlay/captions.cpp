@@ -111,8 +111,8 @@ GType label_placement_type() {
   static const GType type = register_enum(
       "KeepboxLabelPlacement",
       {{static_cast<int>(LabelPlacement::kApart), "apart",
-        "Above, in, below or next to the box, without covering labels of better boxes and covering "
-        "little of their outlines; omitted if there is no such place"},
+        "Above, in, below or next to the box, where the label covers no label and little of "
+        "the outline of a better box; omitted if there is no such place"},
        {static_cast<int>(LabelPlacement::kAbove), "above",
         "Above the box if the frame has room there, even if it covers other boxes"}});
   return type;

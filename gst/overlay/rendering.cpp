@@ -127,8 +127,8 @@ GType rendering_type() {
   static const GType type = register_enum(
       "KeepboxOverlayRendering",
       {{static_cast<int>(Rendering::kAuto), "auto",
-        "Draw on frames in system or CUDA memory; attach to frames that cannot be drawn on (in GL, "
-        "VA or DMABuf memory, or of another format) where downstream draws what is attached"},
+        "Draw on frames in system or CUDA memory; attach if a frame cannot be drawn on (GL, VA "
+        "or DMABuf memory, or another format) and downstream draws overlay compositions"},
        {static_cast<int>(Rendering::kBlend), "blend", "Draw on the frame"},
        {static_cast<int>(Rendering::kAttach), "attach",
         "Attach, and leave the frame as it is; an error if downstream does not draw what is "
