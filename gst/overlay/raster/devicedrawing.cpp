@@ -3,6 +3,7 @@
 #include "gst/overlay/raster/devicedrawing.h"
 
 #include "gst/base/error.h"
+#include "gst/tensors/device.h"
 
 namespace keepbox {
 namespace {
@@ -19,7 +20,7 @@ Status draw_with(std::unique_ptr<DeviceRasters>& rasters, GstBuffer* buffer,
 
 bool DeviceDrawing::draw(GstElement* element, GstBuffer* buffer, const GstVideoInfo& info,
                          const std::function<Status(Raster&)>& act) {
-  if (failed_ || !is_on_device(buffer)) return false;
+  if (failed_ || !DeviceContext::of(buffer)) return false;
   const Status status = draw_with(rasters_, buffer, info, act);
   if (status) return true;
   failed_ = true;
