@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "core/recognition/fit.h"
 #include "tests/scene.h"
 
 namespace keepbox {
