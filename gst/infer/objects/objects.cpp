@@ -41,7 +41,7 @@ bool Objects::is_due(const FrameBox& box) {
 
 std::optional<Crop> Objects::crop(const FrameBox& box, const CropPlan& plan,
                                   ResizeMode mode) const {
-  if (rules_.align) return aligned_crop(plan, box.points.points, *rules_.align);
+  if (rules_.align) return aligned_crop(plan, box.keypoints.points, *rules_.align);
   return crop_of(plan, enlarged({box.box, box.angle}, rules_.grow), mode);
 }
 

@@ -29,7 +29,7 @@ std::vector<FrameBox> objects() {
       with_values({100, 110, 160, 170}, kFirstValues, "embedding"), plain_box({10, 10, 60, 60}),
       with_values({20, 20, 90, 90}, kSecondValues, "embedding"),
       with_values({30, 20, 90, 90}, std::span(kSecondValues).first(3), "other")};
-  out[2].points = {kCorners, {}, g_quark_from_string("body")};
+  out[2].keypoints = {kCorners, {}, g_quark_from_string("body")};
   return out;
 }
 
@@ -45,7 +45,7 @@ void expect_objects(const std::vector<FrameBox>& found) {
   EXPECT_EQ(values_of(found[3]), (std::vector<float>{8, 7, 6}));
   EXPECT_STREQ(g_quark_to_string(found[0].values.kind), "embedding");
   EXPECT_STREQ(g_quark_to_string(found[3].values.kind), "other");
-  EXPECT_EQ(found[2].points.points.size(), 4u);
+  EXPECT_EQ(found[2].keypoints.points.size(), 4u);
 }
 
 TEST(PayloadValues, AreReadAsTheyWereAttached) {
@@ -65,7 +65,7 @@ TEST(PayloadValues, StayTheSameIfTheVideoIsScaled) {
   ASSERT_TRUE(out) << h.error();
   const auto found = boxes(out);
   expect_objects(found);
-  EXPECT_EQ(found[2].points.points[3], (Keypoint{3.5f, 2, 0.5f})) << "keypoints move";
+  EXPECT_EQ(found[2].keypoints.points[3], (Keypoint{3.5f, 2, 0.5f})) << "keypoints move";
 }
 
 TEST(PayloadValues, AreCarriedToAnotherFrame) {

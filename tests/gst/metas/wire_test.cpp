@@ -29,7 +29,7 @@ class WireFormat : public testing::Test {
   WireFormat() : frame(gst_buffer_new_allocate(nullptr, 64, nullptr)) {
     std::vector<FrameBox> list{plain_box({10.5f, 20.25f, 60, 80}, 0.75f),
                                plain_box({15, 30, 30, 50}, 0.5f), plain_box({100, 9, 140, 70})};
-    list[0].points = {points_, edges_, g_quark_from_string("hand")};
+    list[0].keypoints = {points_, edges_, g_quark_from_string("hand")};
     list[0].mask = disc_.over({12, 22, 58, 78});
     list[0].model = g_quark_from_string("people");
     list[2].values = {values_, g_quark_from_string("embedding")};
@@ -53,7 +53,7 @@ class WireFormat : public testing::Test {
                    {.od_id = list[2].od_id, .class_id = G_MAXUINT, .level = 0.5f, .text = "KB 1"},
                    {.od_id = kWholeFrame, .class_id = G_MAXUINT, .level = 0.25f, .text = "EXIT"}});
     std::vector<FrameBox> weak{plain_box({1, 2, 30, 40}, 0.125f)};
-    weak[0].points = {points_, edges_, g_quark_from_string("hand")};
+    weak[0].keypoints = {points_, edges_, g_quark_from_string("hand")};
     attach_weak_boxes(frame.get(), weak);
   }
 
@@ -76,10 +76,10 @@ std::string text_of(const FrameBox& b) {
                   b.box.x1, b.box.y1, b.box.x2, b.box.y2, b.score, b.angle, b.label,
                   b.class_id.value_or(9999), b.anchor.value_or(9999), b.model, b.unnamed, b.held,
                   b.predicted, b.parent.value_or(9999), b.tracking_id.value_or(0), b.tracked_since);
-  for (const Keypoint& p : b.points.points) out += std::format(" ({},{},{})", p.x, p.y, p.score);
-  for (const Edge& e : b.points.edges) out += std::format(" {}-{}", e.from, e.to);
+  for (const Keypoint& p : b.keypoints.points) out += std::format(" ({},{},{})", p.x, p.y, p.score);
+  for (const Edge& e : b.keypoints.edges) out += std::format(" {}-{}", e.from, e.to);
   for (const float v : b.values.values) out += std::format(" v{}", v);
-  out += std::format(" {} {}", b.points.name, b.values.kind);
+  out += std::format(" {} {}", b.keypoints.name, b.values.kind);
   for (const BoxLabel& l : b.labels) out += text_of(l);
   const Box& p = b.mask.place;
   for (const int pixel : test::pixels_of(b.mask.pixels)) out += pixel != 0 ? '#' : '.';

@@ -83,7 +83,7 @@ class AttachedOverlay : public test::BoxOverlay {
       list.push_back(box);
     }
     list[0].mask = mask_.over({30, 40, 120, 130});
-    list[1].points = {points_, edges_, 0};
+    list[1].keypoints = {points_, edges_, 0};
     return list;
   }
 

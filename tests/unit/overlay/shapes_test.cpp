@@ -29,7 +29,7 @@ Mark masked(const FrameMask& mask) {
 
 Mark jointed(std::span<const Keypoint> points, std::span<const Edge> edges = kLine) {
   Mark mark = box(0, 0, 60, 40);
-  mark.points = {.points = points, .edges = edges};
+  mark.keypoints = {.points = points, .edges = edges};
   return mark;
 }
 
@@ -249,8 +249,8 @@ TEST(Shapes, PainterKeepsNoState) {
   const TestMask mask({".#.", "###", ".#."});
   const Keypoint far[] = {{30, 30}, {600, 400}}, near[] = {{12, 12}, {50, 40}};
   Mark first = masked(mask.over({0, 0, 640, 480})), second = masked(mask.over({-30, -30, 99, 99}));
-  first.points = {.points = far, .edges = kLine};
-  second.points = {.points = near, .edges = kLine};
+  first.keypoints = {.points = far, .edges = kLine};
+  second.keypoints = {.points = near, .edges = kLine};
   for (const auto format : {GST_VIDEO_FORMAT_RGB, GST_VIDEO_FORMAT_NV12}) {
     Painter used;
     Frame large(format, 640, 480), small(format, 65, 49), fresh(format, 65, 49);
