@@ -97,8 +97,8 @@ class Zone:
 
     def row(self):
         count = len(self.visits)
-        mean, most = (sum(self.visits) / count, max(self.visits)) if count else (0, 0)
-        return f'{self.name},,,{count},{mean:.3f},{most:.3f}'
+        mean, maximum = (sum(self.visits) / count, max(self.visits)) if count else (0, 0)
+        return f'{self.name},,,{count},{mean:.3f},{maximum:.3f}'
 
 
 class Frame:
@@ -168,15 +168,15 @@ class Options:
         self.events, self.classes, self.point, self.lost = False, [], 'bottom', 2 * SECOND
 
 
-def points_of(option, word, least, most):
+def points_of(option, word, minimum, maximum):
     name, _, text = word.partition('=')
     try:
         numbers = [float(number) for number in text.split(',')]
     except ValueError:
         numbers = []
     points = list(zip(numbers[::2], numbers[1::2]))
-    if not name or ',' in name or len(numbers) % 2 or not least <= len(points) <= most:
-        form = f'NAME=X1,Y1,X2,Y2{"" if most == 2 else ",X3,Y3,..."}'
+    if not name or ',' in name or len(numbers) % 2 or not minimum <= len(points) <= maximum:
+        form = f'NAME=X1,Y1,X2,Y2{"" if maximum == 2 else ",X3,Y3,..."}'
         fail(f'{option} {word} is not of the form {option} {form}')
     return name, points
 

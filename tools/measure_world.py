@@ -34,9 +34,9 @@ CLEAR = 0.4             # visible part of the objects that have to be found
 class Count:
     """Matches of boxes with objects."""
 
-    def __init__(self, least=LARGE):
+    def __init__(self, min_side=LARGE):
         self.found, self.right, self.there, self.met, self.overlaps = 0, 0, 0, 0, []
-        self.least = least
+        self.min_side = min_side
 
     def add(self, boxes, labels, objects):
         """Match boxes, best first; objects are (box, label, counts) with those not to be counted.
@@ -57,7 +57,7 @@ class Count:
                     self.found, self.right, self.met = self.found + 1, self.right + 1, self.met + 1
                     self.overlaps.append(overlap[j])
                 pairs.append((i, j))
-            elif (box[2:] - box[:2]).max() > self.least / 2 and all(objects[j][2] for j in able):
+            elif (box[2:] - box[:2]).max() > self.min_side / 2 and all(objects[j][2] for j in able):
                 self.found += 1
         return pairs
 
@@ -73,21 +73,21 @@ def to_input(box, scale):
     return np.array(box, float) * scale + (0, samples.BORDER) * (len(box) // 2)
 
 
-def objects_of(frame, scale, least=LARGE):
+def objects_of(frame, scale, min_side=LARGE):
     """Return a frame's objects as (box, label, whether they have to be found), with plates.
 
-    least: longer side in pixels of the frame.
+    min_side: longer side in pixels of the frame.
     """
     out = []
     for truth in frame.objects:
         x1, y1, x2, y2 = truth.box
-        large = max(x2 - x1, y2 - y1) > least and truth.visible > CLEAR
+        large = max(x2 - x1, y2 - y1) > min_side and truth.visible > CLEAR
         out.append((to_input(truth.box, scale), LABEL[truth.kind], bool(large)))
     for truth in frame.objects:
         if truth.plate is not None:
             high = np.linalg.norm(truth.plate[3] - truth.plate[0])
             box = to_input((*truth.plate.min(0), *truth.plate.max(0)), scale)
-            out.append((box, samples.PLATE, bool(high > 10 and least == LARGE)))
+            out.append((box, samples.PLATE, bool(high > 10 and min_side == LARGE)))
     return out
 
 
@@ -103,8 +103,8 @@ def measure_street(folder, count, look, standard):
         output = run(models["detect"], [image])[0][0]
         average.add(*kept(output, len(samples.NAMES), WEAK)[:3], objects)
         boxes, labels, scores, _ = kept(output, len(samples.NAMES))
-        for least, counted in sizes.items():
-            counted.add(boxes, labels, objects_of(frame, scale, least))
+        for min_side, counted in sizes.items():
+            counted.add(boxes, labels, objects_of(frame, scale, min_side))
         for label, name in enumerate(samples.NAMES):
             each[name].add(boxes[labels == label], labels[labels == label],
                            [o for o in objects if o[1] == label])
@@ -112,19 +112,19 @@ def measure_street(folder, count, look, standard):
         points += measure_points(models["pose"], image, frame, objects, scale, bodies)
         if look and number % FRAMES_A_SCENE == 0:
             draw(look / f"street-{number:03}.png", frame.image, boxes, labels, scores, scale)
-    for least, counted in sizes.items():
-        print(f"above {least} pixels:", counted.text())
+    for min_side, counted in sizes.items():
+        print(f"above {min_side} pixels:", counted.text())
     print("above 24 pixels:", average.text())
     for name, counted in each.items():
         print(f"{name:10}", counted.text())
-    for least in SIZES:
-        values = [value for size, value in masks if size > least]
-        print(f"masks above {least} pixels: IoU {np.mean(values):.3f}, "
+    for min_side in SIZES:
+        values = [value for size, value in masks if size > min_side]
+        print(f"masks above {min_side} pixels: IoU {np.mean(values):.3f}, "
               f"median {np.median(values):.3f} ({len(values)} objects)")
     print("people with keypoints:", bodies.text())
-    for least in SIZES:
-        values = [100 * value for high, value in points if high > least]
-        print(f"visible keypoints above {least} pixels: {np.mean(values):.1f} % of the height, "
+    for min_side in SIZES:
+        values = [100 * value for high, value in points if high > min_side]
+        print(f"visible keypoints above {min_side} pixels: {np.mean(values):.1f} % of the height, "
               f"median {np.median(values):.1f} % ({len(values)} points)")
 
 

@@ -16,18 +16,18 @@ MIB = 1 << 20
 TICKS = 5
 
 
-def step(most):
-    """Returns a round number such that a few of it make `most`."""
+def step(maximum):
+    """Returns a round number such that a few of it make `maximum`."""
     size = 1
-    while most / size > TICKS:
+    while maximum / size > TICKS:
         size *= 2 if str(size)[0] in '15' else 2.5
         size = int(size)
     return size
 
 
-def ticks(most):
-    size = step(most)
-    return [size * i for i in range(int(most / size) + 2)]
+def ticks(maximum):
+    size = step(maximum)
+    return [size * i for i in range(int(maximum / size) + 2)]
 
 
 def number(count):
@@ -47,18 +47,18 @@ def axes(left, x_ticks, y_ticks, x_of, y_of):
 
 
 def told(samples, key, name):
-    least, most = min(s[key] for s in samples), max(s[key] for s in samples)
-    return f'{name}: {least:.0f}' + (f' to {most:.0f}' if most > least else '')
+    minimum, maximum = min(s[key] for s in samples), max(s[key] for s in samples)
+    return f'{name}: {minimum:.0f}' + (f' to {maximum:.0f}' if maximum > minimum else '')
 
 
 def panel(left, title, samples):
-    x_most = samples[-1]['at']
+    x_max = samples[-1]['at']
     y_ticks = ticks(max(s['rss'] for s in samples) / MIB)
-    x_ticks = [tick for tick in ticks(x_most) if tick <= x_most]
+    x_ticks = [tick for tick in ticks(x_max) if tick <= x_max]
     low = HEIGHT - BOTTOM
 
     def x_of(v):
-        return left + v / x_most * PANEL
+        return left + v / x_max * PANEL
 
     def y_of(v):
         return low - v / y_ticks[-1] * (low - TOP)

@@ -209,7 +209,7 @@ class Batches:
     """Batches on a device: fresh ones, and in between kept ones in other colours."""
 
     def __init__(self, args, max_turn):
-        self.device, self.most, self.pool = args.device, args.pool, []
+        self.device, self.max_batches, self.pool = args.device, args.pool, []
         self.fresh = iter(torch.utils.data.DataLoader(
             Scenes(args.seed, max_turn), args.batch, num_workers=args.workers, pin_memory=True,
             prefetch_factor=4 if args.workers else None))
@@ -218,8 +218,8 @@ class Batches:
         """Return images and targets for a step."""
         if step % REUSE == 0:
             batch = [part.to(self.device, non_blocking=True) for part in next(self.fresh)]
-            if len(self.pool) == self.most:
-                self.pool.pop(random.randrange(self.most))
+            if len(self.pool) == self.max_batches:
+                self.pool.pop(random.randrange(self.max_batches))
             self.pool.append(batch)
             return batch[0].float(), *batch[1:]
         images, *targets = random.choice(self.pool)

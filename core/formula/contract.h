@@ -46,7 +46,7 @@ struct NmsContract {
   bool per_class_limit = false;   // max-detections is a limit per class
   bool class_agnostic = false;    // boxes of different classes suppress each other
   bool later_first = false;       // of equal scores the last anchor comes first
-  bool clip_points = false;       // clip keypoints to the frame
+  bool clip_keypoints = false;    // clip keypoints to the frame
   bool drop_empty_masks = false;  // drop a box whose mask is empty
   float class_offset = 0;         // pixels that boxes are shifted by per class id; 0: compare ids
   float soft_factor = 1;          // factor of IoU^2 / sigma in the exponent of soft-gaussian

@@ -17,13 +17,13 @@ struct Keypoint {
 };
 
 /// Rules to decode keypoints.
-struct PointRules {
+struct KeypointRules {
   PointCoding coding = PointCoding::kBox;
   uint8_t values = 3;  // per keypoint: 2, or 3 with its score
   bool yx = false;
   bool clipped = false;  // to the frame
   uint16_t count = 0;    // per box; 0: no keypoints
-  friend constexpr bool operator==(const PointRules&, const PointRules&) = default;
+  friend constexpr bool operator==(const KeypointRules&, const KeypointRules&) = default;
 };
 
 }  // namespace keepbox

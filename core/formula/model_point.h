@@ -9,7 +9,7 @@ namespace keepbox {
 
 /// Decodes a keypoint to model pixels.
 template <AnchorReader Values>
-KB_HD Keypoint model_point(const Values& from, const PointRules& rules, uint32_t anchor,
+KB_HD Keypoint model_point(const Values& from, const KeypointRules& rules, uint32_t anchor,
                            uint32_t number) {
   const uint32_t first = number * rules.values;
   const float a = from.get(FieldId::kPayload, anchor, first);

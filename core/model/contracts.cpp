@@ -41,7 +41,7 @@ constexpr NmsContract kContracts[] = {
      .summary = "Ultralytics: as exact, but classes 7680 pixels apart in float32, which rounds "
                 "boxes and lets larger ones overlap another class; the best 30000; keypoints "
                 "clipped to the frame; no boxes with an empty mask",
-     .clip_points = true,
+     .clip_keypoints = true,
      .drop_empty_masks = true,
      .class_offset = 7680,
      .max_candidates = 30000},

@@ -69,7 +69,7 @@ inline constexpr NmsTraits kNmsMethods[] = {
      .scratch = HostScratch::kGrid},
     {.method = NmsMethod::kSegmented,
      .name = "segmented",
-     .summary = "Same boxes as greedy, computed by sorting by class, with one mask per class",
+     .summary = "Same boxes as greedy, computed by sorting by class, with one bit mask per class",
      .exact = true,
      .max_oriented_pairs = 1u << 24,
      .scratch = HostScratch::kGrid},
@@ -109,8 +109,9 @@ inline constexpr NmsTraits kNmsMethods[] = {
      .max_pairs = 1u << 27},
     {.method = NmsMethod::kMatrix,
      .name = "matrix",
-     .summary = "Matrix NMS of SOLOv2, Gaussian: lowers each score once, less so by boxes that are "
-                "suppressed themselves",
+     .summary =
+         "Matrix NMS of SOLOv2, Gaussian: lowers all scores in one pass; a box that better ones "
+         "overlap lowers the others less",
      .by_threshold = false,
      .rescores = true,
      .pairs = Pairs::kAll,

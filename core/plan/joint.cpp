@@ -14,7 +14,7 @@ auto parts_of(const Layout& layout) {
 }
 
 auto parts_of(const PayloadPlan& payload) {
-  return std::tie(payload.kind, payload.count, payload.mean, payload.points, payload.masks,
+  return std::tie(payload.kind, payload.count, payload.mean, payload.keypoints, payload.masks,
                   payload.point_set.name, payload.point_set.count);
 }
 

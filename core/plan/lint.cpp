@@ -150,7 +150,7 @@ std::optional<Error> undecoded_payload(const Layout& layout, const Settings& set
   std::vector<TensorView> unread;
   for (size_t i = 0; i < tensors.size(); ++i) {
     const bool named = (settings.masks && tensors[i].id.contains("masks")) ||
-                       (settings.points && tensors[i].id.contains("keypoints"));
+                       (settings.keypoints && tensors[i].id.contains("keypoints"));
     const auto reads = [&](const Field& field) { return field.tensor == static_cast<int>(i); };
     const auto has = [&](const Segment& segment) {
       return std::ranges::any_of(segment.fields, reads);

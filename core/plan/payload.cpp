@@ -32,18 +32,18 @@ PointSet point_set_of(const PointRule& rule, uint16_t count) {
   return set != nullptr && set->count == count ? *set : PointSet{.count = count};
 }
 
-void settle_points(Plan& plan, std::span<const TensorView> tensors) {
+void settle_keypoints(Plan& plan, std::span<const TensorView> tensors) {
   const PointRule& rule = plan.spec->points;
   const uint8_t values = values_per_point(plan.layout, tensors);
   const auto count = static_cast<uint16_t>(plan.layout.payload_count / values);
   plan.payload = {.kind = kKeypointPayload,
                   .count = kPointValues * count,
                   .mean = traits_of(plan.rules.method).merges_payload,
-                  .points = {.coding = rule.coding,
-                             .values = values,
-                             .yx = rule.yx,
-                             .clipped = plan.rules.contract.clip_points,
-                             .count = count},
+                  .keypoints = {.coding = rule.coding,
+                                .values = values,
+                                .yx = rule.yx,
+                                .clipped = plan.rules.contract.clip_keypoints,
+                                .count = count},
                   .point_set = point_set_of(rule, count)};
 }
 
@@ -90,7 +90,8 @@ void settle_embedding(Plan& plan) {
 void settle_payload(Plan& plan, const Settings& settings, std::span<const TensorView> tensors) {
   const Payload payload = plan.spec->payload;
   const bool there = plan.layout[FieldId::kPayload].present() && plan.layout.payload_count != 0;
-  if (payload == Payload::kKeypoints && there && settings.points) settle_points(plan, tensors);
+  if (payload == Payload::kKeypoints && there && settings.keypoints)
+    settle_keypoints(plan, tensors);
   if (payload == Payload::kMaskCoefficients && there && settings.masks)
     settle_masks(plan, settings, tensors);
   if (payload == Payload::kEmbedding && there) settle_embedding(plan);

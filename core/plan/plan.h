@@ -66,7 +66,7 @@ struct Settings {
   uint32_t class_count = 0;   // of the model; 0: from shapes, prototypes, labels
   bool dynamic_rows = false;  // declared by the producer: the number of rows is dynamic
   std::vector<Prior> priors;
-  bool points = true;        // decode keypoints if the family has them
+  bool keypoints = true;     // decode keypoints if the family has them
   bool masks = true;         // compute masks if the family has them
   bool frame_masks = false;  // compute masks in frame resolution
 };
@@ -86,7 +86,7 @@ struct PayloadPlan {
   uint32_t count = 0;  // values per box; 0: no payload
   bool mean = false;   // values are means, weighted by score, over all boxes merged into one
   // Keypoints and masks:
-  PointRules points;
+  KeypointRules keypoints;
   PointSet point_set;  // meaning of the keypoints; without a name if unknown
   MaskRules masks;
 

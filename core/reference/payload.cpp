@@ -56,8 +56,8 @@ void payload(const Plan& plan, std::span<const TensorView> tensors, uint32_t ima
     for (uint32_t i = 0; i < out.size(); ++i) out[i] = from.get(FieldId::kPayload, anchor, i);
     return;
   }
-  for (uint32_t i = 0; i < plan.payload.points.count; ++i) {
-    const Keypoint point = model_point(from, plan.payload.points, anchor, i);
+  for (uint32_t i = 0; i < plan.payload.keypoints.count; ++i) {
+    const Keypoint point = model_point(from, plan.payload.keypoints, anchor, i);
     float* const at = out.data() + size_t{i} * kPointValues;
     at[0] = point.x, at[1] = point.y, at[2] = point.score;
   }

@@ -33,11 +33,11 @@ class ValueMean {
 };
 
 /// Maps keypoints to the frame.
-void move_points(const Plan& plan, uint32_t image, std::span<float> values) {
+void move_keypoints(const Plan& plan, uint32_t image, std::span<float> values) {
   const Letterbox& letterbox = plan.letterbox_of(image);
   for (size_t i = 0; i < values.size(); i += kPointValues) {
-    const Keypoint point =
-        on_frame(letterbox, {values[i], values[i + 1], values[i + 2]}, plan.payload.points.clipped);
+    const Keypoint point = on_frame(letterbox, {values[i], values[i + 1], values[i + 2]},
+                                    plan.payload.keypoints.clipped);
     values[i] = point.x, values[i + 1] = point.y, values[i + 2] = point.score;
   }
 }
@@ -67,7 +67,7 @@ Status HostPayload::run(const HostKernels& kernels, const Plan& plan,
     if (plan.payload.mean) read_mean(frame, owners, owners.kept[i], out);
     else kernels.payload(plan, tensors, image, detections[i].anchor, out);
   }
-  if (plan.payload.has(Moves::kAsPoints)) move_points(plan, image, values);
+  if (plan.payload.has(Moves::kAsPoints)) move_keypoints(plan, image, values);
   values_ = values;
   return plan.payload.has(Moves::kAsMask) ? make_masks(frame, detections) : Status{};
 }

@@ -59,7 +59,7 @@ std::span<const float> Processor::payload(uint32_t frame) const {
   return payload_stages_.empty() ? std::span<const float>() : payload_stages_[frame].values();
 }
 
-std::span<const Keypoint> Processor::points(uint32_t frame) const {
+std::span<const Keypoint> Processor::keypoints(uint32_t frame) const {
   if (!plan_.payload.has(Moves::kAsPoints)) return {};
   const std::span<const float> values = payload(frame);
   return {reinterpret_cast<const Keypoint*>(values.data()), values.size() / kPointValues};

@@ -66,7 +66,7 @@ class Processor {
   /// until the next run().
   std::span<const float> payload(uint32_t frame = 0) const;
   /// Returns the payload as keypoints in frame pixels, or none if it is another one.
-  std::span<const Keypoint> points(uint32_t frame = 0) const;
+  std::span<const Keypoint> keypoints(uint32_t frame = 0) const;
   /// Returns one mask per box, or none if the plan computes no masks. Valid until the next run().
   std::span<const Mask> masks(uint32_t frame = 0) const {
     if (merger_) return merger_->masks();

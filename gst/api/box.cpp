@@ -168,19 +168,19 @@ const gfloat* keepbox_box_get_tensor(const KeepboxBox* box, guint index, const g
 
 const gfloat* keepbox_box_get_points(const KeepboxBox* box, gsize* n_values) {
   g_return_val_if_fail(box != nullptr && n_values != nullptr, nullptr);
-  const auto points = box->box.points.points;
+  const auto points = box->box.keypoints.points;
   *n_values = 3 * points.size();
   return points.empty() ? nullptr : &points.data()->x;
 }
 
 const gchar* keepbox_box_get_points_name(const KeepboxBox* box) {
   g_return_val_if_fail(box != nullptr, nullptr);
-  return g_quark_to_string(box->box.points.name);
+  return g_quark_to_string(box->box.keypoints.name);
 }
 
 const guint8* keepbox_box_get_edges(const KeepboxBox* box, gsize* n_values) {
   g_return_val_if_fail(box != nullptr && n_values != nullptr, nullptr);
-  const auto edges = box->box.points.edges;
+  const auto edges = box->box.keypoints.edges;
   *n_values = 2 * edges.size();
   return edges.empty() ? nullptr : &edges.data()->from;
 }

@@ -65,8 +65,8 @@ struct CopiedBox {
     return bytes;
   }
   gsize bytes() const {  // up to where another box may start
-    const gsize bytes = sizeof(KeepboxBox) + box.points.points.size_bytes() +
-                        box.points.edges.size_bytes() + box.values.values.size_bytes() +
+    const gsize bytes = sizeof(KeepboxBox) + box.keypoints.points.size_bytes() +
+                        box.keypoints.edges.size_bytes() + box.values.values.size_bytes() +
                         tensor_bytes() + text_bytes() + mask_bytes();
     return (bytes + alignof(KeepboxBox) - 1) / alignof(KeepboxBox) * alignof(KeepboxBox);
   }
@@ -98,9 +98,9 @@ inline KeepboxBox* place_box(guint8* place, const CopiedBox& source) {
   const std::span tensors(reinterpret_cast<BoxTensor*>(next), source.tensors.size());
   out->tensors = copied(source.tensors, next);
   for (BoxTensor& each : tensors) each.values = copied(each.values, next);
-  out->box.points.points = copied(source.box.points.points, next);
+  out->box.keypoints.points = copied(source.box.keypoints.points, next);
   out->box.values.values = copied(source.box.values.values, next);
-  out->box.points.edges = copied(source.box.points.edges, next);
+  out->box.keypoints.edges = copied(source.box.keypoints.edges, next);
   for (BoxLabel& label : out->box.labels) {  // texts end with a zero byte for applications
     const std::string_view text = label.text;
     label.text = {reinterpret_cast<char*>(next), text.size()};
@@ -124,7 +124,7 @@ class Boxes {
  public:
   explicit Boxes(GstBuffer* buffer) {
     std::vector<FrameBox> found;
-    if (!GST_IS_BUFFER(buffer) || !read_boxes(buffer, found, &points_)) return;
+    if (!GST_IS_BUFFER(buffer) || !read_boxes(buffer, found, &keypoints_)) return;
     for (const FrameBox& box : found)
       sources_.push_back(source_of(box, masks_.emplace_back(box.mask.pixels)));
     read_tensors(buffer);
@@ -163,7 +163,7 @@ class Boxes {
 
   std::deque<std::vector<float>> values_;
   std::deque<std::vector<BoxTensor>> tensors_;
-  KeypointStore points_;
+  KeypointStore keypoints_;
   std::deque<MaskView> masks_;
   std::vector<CopiedBox> sources_;
 };

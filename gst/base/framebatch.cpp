@@ -110,12 +110,12 @@ FrameBatch::~FrameBatch() {
 }
 
 size_t FrameBatch::max_frames_per_stream() const {
-  size_t most = 0;
+  size_t max_frames = 0;
   for (const BatchedStream& stream : streams_)
-    most = std::max<size_t>(most, std::ranges::count_if(stream.items, [](const BatchItem& item) {
-                              return item.frame != nullptr;
-                            }));
-  return most;
+    max_frames = std::max<size_t>(
+        max_frames, std::ranges::count_if(
+                        stream.items, [](const BatchItem& item) { return item.frame != nullptr; }));
+  return max_frames;
 }
 
 }  // namespace keepbox

@@ -78,11 +78,11 @@ Result<PlainFile> open_plain_in(int folder, const std::string& name, std::string
   return open_at(folder, name, O_NOFOLLOW, std::move(path), std::move(hint));
 }
 
-Result<std::string> read_text(const std::string& path, size_t most, std::string hint) {
+Result<std::string> read_text(const std::string& path, size_t max_bytes, std::string hint) {
   KB_ASSIGN(const auto file, open_plain(path, hint));
-  if (file.bytes > most)
+  if (file.bytes > max_bytes)
     return file_error(path + " has " + std::to_string(file.bytes) + " bytes: the maximum is " +
-                          std::to_string(most),
+                          std::to_string(max_bytes),
                       std::move(hint));
   std::string text(file.bytes, '\0');
   KB_TRY(file.read(0, std::as_writable_bytes(std::span(text))));

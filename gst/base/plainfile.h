@@ -54,7 +54,7 @@ Result<PlainFile> open_plain_in(int folder, const std::string& name, std::string
                                 std::string hint);
 
 /// Reads a text file named by the user. kNoResource if it is longer than `most` bytes.
-Result<std::string> read_text(const std::string& path, size_t most, std::string hint);
+Result<std::string> read_text(const std::string& path, size_t max_bytes, std::string hint);
 
 /// Reports that a path is not a regular file. @param mode of its file
 std::unexpected<Error> not_regular(const std::string& path, mode_t mode, std::string hint);

@@ -104,38 +104,20 @@ void take_props(KeepboxBoxDecode* self) {
   show_in_force(self, props);
 }
 
-/// True if the error is about a frame's tensors. Invalid settings and failed devices are errors
-/// whatever on-mismatch is.
-bool is_mismatch(const Decoder& decoder, const Error& error) {
-  return error.kind != ErrorKind::kInvalid && error.kind != ErrorKind::kNoResource &&
-         !decoder.device_failed();
-}
-
 GstFlowReturn report(KeepboxBoxDecode* self, const Decoder& decoder, const Error& error) {
   State& s = *self->state;
   const auto policy = static_cast<OnMismatch>(decoder.props().on_mismatch);
-  if (policy == OnMismatch::kError || !is_mismatch(decoder, error)) {
-    s.failed.post(GST_ELEMENT(self), error);
-    return GST_FLOW_ERROR;
-  }
-  if (s.mismatches.add(error)) {
-    if (policy == OnMismatch::kWarn) post_warning(GST_ELEMENT(self), error);
-    else GST_INFO_OBJECT(self, "%s", error.message().c_str());
-  }
-  return GST_FLOW_OK;
+  if (!decoder.device_failed() && s.mismatches.tolerate(GST_ELEMENT(self), policy, error))
+    return GST_FLOW_OK;
+  s.failed.post(GST_ELEMENT(self), error);
+  return GST_FLOW_ERROR;
 }
 
-void count(KeepboxBoxDecode* self, Decoder& d, bool decoded, GstClockTime started) {
+void count(KeepboxBoxDecode* self, Decoder& decoder, bool decoded, GstClockTime started) {
   State& s = *self->state;
   const GstClockTime spent = gst_util_get_timestamp() - started;
   GST_OBJECT_LOCK(self);
-  if (decoded && !d.skipped() && d.planned()) s.stats.set_processor(*d.processor());
-  if (decoded && d.skipped()) s.stats.add_skipped(spent);
-  else
-    s.stats.add(decoded ? &d.funnel() : nullptr, d.route(), d.boxes().size(), d.weak().size(),
-                spent);
-  s.stats.add_runs(d.runs());
-  s.stats.set_image_boxes(d.image_boxes());
+  decoder.count(s.stats, decoded, spent);
   const bool logged = gst_debug_category_get_threshold(GST_CAT_DEFAULT) >= GST_LEVEL_LOG;
   g_autoptr(GstStructure) stats = logged ? s.stats.structure() : nullptr;
   GST_OBJECT_UNLOCK(self);

@@ -201,6 +201,18 @@ Status Decoder::make_processor(const PlannedTensors& planned, const FrameTensors
   return {};
 }
 
+void Decoder::count(DecodeStats& stats, bool decoded, GstClockTime time) {
+  if (decoded && skipped_) {
+    stats.add_skipped(time);
+  } else {
+    if (decoded && planned_) stats.set_processor(*processor_);
+    stats.add(decoded ? &images_.funnel() : nullptr, route_, images_.boxes().size(),
+              images_.weak().size(), time);
+  }
+  stats.add_runs(images_.runs());
+  stats.set_image_boxes(images_.image_boxes());
+}
+
 Route Decoder::route_of(const FrameTensors& tensors) const {
   if (device_.downloaded()) return Route::kDownloaded;
   if (!processor_.on_device()) return Route::kHost;

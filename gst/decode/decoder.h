@@ -65,24 +65,17 @@ class Decoder {
   /// Returns the processor of prepared frames.
   const StreamProcessor& stream_processor() const { return processor_; }
 
-  /// True if the inference element skipped the last frame on purpose; it then has no boxes.
-  bool skipped() const { return skipped_; }
   std::span<FrameBox> boxes() { return images_.boxes(); }
   /// Returns the boxes that are for trackers only.
   std::span<FrameBox> weak() { return images_.weak(); }
-  Route route() const { return route_; }
-  /// True if a plan was made for the last frame.
-  bool planned() const { return planned_; }
   /// Returns the processor of the last frame, or nullptr.
   const Processor* processor() const { return processor_ ? &*processor_ : nullptr; }
-  /// Returns the counts of the last frame, over all of its images.
-  const Funnel& funnel() const { return images_.funnel(); }
-  /// Returns the number of boxes of each tile of the last frame, before they were joined, or of
-  /// each object; empty for whole frames.
-  std::span<const guint> image_boxes() const { return images_.image_boxes(); }
   /// Returns the number of runs of a processor for the last frame; 0 if it was in a run that began
   /// with another frame.
   uint32_t runs() const { return images_.runs(); }
+  /// Adds the last frame to the counters.
+  /// @param decoded false if its tensors did not fit. @param time that it took.
+  void count(DecodeStats& stats, bool decoded, GstClockTime time);
   /// Returns the size of the frame that boxes are on.
   Size frame() const { return images_.frame(); }
   /// True if the last error was a device failure, which would repeat for every frame.

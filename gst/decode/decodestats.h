@@ -17,12 +17,12 @@ namespace keepbox {
 inline constexpr const char* kDecodeStats =
     "Counters since the start, including zero-copy-frames, uploaded-frames, "
     "downloaded-frames, skipped-frames (on which the inference element did not run on "
-    "purpose, or had no objects) and runs (one for all frames of a batch of streams, and one "
-    "per object). Candidates of the last frame at each step: anchors, "
+    "purpose, or had no objects) and runs (one for all frames of a batch of streams, and "
+    "one per object). Number of candidates of the last frame after each step: anchors, "
     "above-threshold, not-finite, after-class-filter, after-top-k, kept, clipped-away, "
-    "filtered-out, merged-away (in favour of a box of another tile), empty-masks, for-tracker "
-    "(visible to boxtrack only) and attached. image-boxes is the number of boxes of each tile "
-    "before they were joined, or of each object.";
+    "filtered-out, merged-away (in favour of a box of another tile), empty-masks, "
+    "for-tracker (visible to boxtrack only) and attached. image-boxes is the number of "
+    "boxes of each tile before they were joined, or of each object.";
 
 /// The path of a frame's tensors to the code that decoded them.
 enum class Route { kHost, kZeroCopy, kUploaded, kDownloaded };

@@ -25,7 +25,7 @@ bool is_blank(const Mask& mask) {
 void DetectedBoxes::clear() {
   boxes_.clear(), weak_.clear(), masks_.clear();
   mask_count_ = 0;
-  points_.clear(), values_.clear(), turned_.clear();
+  keypoints_.clear(), values_.clear(), turned_.clear();
 }
 
 Status DetectedBoxes::add(const Processor& processor, uint32_t number, const Labels& labels,
@@ -75,7 +75,8 @@ std::vector<DetectedBoxes::Found> DetectedBoxes::found_by(const Processor& proce
     box.class_id = det.class_id;
     box.anchor = det.anchor;
     if (set.count != 0)
-      box.points = {processor.points(number).subspan(i * set.count, set.count), set.edges, name};
+      box.keypoints = {processor.keypoints(number).subspan(i * set.count, set.count), set.edges,
+                       name};
     if (fixed)
       box.values = {processor.payload(number).subspan(i * payload.count, payload.count), kind};
     if (!masks.empty()) mask = masks[i];
@@ -87,11 +88,12 @@ std::vector<DetectedBoxes::Found> DetectedBoxes::found_by(const Processor& proce
 }
 
 void DetectedBoxes::copy_payload(FrameBox& box, const ObjectImage& of) {
-  const auto& points = points_.emplace_back(box.points.points.begin(), box.points.points.end());
+  const auto& points =
+      keypoints_.emplace_back(box.keypoints.points.begin(), box.keypoints.points.end());
   const auto& values = values_.emplace_back(box.values.values.begin(), box.values.values.end());
-  box.points.points = points, box.values.values = values;
+  box.keypoints.points = points, box.values.values = values;
   if (!of.turn) return;
-  for (Keypoint& point : points_.back()) {
+  for (Keypoint& point : keypoints_.back()) {
     const auto to = of.turn->point(point.x, point.y);
     point.x = static_cast<float>(to.x), point.y = static_cast<float>(to.y);
   }

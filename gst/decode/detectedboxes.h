@@ -60,7 +60,7 @@ class DetectedBoxes {
   std::vector<MaskBuffers> masks_;
   size_t mask_count_ = 0;
   // Payload of parts:
-  std::deque<std::vector<Keypoint>> points_;
+  std::deque<std::vector<Keypoint>> keypoints_;
   std::deque<std::vector<float>> values_;
   std::deque<std::vector<uint32_t>> turned_;  // masks, until take()
 };

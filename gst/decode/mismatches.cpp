@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Compares messages without their numbers.
+// Compares messages without their numbers, and reports new ones.
 #include "gst/decode/mismatches.h"
-
-#include <glib.h>
 
 #include <algorithm>
 #include <utility>
+
+#include "gst/base/error.h"
+#include "gst/decode/decodelog.h"
+
+#define GST_CAT_DEFAULT ::keepbox::decode_log()
 
 namespace keepbox {
 namespace {
@@ -26,6 +29,16 @@ bool Mismatches::add(const Error& error) {
   std::string kind = without_numbers(error.message());
   if (kinds_.size() >= kMaxKinds || std::ranges::contains(kinds_, kind)) return false;
   kinds_.push_back(std::move(kind));
+  return true;
+}
+
+bool Mismatches::tolerate(GstElement* element, OnMismatch policy, const Error& error) {
+  const bool about_tensors =
+      error.kind != ErrorKind::kInvalid && error.kind != ErrorKind::kNoResource;
+  if (policy == OnMismatch::kError || !about_tensors) return false;
+  if (!add(error)) return true;
+  if (policy == OnMismatch::kWarn) post_warning(element, error);
+  else GST_INFO_OBJECT(element, "%s", error.message().c_str());
   return true;
 }
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Distinguishes new mismatches from those that were reported.
+// Reports tensors that do not fit, once per kind.
 #pragma once
+
+#include <gst/gst.h>
 
 #include <string>
 #include <vector>
 
 #include "core/base/result.h"
+#include "gst/decode/settings/decodeenums.h"
 
 namespace keepbox {
 
@@ -20,6 +23,10 @@ class Mismatches {
   /// fails differently. Errors that differ in numbers alone, as those of frames do, are of one
   /// kind.
   bool add(const Error& error);
+  /// Reports the first error of each kind: a warning of the element, or a line in the log.
+  /// @return false if the error has to stop the stream: by the policy, or because it is not about a
+  /// frame's tensors.
+  bool tolerate(GstElement* element, OnMismatch policy, const Error& error);
   void clear() { kinds_.clear(); }
 
  private:

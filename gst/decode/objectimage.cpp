@@ -26,9 +26,9 @@ uint32_t round_to_pixels(double length) {
 /// too many pixels, as for a mask with long and narrow pixels.
 double side_of(const Mask& mask, double own, const Box& area) {
   constexpr double kFew = 1 << 16, kMany = 1 << 28;
-  const double most = std::clamp(4.0 * mask.width * mask.height, kFew, kMany);
+  const double max_pixels = std::clamp(4.0 * mask.width * mask.height, kFew, kMany);
   const double size = (double{area.x2} - area.x1) * (double{area.y2} - area.y1);
-  return std::max(own, std::sqrt(size / most));
+  return std::max(own, std::sqrt(size / max_pixels));
 }
 
 bool keeps_axes(const PixelMap& map) {

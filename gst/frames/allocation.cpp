@@ -19,10 +19,10 @@ void combine(GstQuery* query, const Allocation& a, const Allocation& b) {
   params.prefix = std::max(params.prefix, other.prefix);
   params.padding = std::max(params.padding, other.padding);
   gst_query_add_allocation_param(query, nullptr, &params);
-  const auto [size, least] = a.pool();
-  const auto [other_size, other_least] = b.pool();
-  gst_query_add_allocation_pool(query, nullptr, std::max(size, other_size), least + other_least + 1,
-                                0);
+  const auto [size, min_buffers] = a.pool();
+  const auto [other_size, other_min] = b.pool();
+  gst_query_add_allocation_pool(query, nullptr, std::max(size, other_size),
+                                min_buffers + other_min + 1, 0);
 }
 
 }  // namespace keepbox

@@ -22,10 +22,10 @@ struct Allocation {
     return out;
   }
   std::pair<guint, guint> pool() const {  // bytes, buffers
-    guint size = 0, least = 0;
+    guint size = 0, min_buffers = 0;
     if (gst_query_get_n_allocation_pools(query) > 0)
-      gst_query_parse_nth_allocation_pool(query, 0, nullptr, &size, &least, nullptr);
-    return {size, least};
+      gst_query_parse_nth_allocation_pool(query, 0, nullptr, &size, &min_buffers, nullptr);
+    return {size, min_buffers};
   }
   GstQuery* query;
 };

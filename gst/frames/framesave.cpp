@@ -280,10 +280,10 @@ static void keepbox_frame_save_class_init(KeepboxFrameSaveClass* klass) {
       G_OBJECT_CLASS(klass), kPropMaxSizeBytes,
       g_param_spec_uint64(
           "max-size-bytes", nick_of("max-size-bytes"),
-          "Maximum total size of kept frames in bytes; queues between framesave and framerestore "
-          "do not count them. Further frames wait until one reaches framerestore or is dropped; if "
-          "none does in 10 s, they pass with a warning. Four frames of any size always pass; 0 "
-          "means no limit.",
+          "Maximum total size of kept frames in bytes, which the limits of queues in between do "
+          "not include. Further frames wait until a kept one reaches framerestore or is dropped; "
+          "if none does within 10 s, they pass with a warning. Four frames of any size always "
+          "pass; 0 means no limit.",
           0, G_MAXUINT64, KeptFrames::kDefaultLimit, kChangeWhilePlaying));
   describe(klass, "Frame saver", "Filter/Video",
            "Keeps each frame with its boxes and sends a copy without boxes downstream, so that "

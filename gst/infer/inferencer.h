@@ -36,9 +36,9 @@ class Inferencer {
   virtual Status set_model(const ModelFacts& facts) = 0;
 
   /// Takes the format and memory of the coming frames. CUDA memory is read in place if supported.
-  /// Tensors have one image per picture. @param most maximum number of frames that will be pending
-  /// at a time. @pre no frame is pending.
-  virtual Status set_frames(Pictures pictures, const GstVideoInfo& info, unsigned most) = 0;
+  /// Tensors have one image per picture. @param max_pending number of frames that may be pending at
+  /// a time. @pre no frame is pending.
+  virtual Status set_frames(Pictures pictures, const GstVideoInfo& info, unsigned max_pending) = 0;
 
   /// Gives a frame to the model. When this returns, the frame may be written to in the order of its
   /// stream.

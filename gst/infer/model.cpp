@@ -3,11 +3,9 @@
 #include "gst/infer/model.h"
 
 #include <algorithm>
-#include <format>
 #include <span>
 #include <utility>
 
-#include "gst/base/error.h"
 #include "gst/base/picture.h"
 #include "gst/infer/facts/modelinput.h"
 #include "gst/infer/frameform.h"
@@ -55,7 +53,7 @@ Model::Model(GstElement* element, const Model* like)
     : element_(element),
       like_(like),
       cuda_(like != nullptr ? like->cuda_ : std::make_shared<SharedCuda>()),
-      warned_(like != nullptr ? like->warned_ : std::make_shared<std::set<std::string>>()) {}
+      warnings_(like != nullptr ? like->warnings_ : std::make_shared<ModelWarnings>(element)) {}
 
 /// Destroys the previous inferencer outside of the lock, because it waits for its pending work.
 void Model::take(std::unique_ptr<Inferencer> inferencer) {
@@ -106,24 +104,6 @@ Status Model::settle_family() {
   return settle(&**tried_);
 }
 
-/// Warns once per text, because caps may be set repeatedly.
-void Model::warn_of_guesses() {
-  const auto warn = [&](ErrorKind kind, const std::string& what, const char* hint) {
-    if (warned_->insert(what).second) post_warning(element_, problem(kind, what, hint));
-  };
-  if (!facts_.assumed.empty())
-    warn(ErrorKind::kAmbiguous,
-         "Nothing defines the input of " + props_.model_file +
-             " (metadata, a .modelinfo or known tensors); assumed: " + facts_.assumed,
-         "if that is wrong, set detector= of boxdecode to the model's family, or set "
-         "channel-order=, input-mean=, input-std= and resize-mode=");
-  for (const std::string& text : facts_.warnings)
-    warn(ErrorKind::kUnsupported,
-         "the metadata of " + props_.model_file + " is incomplete: " + text,
-         "export the model again, or set what is missing, such as label-file= of boxdecode for "
-         "class names");
-}
-
 void Model::stop() {
   drain();
   forget();
@@ -141,7 +121,7 @@ void Model::drain() {
 /// Plans the pictures of frames. @pre info_ is set.
 Result<Pictures> Model::plan(const Picture& picture) const {
   KB_ASSIGN(const FrameForm form, frame_form_of(info_));
-  if (objects_) return plan_objects(form, picture, objects_->rules().most, facts_.input);
+  if (objects_) return plan_objects(form, picture, objects_->rules().max_objects, facts_.input);
   return plan_pictures(form, picture, tiles_, facts_.input, facts_.resize);
 }
 
@@ -154,8 +134,8 @@ void Model::set_frames(const GstVideoInfo& info) {
 }
 
 void Model::expect(unsigned frames) {
-  const unsigned most = std::max(props_.lookahead + 1, frames);
-  if (std::exchange(max_pending_, most) != most) prepared_ = false;
+  const unsigned max_frames = std::max(props_.lookahead + 1, frames);
+  if (std::exchange(max_pending_, max_frames) != max_frames) prepared_ = false;
 }
 
 Status Model::prepare() {
@@ -166,7 +146,7 @@ Status Model::prepare() {
   KB_ASSIGN(const Picture leading, leading_picture(picture, tiles_));
   KB_TRY(follow_frames(leading));
   GST_CAT_INFO_OBJECT(tensorinfer_debug, element_, "model input: %s", facts_.remark.c_str());
-  warn_of_guesses();
+  warnings_->guesses(props_, facts_);
   KB_ASSIGN(Pictures pictures, plan(picture));
   forget();
   crops_ = pictures.crops;
@@ -215,21 +195,11 @@ Result<std::vector<InferredTensor>> Model::infer_on_cpu(GstBuffer* frame,
   return pending->finish();
 }
 
-/// Warns once if a decoder upstream seems to be missing.
-void Model::warn_of_no_boxes() {
-  constexpr unsigned kFrames = 30;
-  if (objects_->without_boxes() != kFrames || !warned_->insert("no boxes").second) return;
-  post_warning(element_,
-               problem(ErrorKind::kMismatch,
-                       "regions=objects found no boxes on " + std::to_string(kFrames) + " frames",
-                       "put a detector before it: tensorinfer ! boxdecode"));
-}
-
 Result<Model::StartedRun> Model::begin(GstBuffer* frame, uint64_t order) {
   StartedRun out;
   if (objects_) {
     KB_ASSIGN(out.objects, objects_->of(frame, *crops_, facts_.resize));
-    warn_of_no_boxes();
+    warnings_->no_boxes(*objects_);
     if (out.objects.empty()) return out;
   }
   auto pending = inferencer_->begin(frame, order, crops_of(out.objects));
@@ -260,13 +230,7 @@ Status Model::finish(GstBuffer* frame, StartedRun begun) {
 /// Attaches each object's part of the tensors to it, with one warning if there is no room.
 Status Model::attach_to_objects(GstBuffer* frame) {
   KB_ASSIGN(const size_t left_out, attach_object_tensors(frame, number_));
-  if (left_out == 0 || !warned_->insert("tensor-mtd").second) return {};
-  post_warning(element_,
-               problem(ErrorKind::kUnsupported,
-                       std::format("{} tensors are not attached to their objects: a frame can "
-                                   "have {} boxes and tensors",
-                                   left_out, kMaxMtds),
-                       "lower max-objects="));
+  warnings_->left_out_tensors(left_out);
   return {};
 }
 

@@ -9,7 +9,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +17,7 @@
 #include "gst/infer/inferencer.h"
 #include "gst/infer/inferstats.h"
 #include "gst/infer/loadedmodel.h"
+#include "gst/infer/modelwarnings.h"
 #include "gst/infer/objects/objects.h"
 #include "gst/infer/provider.h"
 #include "gst/infer/settings/inferprops.h"
@@ -118,14 +118,12 @@ class Model {
   Status settle(const FamilyOfModel* family);
   Status try_family();
   Status settle_family();
-  void warn_of_guesses();
   void take(std::unique_ptr<Inferencer> inferencer);
   Result<Pictures> plan(const Picture& picture) const;
   void forget_tensors() {
     last_.clear();
     last_held_ = false;
   }
-  void warn_of_no_boxes();
   void attach(GstBuffer* frame) const;
   Status attach_to_objects(GstBuffer* frame);
   bool may_leave_device(const Error& error) const;
@@ -154,12 +152,12 @@ class Model {
   GstVideoInfo info_{};        // of frames
   ModelDeclaration declaration_;
   ModelFacts facts_;
-  TileGrid tiles_;                                 // of frames
-  std::optional<Objects> objects_;                 // if the model runs on objects
-  std::optional<CropPlan> crops_;                  // of frames, for objects
-  std::optional<FamilyOfModel> wanted_;            // declared by the downstream decoder
-  std::optional<Result<FamilyOfModel>> tried_;     // from a trial run
-  std::shared_ptr<std::set<std::string>> warned_;  // warnings since the start
+  TileGrid tiles_;                              // of frames
+  std::optional<Objects> objects_;              // if the model runs on objects
+  std::optional<CropPlan> crops_;               // of frames, for objects
+  std::optional<FamilyOfModel> wanted_;         // declared by the downstream decoder
+  std::optional<Result<FamilyOfModel>> tried_;  // from a trial run
+  std::shared_ptr<ModelWarnings> warnings_;
   InferSetup setup_;
   SharedProvenance source_, held_source_;
   std::vector<InferredTensor> last_;

@@ -64,7 +64,7 @@ bool Model::offer_pool(GstQuery* query) {
 }
 
 Status Model::start(const InferProps& props) {
-  warned_->clear();
+  warnings_->clear();
   return begin_with(props);
 }
 
@@ -204,12 +204,7 @@ void Model::check_batches() {
   if (!why) return;
   GST_CAT_INFO_OBJECT(tensorinfer_debug, element_, "frames run one by one: %s",
                       why->message().c_str());
-  if (props_.batch_size <= 1 || !warned_->insert(why->message()).second) return;
-  const bool named = why->hint.contains("batch-size=1");
-  post_warning(element_, problem(ErrorKind::kUnsupported,
-                                 std::format("batch-size={} has no effect: {}", props_.batch_size,
-                                             why->statement()),
-                                 why->hint + (named ? "" : ", or set batch-size=1")));
+  warnings_->no_batches(props_, *why);
 }
 
 }  // namespace keepbox

@@ -92,7 +92,7 @@ MetaSize meta_size_of(std::span<const FrameBox> boxes, const AttachOptions& opti
   for (const FrameBox& box : boxes) {
     masks += is_mask(box.mask.pixels);
     out.mtds += mtds_of(box, options.classes);
-    out.group_mtds += mtds_of_group(box.points);
+    out.group_mtds += mtds_of_group(box.keypoints);
   }
   out.bytes = bytes_of_records(boxes.size()) + bytes_of_payloads(boxes) + bytes_of_masks(masks) +
               masks * kMoreBytesPerMask;
@@ -163,7 +163,7 @@ Status attach_boxes(GstBuffer* buffer, std::span<FrameBox> boxes, const AttachOp
   add_all_masks(meta, boxes, options.frame);
   if (need.group_mtds != 0)
     for (const FrameBox& box : boxes)
-      if (mtds_of_group(box.points) != 0) add_group(meta, box.od_id, box.points);
+      if (mtds_of_group(box.keypoints) != 0) add_group(meta, box.od_id, box.keypoints);
   add_precise(meta, boxes);
   add_payloads(meta, boxes);
   return {};

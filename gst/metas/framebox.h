@@ -98,11 +98,11 @@ struct FrameBox {
   std::optional<guint> parent{};         // od_id of the box that it is a part of
   std::optional<guint64> tracking_id{};  // from a GstAnalyticsTrackingMtd related to it
   GstClockTime tracked_since = GST_CLOCK_TIME_NONE;
-  FrameKeypoints points{};  // attached unchanged; when read, owned by the buffer's metas or a
-  FrameMask mask{};         // KeypointStore, and valid as long as these are; likewise for masks
-  FrameValues values{};     // and values
-  BoxLabels labels{};       // of classifiers; for others than classdecode the first class of each
-                            // GstAnalyticsClsMtd related to it
+  FrameKeypoints keypoints{};  // attached unchanged; when read, owned by the buffer's metas or a
+  FrameMask mask{};            // KeypointStore, and valid as long as these are; likewise for masks
+  FrameValues values{};        // and values
+  BoxLabels labels{};  // of classifiers; for others than classdecode the first class of each
+                       // GstAnalyticsClsMtd related to it
 };
 
 }  // namespace keepbox

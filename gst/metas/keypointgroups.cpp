@@ -83,19 +83,19 @@ const KeypointApi* keypoint_api() {
 
 void use_keypoint_api(const KeypointApi* api) { for_tests = api; }
 
-gsize mtds_of_group(const FrameKeypoints& points) {
-  return points.points.empty() || keypoint_api() == nullptr ? 0 : points.points.size() + 1;
+gsize mtds_of_group(const FrameKeypoints& keypoints) {
+  return keypoints.points.empty() || keypoint_api() == nullptr ? 0 : keypoints.points.size() + 1;
 }
 
-void add_group(GstAnalyticsRelationMeta* meta, guint od_id, const FrameKeypoints& points) {
+void add_group(GstAnalyticsRelationMeta* meta, guint od_id, const FrameKeypoints& keypoints) {
   std::vector<gint> positions, pairs;
   std::vector<gfloat> scores;
-  for (const Keypoint& point : points.points) {
+  for (const Keypoint& point : keypoints.points) {
     positions.insert(positions.end(), {whole(point.x), whole(point.y)});
     scores.push_back(point.score);
   }
-  for (const Edge& edge : points.edges) pairs.insert(pairs.end(), {edge.from, edge.to});
-  const char* name = points.name != 0 ? g_quark_to_string(points.name) : "points";
+  for (const Edge& edge : keypoints.edges) pairs.insert(pairs.end(), {edge.from, edge.to});
+  const char* name = keypoints.name != 0 ? g_quark_to_string(keypoints.name) : "points";
   GstAnalyticsMtd group{};
   if (!keypoint_api()->add_keypoints(meta, name, kFlat, positions.size(), positions.data(),
                                      scores.size(), scores.data(), nullptr, pairs.size(),

@@ -41,11 +41,11 @@ void use_keypoint_api(const KeypointApi* api);
 
 /// Returns the number of mtds for a group of these keypoints: 0 if there are none, or no group
 /// support.
-gsize mtds_of_group(const FrameKeypoints& points);
+gsize mtds_of_group(const FrameKeypoints& keypoints);
 
 /// Adds a group of rounded keypoints, with both relations to its detection that readers look for.
 /// @pre mtds_of_group() is not 0.
-void add_group(GstAnalyticsRelationMeta* meta, guint od_id, const FrameKeypoints& points);
+void add_group(GstAnalyticsRelationMeta* meta, guint od_id, const FrameKeypoints& keypoints);
 
 /// Reads the first non-empty group that is related to a detection; coordinates are integers.
 /// @param store owns the keypoints.

@@ -68,7 +68,7 @@ FrameBox read_od(const GstAnalyticsODMtd& od, const Records& records) {
     box.unnamed = found->model.unnamed;
     box.held = found->model.held;
     box.predicted = found->model.predicted;
-    box.points = records.payloads.points(od.id);
+    box.keypoints = records.payloads.keypoints(od.id);
     box.values = records.payloads.values(od.id);
     if (!found->model.parts) return box;
   }
@@ -167,8 +167,8 @@ bool read_boxes(GstBuffer* buffer, std::vector<FrameBox>& out, KeypointStore* ot
     if (classified) read_classes(meta, box);
     if (tracked) read_tracking(meta, box);
     if (masked) read_mask(meta, records.masks, box);
-    if (others != nullptr && box.points.points.empty())
-      box.points = read_group(meta, od.id, *others);
+    if (others != nullptr && box.keypoints.points.empty())
+      box.keypoints = read_group(meta, od.id, *others);
     out.push_back(box);
   }
   remove_parts(out, skipped);

@@ -20,7 +20,7 @@ FrameBox box_of(const WeakRecord& weak, const PayloadRecords& payloads) {
           .unnamed = weak.model.unnamed,
           .held = weak.model.held,
           .od_id = r.od_id,
-          .points = payloads.points(r.od_id),
+          .keypoints = payloads.keypoints(r.od_id),
           .values = payloads.values(r.od_id)};
 }
 

@@ -44,7 +44,6 @@
 #include <gst/video/video.h>
 
 #include <atomic>
-#include <memory>
 #include <utility>
 
 #include "gst/base/element.h"
@@ -55,7 +54,7 @@
 #include "gst/overlay/layer.h"
 #include "gst/overlay/overlayprops.h"
 #include "gst/overlay/privacy/obscure.h"
-#include "gst/overlay/raster/cudaraster.h"
+#include "gst/overlay/raster/devicedrawing.h"
 #include "gst/overlay/rendering.h"
 #include "gst/tensors/tensors.h"
 
@@ -68,8 +67,7 @@ namespace {
 struct State : TableProps<OverlayProps, overlay_properties> {
   // The streaming thread's own:
   FramePainter painter;
-  std::unique_ptr<DeviceRasters> device;  // if a frame was in device memory
-  bool device_failed = false;
+  DeviceDrawing device;
   bool mapped = false;  // the frame, on the host
   bool warned = false;
   RenderingCaps caps;
@@ -120,28 +118,12 @@ GstFlowReturn transform_frame_ip(GstVideoFilter* filter, GstVideoFrame* frame) {
   return flow_of(filter, draw(filter, canvas));
 }
 
-Status draw_on_device(GstVideoFilter* filter, GstBuffer* buffer) {
-  State& o = Self::of(filter);
-  if (!o.device) {
-    KB_ASSIGN(o.device, make_device_rasters());
-  }
-  return o.device->draw(buffer, filter->in_info, [&](Raster& raster) {
-    Canvas canvas(filter->in_info, raster);
+bool drawn_on_device(GstVideoFilter* filter, GstBuffer* buffer) {
+  const GstVideoInfo& info = filter->in_info;
+  return Self::of(filter).device.draw(GST_ELEMENT(filter), buffer, info, [&](Raster& raster) {
+    Canvas canvas(info, raster);
     return draw(filter, canvas);
   });
-}
-
-/// Draws where the frame is. Returns false, with one warning, if the device cannot.
-bool drawn_on_device(GstVideoFilter* filter, GstBuffer* buffer) {
-  State& o = Self::of(filter);
-  if (o.device_failed || !is_on_device(buffer)) return false;
-  const Status status = draw_on_device(filter, buffer);
-  if (status) return true;
-  o.device_failed = true;
-  Error error = status.error();
-  error.hint = "frames are drawn on by the CPU from now on";
-  post_warning(GST_ELEMENT(filter), error);
-  return false;
 }
 
 /// Draws on the host. A frame that cannot be mapped passes, unless something is to be obscured.
@@ -257,7 +239,7 @@ GstCaps* fixate_caps(GstBaseTransform* base, GstPadDirection from, GstCaps* caps
 
 gboolean start(GstBaseTransform* base) {
   State& o = Self::of(base);
-  o.warned = o.device_failed = o.is_settled = false;
+  o.warned = o.is_settled = false;
   const OverlayProps props = locked_copy(base, o.props);
   o.rendering = props.render;
   o.obscures = props.obscures();
@@ -267,7 +249,7 @@ gboolean start(GstBaseTransform* base) {
 gboolean stop(GstBaseTransform* base) {
   State& o = Self::of(base);
   o.painter = {};
-  o.device.reset();
+  o.device = {};
   o.layer = {};
   return TRUE;
 }

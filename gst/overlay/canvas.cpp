@@ -50,12 +50,13 @@ Paint Canvas::paint_for(const Plane& plane, Rgb color) const {
     const double y = kr_ * r + (1 - kr_ - kb_) * g + kb_ * b;
     value = {y, (b - y) / (2 * (1 - kb_)), (r - y) / (2 * (1 - kr_))};
   }
-  const int most = (1 << plane.form.bits) - 1;
+  const int max_value = (1 << plane.form.bits) - 1;
   Paint paint;
   for (int channel = 0; channel < 4; ++channel) {
     const int c = plane.component[channel];
-    const int bits = c < 0 ? most : cvRound(offset_[c] + scale_[c] * value[c]);
-    paint[channel] = static_cast<uint16_t>(std::clamp(bits, 0, most) << plane.form.unused_bits);
+    const int bits = c < 0 ? max_value : cvRound(offset_[c] + scale_[c] * value[c]);
+    paint[channel] =
+        static_cast<uint16_t>(std::clamp(bits, 0, max_value) << plane.form.unused_bits);
   }
   return paint;
 }

@@ -116,8 +116,8 @@ GType label_placement_type() {
   static const GType type = register_enum(
       "KeepboxLabelPlacement",
       {{static_cast<int>(LabelPlacement::kApart), "apart",
-        "Above, in, below or next to the box, without covering labels of better boxes and covering "
-        "little of their outlines; omitted if there is no such place"},
+        "Above, in, below or next to the box, where the label covers no label and little of "
+        "the outline of a better box; omitted if there is no such place"},
        {static_cast<int>(LabelPlacement::kAbove), "above",
         "Above the box if the frame has room there, even if it covers other boxes"}});
   return type;
@@ -164,12 +164,12 @@ std::optional<cv::Rect> CaptionPlacer::place(const Outline& box, cv::Size captio
   const CaptionPlaces places(box, frame_, caption);
   look_around(widened(std::accumulate(places.begin(), places.end(), cv::Rect(), std::bit_or<>())));
   std::optional<cv::Rect> best;
-  double least = std::numeric_limits<double>::infinity();
+  double min_pixels = std::numeric_limits<double>::infinity();
   for (const cv::Rect& tab : places) {
     if (tab.empty() || taken(tab)) continue;
-    const double pixels = covered(tab, least);
-    if (pixels < least) best = tab, least = pixels;
-    if (least == 0) break;
+    const double pixels = covered(tab, min_pixels);
+    if (pixels < min_pixels) best = tab, min_pixels = pixels;
+    if (min_pixels == 0) break;
   }
   if (placement_ == LabelPlacement::kAbove) return best;  // captions may overlap
   if (best) tabs_.push_back(*best);

@@ -12,7 +12,7 @@ namespace keepbox {
 void FramePainter::begin_frame(GstBuffer* buffer, Size frame, const OverlayProps& props,
                                GstClockTime time) {
   props_ = props;
-  read_boxes(buffer, boxes_, &points_, frame);
+  read_boxes(buffer, boxes_, &keypoints_, frame);
   labels_ = props.draw_attributes ? read_frame_labels(buffer) : BoxLabels{};
   const auto length = static_cast<GstClockTime>(props.draw_trails * GST_SECOND);
   if (length == 0) trails_.clear();
@@ -31,7 +31,7 @@ Status FramePainter::paint(Canvas& canvas, float by) {
   if (labels_.size() != 0) marks_.push_back(mark_of(labels_, props_));
   for (const FrameBox& box : boxes_) marks_.push_back(mark_of(box, props_, colors_, trails_));
   if (by != 1)
-    for (Mark& mark : marks_) enlarge(mark, by, points_);
+    for (Mark& mark : marks_) enlarge(mark, by, keypoints_);
   std::ranges::stable_sort(marks_, std::greater{}, &Mark::score);
   return painter_.paint(canvas, marks_, pen_of(props_, canvas.size(), by));
 }

@@ -46,7 +46,7 @@ class FramePainter {
  private:
   OverlayProps props_;
   std::vector<FrameBox> boxes_;
-  KeypointStore points_;
+  KeypointStore keypoints_;
   BoxLabels labels_;  // of the frame
   std::vector<Mark> marks_;
   Trails trails_;

@@ -49,7 +49,7 @@ Mark mark_of(const FrameBox& box, const OverlayProps& props, Colors& colors, con
           .score = std::isnan(box.score) ? -std::numeric_limits<float>::infinity() : box.score,
           .color = props.color != 0 ? rgb(props.color) : own,
           .text = caption(box, quark != nullptr ? quark : "", props),
-          .points = props.draw_keypoints ? box.points : FrameKeypoints{},
+          .keypoints = props.draw_keypoints ? box.keypoints : FrameKeypoints{},
           .mask = props.draw_masks ? box.mask : FrameMask{},
           .trail = trails.of(box)};
 }
@@ -69,10 +69,11 @@ void enlarge(Mark& mark, float by, KeypointStore& store) {
   mark.box = enlarged(mark.box, by);
   mark.mask.place = enlarged(mark.mask.place, by);
   for (TrailPoint& point : mark.trail) point = {point.x * by, point.y * by};
-  if (mark.points.points.empty()) return;
-  auto& points = store.points.emplace_back(mark.points.points.begin(), mark.points.points.end());
+  if (mark.keypoints.points.empty()) return;
+  auto& points =
+      store.points.emplace_back(mark.keypoints.points.begin(), mark.keypoints.points.end());
   for (Keypoint& point : points) point.x *= by, point.y *= by;
-  mark.points.points = points;
+  mark.keypoints.points = points;
 }
 
 Pen pen_of(const OverlayProps& props, Size picture, double by) {

@@ -54,8 +54,8 @@ constexpr Property<OverlayProps> kOverlayProperties[] = {
      "pixelated.",
      &OverlayProps::pixelate},
     {"blur-strength",
-     "Size of the blocks as a fraction of the longer side of a box. Only the mean of each block "
-     "remains of the picture; blur interpolates between these means.",
+     "Size of the blocks that replace the picture, as a fraction of the longer side of a "
+     "box. Only the mean of each block remains; blur interpolates between these means.",
      &OverlayProps::blur_strength, nullptr, kWeakest, 1},
     {"blur-margin",
      "Width of the area around an object that is blurred or pixelated too, as a fraction of the "

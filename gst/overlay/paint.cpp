@@ -71,7 +71,7 @@ void Painter::draw_items(Canvas& canvas, const Pen& pen) {
     if (pen.outlines && mark->outlined)
       draw_outline(canvas, outline, mark->color, pen.thickness, strokes_, scratch_);
   for (const auto& [mark, outline, tab] : worst_first)
-    draw_skeleton(canvas, mark->points, mark->color, {pen.thickness, pen.keypoint_threshold},
+    draw_skeleton(canvas, mark->keypoints, mark->color, {pen.thickness, pen.keypoint_threshold},
                   strokes_, scratch_);
   for (const auto& [mark, outline, tab] : worst_first)
     if (tab) draw_caption(canvas, *mark, *tab, letters_, scratch_);

@@ -31,7 +31,7 @@ struct Mark {
   float score = 0;  // marks with higher scores come first
   Rgb color;
   std::string text;  // ASCII; shown on a tab at the box
-  FrameKeypoints points{};
+  FrameKeypoints keypoints{};
   FrameMask mask{};
   std::vector<TrailPoint> trail{};  // drawn below all boxes
   bool outlined = true;             // if outlines are drawn at all

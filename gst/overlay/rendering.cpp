@@ -127,8 +127,8 @@ GType rendering_type() {
   static const GType type = register_enum(
       "KeepboxOverlayRendering",
       {{static_cast<int>(Rendering::kAuto), "auto",
-        "Draw on frames in system or CUDA memory; attach to frames that cannot be drawn on (in GL, "
-        "VA or DMABuf memory, or of another format) where downstream draws what is attached"},
+        "Draw on frames in system or CUDA memory; attach if a frame cannot be drawn on (GL, VA "
+        "or DMABuf memory, or another format) and downstream draws overlay compositions"},
        {static_cast<int>(Rendering::kBlend), "blend", "Draw on the frame"},
        {static_cast<int>(Rendering::kAttach), "attach",
         "Attach, and leave the frame as it is; an error if downstream does not draw what is "
@@ -221,11 +221,11 @@ float enlargement(Size frame, Size window) {
   const float by = std::min(static_cast<float>(window.width) / static_cast<float>(frame.width),
                             static_cast<float>(window.height) / static_cast<float>(frame.height));
   const auto side = static_cast<float>(std::max(frame.width, frame.height));
-  const float most = std::clamp(by, kSmallest, std::max(1.0f, kMaxSide / side));
-  if (most <= 1) return most;
+  const float scale = std::clamp(by, kSmallest, std::max(1.0f, kMaxSide / side));
+  if (scale <= 1) return scale;
   // Edges of tiles are on whole pixels of the frame, and a tile has at least one.
   constexpr float kTile = Layer::kTile;
-  return kTile / std::max(1.0f, std::round(kTile / most));
+  return kTile / std::max(1.0f, std::round(kTile / scale));
 }
 
 }  // namespace keepbox

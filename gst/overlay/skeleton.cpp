@@ -18,10 +18,10 @@ bool is_shown(const Keypoint& p, float threshold) {
 }
 
 /// Returns about half of the distance between neighbours if they were spread evenly.
-double spacing_of(const FrameKeypoints& points, float threshold) {
+double spacing_of(const FrameKeypoints& keypoints, float threshold) {
   double left = std::numeric_limits<double>::infinity(), top = left, right = -left, bottom = -left;
   int count = 0;
-  for (const Keypoint& p : points.points) {
+  for (const Keypoint& p : keypoints.points) {
     if (!is_shown(p, threshold)) continue;
     ++count;
     left = std::min(left, double{p.x}), right = std::max(right, double{p.x});
@@ -32,21 +32,21 @@ double spacing_of(const FrameKeypoints& points, float threshold) {
 
 }  // namespace
 
-void draw_skeleton(Canvas& canvas, const FrameKeypoints& points, Rgb color, SkeletonPen pen,
+void draw_skeleton(Canvas& canvas, const FrameKeypoints& keypoints, Rgb color, SkeletonPen pen,
                    Strokes& strokes, PaintScratch& scratch) {
-  const double room = spacing_of(points, pen.threshold);
+  const double room = spacing_of(keypoints, pen.threshold);
   const double radius = std::clamp(room * kDotPerSpacing, 1.0, 0.75 + 1.25 * pen.thickness);
   const int thickness = std::clamp(cvRound(radius), 1, pen.thickness);
   const auto at = [](const Keypoint& p) { return cv::Point2d(p.x, p.y); };
   strokes.start(canvas.bounds().size());
-  for (const Edge& edge : points.edges) {
-    if (std::max(edge.from, edge.to) >= points.points.size()) continue;
-    const Keypoint &a = points.points[edge.from], &b = points.points[edge.to];
+  for (const Edge& edge : keypoints.edges) {
+    if (std::max(edge.from, edge.to) >= keypoints.points.size()) continue;
+    const Keypoint &a = keypoints.points[edge.from], &b = keypoints.points[edge.to];
     if (is_shown(a, pen.threshold) && is_shown(b, pen.threshold))
       strokes.line(at(a), at(b), thickness);
   }
   const auto dots = [&](double size) {
-    for (const Keypoint& p : points.points)
+    for (const Keypoint& p : keypoints.points)
       if (is_shown(p, pen.threshold)) strokes.dot(at(p), size);
   };
   dots(radius);

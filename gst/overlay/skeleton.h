@@ -15,7 +15,7 @@ struct SkeletonPen {
 
 /// Draws keypoints and the lines between them. A line needs both of its ends; keypoints that are
 /// not finite are skipped.
-void draw_skeleton(Canvas& canvas, const FrameKeypoints& points, Rgb color, SkeletonPen pen,
+void draw_skeleton(Canvas& canvas, const FrameKeypoints& keypoints, Rgb color, SkeletonPen pen,
                    Strokes& strokes, PaintScratch& scratch);
 
 }  // namespace keepbox

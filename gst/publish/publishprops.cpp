@@ -37,16 +37,17 @@ const Property<PublishProps> kPublishProperties[] = {
      &PublishProps::topic_counts},
     {"topic-tracks", "Topic of the JSON objects of tracks.", &PublishProps::topic_tracks},
     {"topic-availability",
-     "Topic with the text online while the element is connected and offline otherwise, which the "
-     "broker writes if the connection is lost (a will). Always retained; empty means no such "
-     "topic.",
+     "Topic that says online while the element is connected, and offline otherwise. If the "
+     "connection is lost, the broker writes offline (an MQTT will). Always retained; empty "
+     "means no such topic.",
      &PublishProps::topic_availability},
     {"qos",
      "Delivery of messages. 0: at most once; 1: at least once; 2: exactly once, as long as the "
      "broker keeps the session of client-id, which has to be set.",
      &PublishProps::qos, nullptr, 0, 2},
     {"retain",
-     "Comma-separated list, as in what, of messages that the broker keeps for later subscribers.",
+     "Comma-separated list of the messages (see what) that the broker keeps for later "
+     "subscribers.",
      &PublishProps::retain},
     {"on-change",
      "Comma-separated list of messages that are published only if they changed. boxes: if the "
@@ -59,7 +60,7 @@ const Property<PublishProps> kPublishProperties[] = {
      "published.",
      &PublishProps::rate, nullptr, 0, 1000},
     {"track-timeout",
-     "Seconds of running time without a box after which a track has ended, as lost-after of "
+     "Seconds of running time without a box after which a track ends, like lost-after of "
      "boxtrack.",
      &PublishProps::track_timeout, nullptr, 0, kLongest},
     {"client-id", "MQTT client id; empty means a random one.", &PublishProps::client_id},
@@ -70,8 +71,8 @@ const Property<PublishProps> kPublishProperties[] = {
      "KEEPBOX_MQTT_PASSWORD, or none.",
      &PublishProps::password_file},
     {"ca-file",
-     "PEM file with the certificates of the authorities that are accepted for the broker's "
-     "certificate; empty means those of the system.",
+     "PEM file with the certificates of the authorities that may have issued the broker's; "
+     "empty means those of the system.",
      &PublishProps::ca_file},
     {"cert-file", "PEM file with the certificate of the client, if the broker requires one.",
      &PublishProps::cert_file},

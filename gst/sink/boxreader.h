@@ -28,7 +28,7 @@ class BoxReader {
 
  private:
   std::vector<FrameBox> boxes_;
-  KeypointStore points_;
+  KeypointStore keypoints_;
   std::set<GQuark> models_;
   guint64 frames_ = 0;
   bool analysed_ = false;  // a frame had analytics, even if without boxes

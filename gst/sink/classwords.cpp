@@ -13,9 +13,9 @@ namespace keepbox {
 namespace {
 
 /// Shortens a word without cutting a character in half.
-std::string shortened(const std::string& word, size_t most) {
-  if (word.size() <= most) return word;
-  const gchar* end = word.c_str() + most;
+std::string shortened(const std::string& word, size_t max_bytes) {
+  if (word.size() <= max_bytes) return word;
+  const gchar* end = word.c_str() + max_bytes;
   if ((static_cast<guchar>(*end) & 0xC0) == 0x80) end = g_utf8_find_prev_char(word.c_str(), end);
   return word.substr(0, static_cast<size_t>(end - word.c_str()));
 }

@@ -37,10 +37,10 @@ BoxJson detection_of(const FrameBox& box, const std::string& label, Size frame) 
   return out;
 }
 
-BoxJson keypoints_of(const FrameKeypoints& points) {
+BoxJson keypoints_of(const FrameKeypoints& keypoints) {
   BoxJson out;
-  if (std::string name = name_of(points.name); !name.empty()) out["name"] = name;
-  for (const Keypoint& p : points.points) out["points"].push_back({p.x, p.y, p.score});
+  if (std::string name = name_of(keypoints.name); !name.empty()) out["name"] = name;
+  for (const Keypoint& p : keypoints.points) out["points"].push_back({p.x, p.y, p.score});
   return out;
 }
 
@@ -52,7 +52,7 @@ BoxJson mask_of(const MaskView& mask, const Box& place) {
 }
 
 /// Returns COCO's three numbers per keypoint; values that are not numbers count as not labelled.
-BoxJson coco_points(std::span<const Keypoint> points) {
+BoxJson coco_keypoints(std::span<const Keypoint> points) {
   BoxJson out = BoxJson::array();
   for (const Keypoint& p : points) {
     const bool known = std::isfinite(p.x) && std::isfinite(p.y) && std::isfinite(p.score);
@@ -159,7 +159,7 @@ BoxJson object_of(const FrameBox& box, Size frame) {
   if (box.held) out["held"] = true;
   if (box.predicted) out["predicted"] = true;
   if (box.angle != 0) out["rotation"] = box.angle;
-  if (!box.points.points.empty()) out["keypoints"] = keypoints_of(box.points);
+  if (!box.keypoints.points.empty()) out["keypoints"] = keypoints_of(box.keypoints);
   if (!box.values.values.empty()) out[name_of(box.values.kind)] = box.values.values;
   if (const MaskView mask(box.mask.pixels); is_mask(mask))
     out["mask"] = mask_of(mask, box.mask.place);
@@ -208,7 +208,7 @@ void write_coco_result(const CocoSubject& of, const FrameBox& box, std::string& 
                     {"category_id", of.category},
                     {"bbox", {around.x1, around.y1, width_of(around), height_of(around)}},
                     {"score", box.score}};
-  if (!box.points.points.empty()) result["keypoints"] = coco_points(box.points.points);
+  if (!box.keypoints.points.empty()) result["keypoints"] = coco_keypoints(box.keypoints.points);
   if (BoxJson shape = coco_segmentation(box, of.frame); !shape.is_null())
     result["segmentation"] = std::move(shape);
   if (std::string model = shown_model(box); !model.empty()) result["model"] = model;

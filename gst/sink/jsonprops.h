@@ -50,7 +50,9 @@ std::vector<Property<Props>> with_json_rows(std::span<const Property<Props>> own
        "JSON object with user-defined values, such as {\"camera\":3}, written as tags in the JSON "
        "object of each frame; empty omits the field.",
        &Props::tags},
-      {"write-empty", "Also write JSON objects, and kitti files, for frames without boxes.",
+      {"write-empty",
+       "Also write the JSON objects of frames without boxes, and their files with "
+       "format=kitti of boxsink.",
        &Props::write_empty},
       {"add-system-timestamp",
        "Write the time of day as system_timestamp in the JSON object of each frame: the system "
@@ -68,9 +70,9 @@ std::vector<Property<Props>> with_json_rows(std::span<const Property<Props>> own
        "has it (rtspsrc add-reference-timestamp-meta=true).",
        &Props::add_rtp_timestamp},
       {"add-tensor-data",
-       "Write the tensors of each object that no decoder has decoded, such as embeddings, as "
-       "tensors in its JSON object, with precision, dims, model_name, layer_name and data, as "
-       "gvametaconvert does.",
+       "Write undecoded tensors of objects, such as embeddings: a field tensors in the JSON "
+       "object of each, with precision, dims, model_name, layer_name and data, as "
+       "gvametaconvert writes it.",
        &Props::add_tensor_data},
       {"normalize", "Scaling of the tensors that add-tensor-data writes.", &Props::normalize,
        normalization_type},

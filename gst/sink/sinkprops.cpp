@@ -32,16 +32,17 @@ GType format_type() {
 const Property<SinkProps> kSinkProperties[] = {
     {"format", "Output format.", &SinkProps::format, format_type},
     {"location",
-     "Path of the output file, or - for stdout (run gst-launch-1.0 with -q). It may have the "
-     "conversions of strftime, such as %Y%m%d-%H%M%S, for the time when the file is opened, and "
-     "one number of the file, %d or %05d; next to a time %d is the day of the month. %% is a "
-     "percent sign. Names with a time or a number do not replace existing files: numbers that "
-     "are in use are skipped, or -1, -2 ... is added. For kitti a pattern with one %d or %0Nd "
-     "for the number of the frame, such as labels/%06d.txt; for dota with %s for the class, such "
-     "as results/Task1_%s.txt. The folder of a pattern is created if missing. Until EOS, or "
-     "until max-file-time or max-file-size, the file is named PATH.part (gst-launch-1.0 -e sends "
-     "EOS when interrupted); then a PATH without a time or number replaces any existing file. A "
-     "PATH.part left by an earlier run is renamed to PATH.part.1 or the next free number.",
+     "Path of the output file, or - for stdout (run gst-launch-1.0 with -q). It may contain "
+     "conversions of strftime, such as %Y%m%d-%H%M%S, for the time when the file is opened, "
+     "and one number of the file, %d or %05d; if there is a time, %d is the day of the "
+     "month. %% is a percent sign. Names with a time or a number do not replace existing "
+     "files: numbers that are in use are skipped, or -1, -2 ... is added. For kitti a "
+     "pattern with one %d or %0Nd for the number of the frame, such as labels/%06d.txt; for "
+     "dota with %s for the class, such as results/Task1_%s.txt. The folder of a pattern is "
+     "created if missing. Until EOS, or until max-file-time or max-file-size, the file is "
+     "named PATH.part (gst-launch-1.0 -e sends EOS when interrupted); then a PATH without a "
+     "time or number replaces any existing file. A PATH.part left by an earlier run is "
+     "renamed to PATH.part.1 or the next free number.",
      &SinkProps::location},
     {"max-file-time",
      "Running time in nanoseconds after which a file is finished and the next one begins; requires "
@@ -50,9 +51,9 @@ const Property<SinkProps> kSinkProperties[] = {
      "are finished together. Not for kitti.",
      &SinkProps::max_file_time, nullptr, 0, kMaxLimit},
     {"max-file-size",
-     "Maximum size of a file in bytes; a frame that does not fit begins the next file. Only a file "
-     "with a single frame may be larger. 0 writes one file. As with max-file-time, files are "
-     "complete. For dota the largest file counts. Not for kitti.",
+     "Maximum size of a file in bytes; a frame that does not fit begins the next file. Only "
+     "a file with a single frame may be larger. 0 writes one file. Each file is complete, "
+     "as with max-file-time. For dota the largest file counts. Not for kitti.",
      &SinkProps::max_file_size, nullptr, 0, kMaxLimit},
     {"first-frame",
      "Number of the first frame; -1 means 1 for mot and 0 for other formats. Every buffer is "

@@ -20,8 +20,8 @@ constexpr const char* kLabelsHint =
     "set label-file= to a UTF-8 text file with one class name per line";
 
 /// Returns the case-insensitive edit distance of two texts, or more than `most` if it exceeds that.
-size_t edits(std::string_view a, std::string_view b, size_t most) {
-  if (std::max(a.size(), b.size()) - std::min(a.size(), b.size()) > most) return most + 1;
+size_t edits(std::string_view a, std::string_view b, size_t max_edits) {
+  if (std::max(a.size(), b.size()) - std::min(a.size(), b.size()) > max_edits) return max_edits + 1;
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
   for (size_t i = 0; i < a.size(); ++i) {
@@ -93,12 +93,12 @@ Result<uint32_t> Labels::class_of(std::string_view text, const char* property) c
 
 const std::string* Labels::nearest(std::string_view text) const {
   const std::string* best = nullptr;
-  size_t most = text.size() / 3;
+  size_t max_edits = text.size() / 3;
   for (const std::string& name : names_) {
-    const size_t away = edits(text, name, most);
-    if (name.empty() || away > most || (best != nullptr && away == most)) continue;
+    const size_t away = edits(text, name, max_edits);
+    if (name.empty() || away > max_edits || (best != nullptr && away == max_edits)) continue;
     best = &name;
-    most = away;
+    max_edits = away;
   }
   return best;
 }

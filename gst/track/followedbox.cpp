@@ -28,8 +28,8 @@ FollowedBox::FollowedBox(const FrameBox& box, const BoxTrack& track, int64_t see
     : box_(box),
       track_(track),
       seen_(seen),
-      points_(box.points.points.begin(), box.points.points.end()),
-      edges_(box.points.edges.begin(), box.points.edges.end()),
+      keypoints_(box.keypoints.points.begin(), box.keypoints.points.end()),
+      edges_(box.keypoints.edges.begin(), box.keypoints.edges.end()),
       values_(box.values.values.begin(), box.values.values.end()) {
   box_.mask = {};
   box_.labels = {};
@@ -38,8 +38,8 @@ FollowedBox::FollowedBox(const FrameBox& box, const BoxTrack& track, int64_t see
 
 FrameBox FollowedBox::box() const {
   FrameBox out = box_;
-  out.points.points = points_;
-  out.points.edges = edges_;
+  out.keypoints.points = keypoints_;
+  out.keypoints.edges = edges_;
   out.values.values = values_;
   return out;
 }
@@ -53,7 +53,7 @@ FollowedBox FollowedBox::moved(const Box& from, const Box& to) const {
   const PixelMap map = motion_of(box_.box, from, to, box_.angle == 0);
   out.box_.box = map(box_.box);
   out.box_.predicted = true;
-  for (Keypoint& point : out.points_) {
+  for (Keypoint& point : out.keypoints_) {
     const auto at = map.point(point.x, point.y);
     point.x = static_cast<float>(at.x);
     point.y = static_cast<float>(at.y);

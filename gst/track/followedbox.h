@@ -35,7 +35,7 @@ class FollowedBox {
   FrameBox box_;
   BoxTrack track_;
   int64_t seen_;
-  std::vector<Keypoint> points_;
+  std::vector<Keypoint> keypoints_;
   std::vector<Edge> edges_;
   std::vector<float> values_;
 };

@@ -59,13 +59,14 @@ const Property<TrackProps> kTrackProperties[] = {
                  &TrackParams::match_iou),
      &TrackProps::match_iou, nullptr, -1, 1},
     {"recover-lost",
-     "For method=bytetrack, let boxes below high-threshold continue lost tracks, too. In the "
-     "published method, only boxes above it do.",
+     "For method=bytetrack, let boxes below high-threshold continue lost tracks, too. In "
+     "the published method, only boxes above that threshold do.",
      &TrackProps::recover_lost},
     {"confirm-after",
-     with_values("Number of consecutive matches after its first box that a track needs before it "
-                 "gets an id. On the first frames of a stream, tracks get one at once.",
-                 [](const TrackParams& p) { return p.confirm_after; }),
+     with_values(
+         "Number of consecutive matches after its first box that a track needs before it gets "
+         "an id. On the first frames of a stream, tracks get an id at once.",
+         [](const TrackParams& p) { return p.confirm_after; }),
      &TrackProps::confirm_after},
     {"lost-after",
      with_values(
@@ -76,11 +77,11 @@ const Property<TrackProps> kTrackProperties[] = {
      &TrackProps::lost_after, nullptr, -1, kLongest},
     {"per-class", "Match boxes with tracks of their own class only.", &TrackProps::per_class},
     {"predict",
-     "Attach predicted boxes to frames on which the model did not run (interval= and qos= of "
-     "tensorinfer): the boxes of the last frame on which it ran, at the places where their "
-     "objects are expected, marked as predicted, until the model runs again, but for lost-after at "
-     "most, or a second if that is 0. Do not combine this with hold= of tensorinfer, which repeats "
-     "boxes at their old places.",
+     "Attach predicted boxes to frames on which the model did not run (interval= and qos= "
+     "of tensorinfer): the boxes of the last frame on which it ran, moved to where their "
+     "objects are expected, and marked as predicted. This ends when the model runs again, "
+     "or after the time lost-after (a second if that is 0). Do not combine this with hold= "
+     "of tensorinfer, which repeats boxes at their old places.",
      &TrackProps::predict},
     {"nominal-rate",
      "Frame rate to which the noise of the method's motion filter refers; at other rates the "

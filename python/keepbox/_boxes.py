@@ -260,10 +260,10 @@ class Boxes(Sequence['Boxes']):
         """float32 (N, K, 3): x, y and score of keypoints, possibly outside of the frame; NaN for
         boxes with fewer than K of them. None if no box has keypoints."""
         points = [np.array(box.get_points(), np.float32).reshape(-1, 3) for box in self._boxes]
-        most = max(map(len, points), default=0)
-        if not most:
+        max_count = max(map(len, points), default=0)
+        if not max_count:
             return None
-        out = np.full((len(points), most, 3), np.nan, np.float32)
+        out = np.full((len(points), max_count, 3), np.nan, np.float32)
         for row, each in zip(out, points):
             row[:len(each)] = each
         return out

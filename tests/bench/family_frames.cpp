@@ -210,9 +210,9 @@ std::vector<FamilyFrames> family_frames(size_t count) {
   labels.multi_label = true;
   out.push_back(frames("84x8400, street, multi-label", labels, count, street));
   Settings pose = settings_of("yolov8-pose");
-  pose.points = false;
+  pose.keypoints = false;
   out.push_back(frames("56x8400, pose, no points", pose, count, poses));
-  pose.points = true;
+  pose.keypoints = true;
   out.push_back(frames("the same, 17 points", pose, count, poses));
   add_masked(out, count);
   Settings polygons = settings_of("yolov8-obb", 1024);

@@ -113,9 +113,9 @@ TEST(FullDisk, TensorsCauseOneErrorAndNoRecording) {
   EXPECT_NE(test::play("tensorreplay location=" + (dir / "copy") + " ! fakesink"), "");
 }
 
-using Lost = test::Inference;
+using LostModel = test::Inference;
 
-TEST_F(Lost, ModelBeforePlaying) {
+TEST_F(LostModel, ModelBeforePlaying) {
   const std::string line =
       "videotestsrc num-buffers=3 ! video/x-raw,format=RGB,width=64,height=48 ! " +
       infer(test::identity_model({1, 3, 32, 32})) + " ! fakesink";

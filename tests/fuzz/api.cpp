@@ -190,17 +190,17 @@ void check_box(const KeepboxBox* box, const FrameBox& from) {
   gsize values = 0, ends = 0;
   const gfloat* points = keepbox_box_get_points(box, &values);
   const guint8* edges = keepbox_box_get_edges(box, &ends);
-  if (values != 3 * from.points.points.size() || ends != 2 * from.points.edges.size())
+  if (values != 3 * from.keypoints.points.size() || ends != 2 * from.keypoints.edges.size())
     violated("points that are lost");
   const auto same = [](float a, float b) { return a == b || !std::isfinite(a); };
-  for (gsize i = 0; i < from.points.points.size(); ++i) {
-    const Keypoint& point = from.points.points[i];
+  for (gsize i = 0; i < from.keypoints.points.size(); ++i) {
+    const Keypoint& point = from.keypoints.points[i];
     if (!same(points[3 * i], point.x) || !same(points[3 * i + 1], point.y) ||
         !same(points[3 * i + 2], point.score))
       violated("other points");
   }
   for (gsize i = 0; i < ends; ++i)
-    if (edges[i] >= from.points.points.size()) violated("a line to no point");
+    if (edges[i] >= from.keypoints.points.size()) violated("a line to no point");
   if (keepbox_box_get_class_id(box) != (from.class_id ? static_cast<gint>(*from.class_id) : -1))
     violated("another class");
   check_mask(box, from);

@@ -46,7 +46,7 @@ FrameBox DrawnBoxes::draw(Input& input, Size frame) {
   if (input.chance(30)) box.model = any_quark(input);
   box.unnamed = input.chance(20);
   box.od_id = input.below(100);
-  if (input.chance(25)) draw_points(input, frame, box.points);
+  if (input.chance(25)) draw_points(input, frame, box.keypoints);
   if (input.chance(30)) draw_mask(input, box.box, box.mask);
   return box;
 }

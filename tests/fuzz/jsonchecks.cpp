@@ -83,11 +83,11 @@ void check_frame_mask(const Json& json, const MaskView& mask, const Box& place, 
     }
 }
 
-void check_points(const Json& json, const FrameKeypoints& points) {
-  check_text(json, "name", written_name(points.name));
-  if (json["points"].size() != points.points.size()) violated("points that are lost");
-  for (size_t i = 0; i < points.points.size(); ++i) {
-    const Keypoint& point = points.points[i];
+void check_points(const Json& json, const FrameKeypoints& keypoints) {
+  check_text(json, "name", written_name(keypoints.name));
+  if (json["points"].size() != keypoints.points.size()) violated("points that are lost");
+  for (size_t i = 0; i < keypoints.points.size(); ++i) {
+    const Keypoint& point = keypoints.points[i];
     const Json& read = json["points"][i];
     if (!read.is_array() || read.size() != 3) violated("a point of other numbers: " + read.dump());
     check_number(read[0], point.x);
@@ -113,9 +113,9 @@ void check_object(const Json& object, const FrameBox& box, Size frame) {
   if (object.contains("rotation") != (box.angle != 0))
     violated("a rotation that is lost or invented");
   if (box.angle != 0) check_number(object["rotation"], box.angle);
-  if (object.contains("keypoints") != !box.points.points.empty())
+  if (object.contains("keypoints") != !box.keypoints.points.empty())
     violated("points lost or invented");
-  if (object.contains("keypoints")) check_points(object["keypoints"], box.points);
+  if (object.contains("keypoints")) check_points(object["keypoints"], box.keypoints);
   const MaskView mask(box.mask.pixels);
   if (object.contains("mask") != is_mask(mask)) violated("a mask that is lost or invented");
   if (is_mask(mask)) check_own_mask(object["mask"], mask, box.mask.place);
@@ -129,9 +129,9 @@ void check_result(const Json& result, const FrameBox& box, Size frame) {
     const std::array bbox{box.box.x1, box.box.y1, box.box.x2 - box.box.x1, box.box.y2 - box.box.y1};
     for (size_t i = 0; i < bbox.size(); ++i) check_number(result["bbox"][i], bbox[i]);
   }
-  if (result.contains("keypoints") != !box.points.points.empty())
+  if (result.contains("keypoints") != !box.keypoints.points.empty())
     violated("points lost or invented");
-  if (result.contains("keypoints") && result["keypoints"].size() != 3 * box.points.points.size())
+  if (result.contains("keypoints") && result["keypoints"].size() != 3 * box.keypoints.points.size())
     violated("points that are lost");
   const MaskView mask(box.mask.pixels);
   if (result.contains("segmentation") != (is_mask(mask) || box.angle != 0))

@@ -123,7 +123,7 @@ Pen any_pen(Input& input, Size frame) {
 
 bool is_plain(const Mark& mark) {
   const Box& b = mark.box;
-  return mark.text.empty() && mark.angle == 0 && mark.points.points.empty() &&
+  return mark.text.empty() && mark.angle == 0 && mark.keypoints.points.empty() &&
          mark.mask.pixels == nullptr && std::isfinite(b.x1 + b.y1 + b.x2 + b.y2);
 }
 
@@ -136,7 +136,7 @@ std::vector<Mark> any_marks(Input& input, const DrawnBoxes& drawn) {
     if (plain) continue;
     mark.angle = box.angle;
     if (input.chance(70)) mark.text = any_name(input).substr(0, 200);
-    mark.points = box.points;
+    mark.keypoints = box.keypoints;
     mark.mask = box.mask;
   }
   return marks;

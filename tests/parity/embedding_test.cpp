@@ -68,7 +68,7 @@ void expect_embeddings(const Processor& processor, const Tensor& tensor) {
   for (size_t i = 0; i < boxes.size() * kValues; ++i)
     EXPECT_EQ(processor.payload()[i],
               tensor.values[(kFirst + i % kValues) * kAnchors + boxes[i / kValues].anchor]);
-  EXPECT_TRUE(processor.points().empty());
+  EXPECT_TRUE(processor.keypoints().empty());
   EXPECT_TRUE(processor.masks().empty());
 }
 

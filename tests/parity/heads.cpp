@@ -104,7 +104,7 @@ Input faces(Random& random) {
 /// Boxes in pixels relative to cells; logits far beyond the clamp.
 Input clamped(Random& random) {
   Input input = head_input("blazeface");
-  input.settings.points = false;  // the device does not compute their means
+  input.settings.keypoints = false;  // the device does not compute their means
   auto family = std::make_shared<DetectorSpec>(*find_detector("blazeface"));
   family->logit_limit = 2;
   input.settings.family = std::move(family);

@@ -64,7 +64,7 @@ void expect_same(const Processor& a, uint32_t of_a, const Processor& b, uint32_t
            p.box == q.box && p.angle == q.angle;
   };
   EXPECT_TRUE(std::ranges::equal(a.detections(of_a), b.detections(of_b), same_boxes)) << where;
-  EXPECT_TRUE(std::ranges::equal(a.points(of_a), b.points(of_b), same_points)) << where;
+  EXPECT_TRUE(std::ranges::equal(a.keypoints(of_a), b.keypoints(of_b), same_points)) << where;
   EXPECT_TRUE(std::ranges::equal(a.masks(of_a), b.masks(of_b), same_masks)) << where;
 }
 

@@ -60,6 +60,6 @@ def assign(boxes, scores, rows, points, strides):
     which = which.masked_fill(value <= 0, -1)
     mine = which[:, None] == torch.arange(rows.shape[1], device=rows.device)[:, None]
     rank = rank * mine
-    most = (overlap * mine).amax(2, keepdim=True).sqrt()
-    wanted = (rank / rank.amax(2, keepdim=True).clamp(1e-9) * most * mine).sum(1)
+    max_overlap = (overlap * mine).amax(2, keepdim=True).sqrt()
+    wanted = (rank / rank.amax(2, keepdim=True).clamp(1e-9) * max_overlap * mine).sum(1)
     return which, wanted.clamp(0.02, 1) * (which >= 0)

@@ -119,10 +119,10 @@ def as_input(images):
     return lit(images.permute(0, 3, 1, 2).float() / 255)
 
 
-def moved(x, most=0.07):
+def moved(x, max_shift=0.07):
     """Return inputs that are moved, resized and sheared a little, each in its own way."""
     count, device = len(x), x.device
-    small = (torch.rand(count, 2, 3, device=device) * 2 - 1) * most
+    small = (torch.rand(count, 2, 3, device=device) * 2 - 1) * max_shift
     small[:, 1, 0] *= 0.5    # a plate is wide: little rotation
     still = torch.tensor(((1.0, 0, 0), (0, 1.0, 0)), device=device)
     where = F.affine_grid(still + small, x.shape, align_corners=False)

@@ -87,10 +87,11 @@ def measure_crops(folder, count):
             colour, kind = run(kinds, [made.vehicle])
             colours.append(colour[0].argmax() == made.colour)
             types.append(kind[0].argmax() == made.kind)
-    for least, most in PLATES:
-        right = [done for high, done in read if least <= high < most]
+    for minimum, maximum in PLATES:
+        right = [done for high, done in read if minimum <= high < maximum]
         if right:
-            print(f"plates of {least} to {most} pixels read: {np.mean(right):.3f} of {len(right)}")
+            print(f"plates of {minimum} to {maximum} pixels read: "
+                  f"{np.mean(right):.3f} of {len(right)}")
     print(f"colours {np.mean(colours):.3f}, types {np.mean(types):.3f} of {len(types)}")
 
 

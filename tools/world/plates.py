@@ -68,7 +68,7 @@ def turned(x, size):
     """Return plates as a camera sees them, cut along the box around them, in a size."""
     count, device = len(x), x.device
     high, wide = x.shape[2:]
-    slope, lean = ((torch.rand(count, device=device) * 2 - 1) * most for most in (0.75, 0.12))
+    slope, lean = ((torch.rand(count, device=device) * 2 - 1) * limit for limit in (0.75, 0.12))
     slack = 1 + (torch.rand(count, 2, device=device) * 2 - 1) * 0.09
     shift = (torch.rand(count, 2, device=device) * 2 - 1) * 0.05
     inner = torch.tensor((WIDE / wide, HIGH / high), device=device)

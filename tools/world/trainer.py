@@ -35,9 +35,9 @@ class Pool:
         self.used[new] = True
         self.order += new.tolist()
 
-    def wait(self, least):
+    def wait(self, min_length):
         """Wait until there are some samples."""
-        while len(self.order) < least:
+        while len(self.order) < min_length:
             time.sleep(0.5)
             self.fill()
 
@@ -47,10 +47,10 @@ class Pool:
         return {name: part[some] for name, part in self.parts.items()}
 
 
-def learning_rate(most, step, part):
+def learning_rate(max_rate, step, part):
     """Return the rate after a part (0..1) of the training time: a short rise, then a cosine."""
     cosine = 0.5 + 0.5 * math.cos(math.pi * min(1, part))
-    return most * min(1, (step + 1) / RISE) * cosine + 1e-5
+    return max_rate * min(1, (step + 1) / RISE) * cosine + 1e-5
 
 
 class Trainer:
@@ -67,7 +67,7 @@ class Trainer:
         self.rate = torch.tensor(1e-5, device=device)
         self.optimizer = torch.optim.AdamW(self.net.parameters(), self.rate, weight_decay=2e-3,
                                            fused=True)
-        self.most, self.parts = args.rate, {}
+        self.max_rate, self.parts = args.rate, {}
         self.begin, self.steps = time.monotonic(), 0
 
     def part(self):
@@ -76,7 +76,7 @@ class Trainer:
 
     def step(self, batch):
         """Do a step."""
-        self.rate.fill_(learning_rate(self.most, self.steps, self.part()))
+        self.rate.fill_(learning_rate(self.max_rate, self.steps, self.part()))
         self.optimizer.zero_grad(set_to_none=True)
         with torch.autocast(self.device, torch.bfloat16):
             loss, parts = self.compute(self.net, batch)

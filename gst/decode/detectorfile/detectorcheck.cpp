@@ -94,13 +94,13 @@ Found check_tensors(const DetectorSpec& spec) {
   };
   for (size_t i = 0; i < spec.tensor_count; ++i) {
     const TensorRule& rule = spec.tensors[i];
-    const size_t least = min_numbers(spec, rule.role);
+    const size_t minimum = min_numbers(spec, rule.role);
     const bool required = rule.role == Role::kBoxes && values_after_box(spec) != 0;
-    if ((required || rule.channels != 0) && (rule.channels < least || rule.role == Role::kAll))
+    if ((required || rule.channels != 0) && (rule.channels < minimum || rule.role == Role::kAll))
       return fault_of(i, "channels",
                       rule.role == Role::kAll
                           ? "0, because the columns define it"
-                          : (required ? "at least " : "0, or at least ") + std::to_string(least),
+                          : (required ? "at least " : "0, or at least ") + std::to_string(minimum),
                       std::to_string(rule.channels));
     if (rule.has_scale() && spec.tensor_count > 1 && nameless(rule))
       return fault_of(i, "ids", "ids or names for a tensor with a scale or zero point", "none");
@@ -193,9 +193,9 @@ Found check_anchors(const DetectorSpec& spec) {
 
 /// Checks the payload's column; the rest of a row from there on is payload, however short.
 Found check_payload_column(const DetectorSpec& spec) {
-  const int column = spec.columns.payload, least = static_cast<int>(min_channels(spec));
-  if (spec.reader == Reader::kReady && column > least)
-    return fault("payload-column", "at most " + std::to_string(least), std::to_string(column));
+  const int column = spec.columns.payload, minimum = static_cast<int>(min_channels(spec));
+  if (spec.reader == Reader::kReady && column > minimum)
+    return fault("payload-column", "at most " + std::to_string(minimum), std::to_string(column));
   if (spec.reader == Reader::kDense && column >= 0 &&
       column + spec.payload_count > spec.columns.classes)
     return fault("payload-column",

@@ -99,16 +99,16 @@ struct Contract {
 
 template <class T>
 struct Number {
-  T least, most;
+  T minimum, maximum;
 
   std::string expected() const {
     const bool real = std::is_floating_point_v<T>;
-    return std::string(real ? "a number" : "an integer") + " from " + number_text(least) + " to " +
-           number_text(most);
+    return std::string(real ? "a number" : "an integer") + " from " + number_text(minimum) +
+           " to " + number_text(maximum);
   }
   bool read(std::string_view text, T& out, FamilyStorage&) const {
     T value{};
-    if (!read_number(text, value) || value < least || value > most) return false;
+    if (!read_number(text, value) || value < minimum || value > maximum) return false;
     out = value;
     return true;
   }
@@ -132,21 +132,21 @@ struct Column {
 /// An array of numbers; trailing zeros may be omitted.
 template <class T, size_t kMax>
 struct Numbers {
-  T least, most;
+  T minimum, maximum;
   size_t fewest = 1;
 
   std::string expected() const {
     const std::string count =
         fewest == kMax ? std::to_string(kMax) : "up to " + std::to_string(kMax);
     return count + (std::is_floating_point_v<T> ? " numbers" : " integers") + " from " +
-           number_text(least) + " to " + number_text(most) + ", comma-separated";
+           number_text(minimum) + " to " + number_text(maximum) + ", comma-separated";
   }
   bool read(std::string_view text, std::array<T, kMax>& out, FamilyStorage& kept) const {
     const auto parts = parts_of(text);
     std::array<T, kMax> values{};
     if (parts.size() < fewest || parts.size() > kMax) return false;
     for (size_t i = 0; i < parts.size(); ++i)
-      if (!Number<T>{least, most}.read(parts[i], values[i], kept)) return false;
+      if (!Number<T>{minimum, maximum}.read(parts[i], values[i], kept)) return false;
     out = values;
     return true;
   }

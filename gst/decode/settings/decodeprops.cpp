@@ -54,7 +54,7 @@ const Property<DecodeProps> kDecodeProperties[] = {
     live({"track-score-threshold",
           "Score above which boxes are also decoded for a boxtrack downstream, which attaches "
           "those that it matches with objects of earlier frames; no other element sees them. 0.1 "
-          "is ByteTrack's value; 0 means none. They count for max-detections, and "
+          "is ByteTrack's value; 0 means none. They count towards max-detections, and "
           "nms-method=weighted and merge include them in their means.",
           &DecodeProps::track_score_threshold, nullptr, 0, 1}),
     live({"iou-threshold",
@@ -68,11 +68,11 @@ const Property<DecodeProps> kDecodeProperties[] = {
      "one box for the best class.",
      &DecodeProps::multi_label, multi_label_type},
     {"max-detections",
-     "Maximum number of boxes per frame, or per object (tensorinfer regions=objects), best first "
-     "over all classes, before min-size, max-size and regions are applied. A frame has at most "
-     "10,000 boxes in all, half as many with masks or class-meta=true; parts of objects beyond "
-     "that are dropped with a warning. GStreamer allocates one byte for each pair of boxes on a "
-     "frame: 100 MB for 10,000 boxes.",
+     "Maximum number of boxes per frame, or per object (tensorinfer regions=objects), best "
+     "first over all classes, before min-size, max-size and regions are applied. A frame "
+     "has at most 10,000 boxes in all, half as many with masks or class-meta=true; boxes of "
+     "objects' parts beyond that are dropped with a warning. GStreamer allocates one byte "
+     "for each pair of boxes on a frame: 100 MB for 10,000 boxes.",
      &DecodeProps::max_detections, nullptr, 0, kMaxMtds},
     {"class-top-k",
      "Maximum number of boxes per class and frame, best first; 0 means no limit other than "
@@ -98,19 +98,21 @@ const Property<DecodeProps> kDecodeProperties[] = {
     {"nms-method", "Algorithm that suppresses overlapping boxes; overrides the contract's method.",
      &DecodeProps::nms_method, nms_method_type},
     {"soft-nms-sigma",
-     "Sigma of nms-method=soft-gaussian and matrix: the smaller, the more scores are lowered. For "
-     "code that multiplies by a sigma of 2 use 0.5; nms-contract=tensorflow takes TensorFlow's "
-     "value.",
+     "Sigma of nms-method=soft-gaussian and matrix: the smaller, the more scores are "
+     "lowered. 0.5 corresponds to a sigma of 2 in code that multiplies by it. With "
+     "nms-contract=tensorflow, use TensorFlow's value.",
      &DecodeProps::soft_nms_sigma, nullptr, FLT_MIN, FLT_MAX},
     {"num-classes",
-     "Number of classes of the model, not counting a background class. 0 derives it from the "
-     "tensor shapes; if keypoints or mask coefficients follow the class scores, from the "
-     "prototypes or the label file, or else assumes the 80 classes of COCO.",
+     "Number of classes of the model, not counting a background class. 0 derives it from "
+     "the tensor shapes. These do not determine it if keypoints or mask coefficients follow "
+     "the class scores: then the prototypes or the label file do, or else 80 classes (COCO) "
+     "are assumed.",
      &DecodeProps::num_classes, nullptr, 0, kMaxClasses},
     {"label-file",
-     "UTF-8 text file with one class name per line, starting with class 0, which is the background "
-     "if the family puts it first; classes without a line are named class-N. Empty takes the file "
-     "named by the detector file, or else the names that the inference element declares.",
+     "UTF-8 text file with one class name per line, starting with class 0 (the background, "
+     "if that is the family's class 0); classes without a line are named class-N. Empty "
+     "takes the file named by the detector file, or else the names that the inference "
+     "element declares.",
      &DecodeProps::label_file},
     {"priors-file",
      "Text file with the prior boxes of an SSD model: N lines of cy cx h w, or four lines of N "
@@ -135,9 +137,9 @@ const Property<DecodeProps> kDecodeProperties[] = {
           "Maximum width and height of a box, in the form of min-size; 0 means no limit.",
           &DecodeProps::max_size}),
     live({"regions",
-          "Regions of the frame outside of which boxes are dropped, as x,y,w,h;x,y,w,h in frame "
-          "pixels, or in fractions of the frame if all four values are at most 1. At most 16; "
-          "empty keeps boxes everywhere.",
+          "Regions of the frame in which boxes are kept, as x,y,w,h;x,y,w,h in frame pixels, or "
+          "in fractions of the frame if all four values are at most 1. At most 16 regions; empty "
+          "means the whole frame.",
           &DecodeProps::regions}),
     live({"exclude-regions",
           "Regions of the frame in which boxes are dropped, in the same form as regions.",
@@ -149,28 +151,28 @@ const Property<DecodeProps> kDecodeProperties[] = {
      "declares, or else derives them from the values.",
      &DecodeProps::box_units, units_type},
     {"resize-mode",
-     "How the frame was fitted into the model input. Used if boxes are mapped to a frame of "
-     "another size and the inference element does not declare this.",
+     "How the frame was fitted into the model input. Needed if boxes are mapped to a frame "
+     "of another size and the inference element does not declare this.",
      &DecodeProps::resize_mode, resize_mode_type},
     {"model-width",
      "Width of the model input in pixels, if the inference element does not declare it. 0 takes "
      "the width of the frame, or of the square input that matches the number of anchors.",
      &DecodeProps::model_width, nullptr, 0, kMaxPixels},
-    {"model-height", "Height of the model input in pixels; 0 as for model-width.",
+    {"model-height", "Height of the model input in pixels; see model-width.",
      &DecodeProps::model_height, nullptr, 0, kMaxPixels},
     {"source-width",
      "Width of the frame that boxes are mapped to, if this element receives a resized copy of it; "
      "0 maps boxes to the frame itself.",
      &DecodeProps::source_width, nullptr, 0, kMaxPixels},
-    {"source-height", "Height of the frame that boxes are mapped to; 0 as for source-width.",
+    {"source-height", "Height of the frame that boxes are mapped to; see source-width.",
      &DecodeProps::source_height, nullptr, 0, kMaxPixels},
     {"backend",
      "Backend that decodes frames; the KEEPBOX_BACKEND environment variable overrides auto.",
      &DecodeProps::backend, backend_type},
     {"threads",
-     "Maximum number of CPU threads that decode one frame. Several threads pay off with tensors of "
-     "a megabyte or more; they lower the time per frame, not the work. 1 uses only the streaming "
-     "thread.",
+     "Maximum number of CPU threads that decode one frame. Several threads pay off with "
+     "tensors of a megabyte or more; they shorten the time per frame, but do not lower the "
+     "CPU load. 1 uses only the streaming thread.",
      &DecodeProps::threads, nullptr, 1, kMaxThreads},
     {"cuda-device-id",
      "GPU on which backend=cuda decodes tensors in system memory; -1 takes the GPU that the "
@@ -202,9 +204,9 @@ const Property<DecodeProps> kDecodeProperties[] = {
           "Overlap of boxes of different tiles above which one of them is dropped.",
           &DecodeProps::tile_threshold, nullptr, 0, 1}),
     live({"tile-border",
-          "Distance from an inner edge of its tile, in pixels of the model input, within which a "
-          "box counts as cut by that edge. A whole box suppresses a cut one even if the cut one "
-          "has the higher score, and never the other way round. -1 treats all boxes alike.",
+          "A box that is no further than this from an inner edge of its tile, in pixels of the "
+          "model input, counts as cut off by that edge. A complete box suppresses a cut one even "
+          "if its score is lower, and never the other way round. -1 treats all boxes alike.",
           &DecodeProps::tile_border, nullptr, -1, G_MAXUINT16}),
     live({"tile-union",
           "Extend a box so that it encloses the boxes of other tiles that it suppresses, for "

@@ -102,7 +102,7 @@ Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const P
                .tensor_frame = frame.size,
                .label_count = labels.size(),
                .class_count = props.num_classes,
-               .points = props.keypoints,
+               .keypoints = props.keypoints,
                .masks = props.masks,
                .frame_masks = props.mask_size == kMaskSizeFrame};
   out.tile_rules = {.merge = static_cast<TileMerge>(props.tile_merge),

@@ -10,7 +10,7 @@ namespace keepbox {
 /// with the last frame.
 struct BatchMember::Shared {
   Shared(std::shared_ptr<Batches> of, unsigned frames, unsigned each, JoinTensors how)
-      : batches(std::move(of)), most(each), places(frames * each), join(std::move(how)) {
+      : batches(std::move(of)), max_pictures(each), places(frames * each), join(std::move(how)) {
     batches->join(places);
   }
   Shared(const Shared&) = delete;
@@ -18,7 +18,7 @@ struct BatchMember::Shared {
   ~Shared() { batches->leave(places); }
 
   const std::shared_ptr<Batches> batches;
-  const unsigned most, places;
+  const unsigned max_pictures, places;
   const JoinTensors join;
   Batches::Member member;
 };
@@ -38,7 +38,7 @@ class BatchMember::Pending : public PendingFrame {
     if (first == 0) put_ = Batches::Clock::now();
     KB_ASSIGN(auto places,
               shared_->batches->take_adjacent(shared_->member, order, pictures_ - first, first,
-                                              shared_->most - pictures_));
+                                              shared_->max_pictures - pictures_));
     places_.insert(places_.end(), places.begin(), places.end());
     KB_ASSIGN(const std::shared_ptr<void> ready, make(places, first));
     for (const Batches::Slot& each : places) shared_->batches->put(each, ready);

@@ -24,13 +24,13 @@ constexpr unsigned next_size(unsigned size, unsigned group = 1) {
 
 /// Returns the largest batch for a number of frames that may be waiting at a time, in whole groups.
 /// More frames are run as several batches.
-/// @param most the maximum; in whole groups, it is a size itself.
-constexpr unsigned batch_capacity(unsigned frames, unsigned most, unsigned group = 1) {
-  if (most < group) return most;
-  most -= most % group;
+/// @param max_batch the maximum; in whole groups, it is a size itself.
+constexpr unsigned batch_capacity(unsigned frames, unsigned max_batch, unsigned group = 1) {
+  if (max_batch < group) return max_batch;
+  max_batch -= max_batch % group;
   unsigned capacity = group;
-  while (capacity < most) {
-    const unsigned next = std::min(next_size(capacity, group), most);
+  while (capacity < max_batch) {
+    const unsigned next = std::min(next_size(capacity, group), max_batch);
     if (!is_filled(next, frames)) break;
     capacity = next;
   }

@@ -83,7 +83,7 @@ Result<std::unique_ptr<CudaFeed::Side>> CudaFeed::make_side(const CudaContext& c
   }
   side->uploaded.resize(slots_);
   side->planes.resize(slots_);
-  side->other_context.resize(slots_ * pictures_.most);
+  side->other_context.resize(slots_ * pictures_.max_pictures);
   return side;
 }
 
@@ -185,7 +185,8 @@ Status CudaFeed::make(const FramePlanes& planes, const Inputs& inputs, size_t nu
   if (side_->context == home_) return make_picture(planes, inputs.crops, picture, input);
   const size_t bytes =
       (pictures_.crops ? pictures_.crops->input : pictures_.plans[picture].plan.input).bytes();
-  DeviceMemory& other_context = side_->other_context[inputs.slot * pictures_.most + picture];
+  DeviceMemory& other_context =
+      side_->other_context[inputs.slot * pictures_.max_pictures + picture];
   if (other_context.get() == 0) {
     KB_ASSIGN(other_context, allocate(side_->context, bytes));
   }

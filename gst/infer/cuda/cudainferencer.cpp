@@ -78,9 +78,9 @@ class CudaInferencer : public Inferencer {
     model_->drain();
   }
 
-  Status set_frames(Pictures pictures, const GstVideoInfo& info, unsigned most) override {
+  Status set_frames(Pictures pictures, const GstVideoInfo& info, unsigned max_pending) override {
     drain();
-    KB_TRY(expect(most, pictures.most, !pictures.crops));
+    KB_TRY(expect(max_pending, pictures.max_pictures, !pictures.crops));
     const size_t slots = std::max(model_->spec().in_flight, frames_);
     feed_ = std::make_unique<CudaFeed>(std::move(pictures), info, model_->context(), slots);
     return {};

@@ -55,8 +55,8 @@ Status CudaModel::bind(Size& size, std::span<const DeviceMemory> inputs) {
 /// the number of pictures of the largest frame.
 std::pair<unsigned, unsigned> CudaModel::wanted_capacity() {
   const std::lock_guard guard(turn_);
-  const unsigned most = spec_.batch.size == 0 ? kMaxBatch : spec_.batch.size;
-  return {batch_capacity(frames_, most, group_), group_};
+  const unsigned max_batch = spec_.batch.size == 0 ? kMaxBatch : spec_.batch.size;
+  return {batch_capacity(frames_, max_batch, group_), group_};
 }
 
 /// Adds sizes for the frames of all elements, as long as they are worth it. If that fails, pictures

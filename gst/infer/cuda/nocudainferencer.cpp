@@ -2,12 +2,12 @@
 // Stubs of cudainferencer.cpp and pinnedpool.h for builds without libgstcuda.
 #include "gst/infer/cuda/pinnedpool.h"
 #include "gst/infer/inferencer.h"
+#include "gst/tensors/cudascope.h"
 
 namespace keepbox {
 
 Result<std::unique_ptr<Inferencer>> make_cuda_inferencer(const SessionSpec&, const CudaContext&) {
-  return reject(ErrorKind::kNoResource, "This build of keepbox has no CUDA",
-                "set provider=cpu, or build with ./dev build --cuda");
+  return std::unexpected(require_cuda("set provider=cpu").error());
 }
 
 bool offer_pinned_pool(GstQuery*, const CudaContext&) { return false; }

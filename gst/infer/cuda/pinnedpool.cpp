@@ -46,9 +46,9 @@ gpointer allocate_pinned(const CudaContext& context, gsize bytes) {
 }
 
 GstMemory* make_memory(GstAllocator* allocator, GstMemoryFlags flags, GstMemory* parent,
-                       gpointer data, gsize most, gsize align, gsize offset, gsize size) {
+                       gpointer data, gsize max_size, gsize align, gsize offset, gsize size) {
   auto* out = g_new0(PinnedMemory, 1);
-  gst_memory_init(&out->memory, flags, allocator, parent, most, align, offset, size);
+  gst_memory_init(&out->memory, flags, allocator, parent, max_size, align, offset, size);
   out->data = data;
   return &out->memory;
 }
@@ -56,16 +56,16 @@ GstMemory* make_memory(GstAllocator* allocator, GstMemoryFlags flags, GstMemory*
 /// Falls back to ordinary memory, from which frames are only slower to read.
 GstMemory* alloc(GstAllocator* allocator, gsize size, GstAllocationParams* params) {
   constexpr gsize kPageMask = 4095;
-  const gsize most = params->prefix + size + params->padding;
+  const gsize max_size = params->prefix + size + params->padding;
   gpointer data =
-      params->align <= kPageMask ? allocate_pinned(context_of(allocator), most) : nullptr;
+      params->align <= kPageMask ? allocate_pinned(context_of(allocator), max_size) : nullptr;
   if (data == nullptr) return gst_allocator_alloc(nullptr, size, params);
   auto* bytes = static_cast<guint8*>(data);
   if ((params->flags & GST_MEMORY_FLAG_ZERO_PREFIXED) != 0) std::memset(bytes, 0, params->prefix);
   if ((params->flags & GST_MEMORY_FLAG_ZERO_PADDED) != 0)
     std::memset(bytes + params->prefix + size, 0, params->padding);
-  return make_memory(allocator, params->flags, nullptr, data, most, params->align, params->prefix,
-                     size);
+  return make_memory(allocator, params->flags, nullptr, data, max_size, params->align,
+                     params->prefix, size);
 }
 
 void free_memory(GstAllocator* allocator, GstMemory* memory) {

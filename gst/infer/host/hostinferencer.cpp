@@ -80,7 +80,7 @@ class HostInferencer : public Inferencer {
     return {};
   }
 
-  Status set_frames(Pictures pictures, const GstVideoInfo& info, unsigned most) override {
+  Status set_frames(Pictures pictures, const GstVideoInfo& info, unsigned max_pending) override {
     makers_.clear();
     crop_maker_.reset();
     for (const PicturePlan& each : pictures.plans) {
@@ -90,9 +90,9 @@ class HostInferencer : public Inferencer {
     if (pictures.crops) {
       KB_ASSIGN(crop_maker_, host_backend().crop_maker(*pictures.crops));
     }
-    if (member_ && (pictures.most != pictures_.most || most != frames_)) {
-      frames_ = most;
-      join_batches(pictures.most);
+    if (member_ && (pictures.max_pictures != pictures_.max_pictures || max_pending != frames_)) {
+      frames_ = max_pending;
+      join_batches(pictures.max_pictures);
     }
     pictures_ = std::move(pictures);
     info_ = info;

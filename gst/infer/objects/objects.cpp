@@ -41,7 +41,7 @@ bool Objects::is_due(const FrameBox& box) {
 
 std::optional<Crop> Objects::crop(const FrameBox& box, const CropPlan& plan,
                                   ResizeMode mode) const {
-  if (rules_.align) return aligned_crop(plan, box.points.points, *rules_.align);
+  if (rules_.align) return aligned_crop(plan, box.keypoints.points, *rules_.align);
   return crop_of(plan, enlarged({box.box, box.angle}, rules_.grow), mode);
 }
 
@@ -68,7 +68,7 @@ Result<std::vector<ObjectCrop>> Objects::of(GstBuffer* frame, const CropPlan& pl
   std::ranges::stable_sort(boxes, std::ranges::greater{}, &FrameBox::score);
   std::vector<ObjectCrop> out;
   for (const FrameBox& box : boxes) {
-    if (out.size() == rules_.most) break;
+    if (out.size() == rules_.max_objects) break;
     const auto made = crop(box, plan, mode);
     if (!made) continue;
     out.push_back({box.od_id, *made});

@@ -23,7 +23,7 @@ struct ObjectRules {
   std::string model;                 // boxes of that model; empty: of all
   std::vector<std::string> classes;  // labels; empty: all
   float min_size = 0;                // shorter side of the box in frame pixels
-  unsigned most = 32;                // per frame, best scores first
+  unsigned max_objects = 32;         // per frame, best scores first
   float grow = 1;                    // factor of the box's sides
   unsigned again_every = 1;          // frames between runs on one tracked object; 0: once
   float again_growth = 0;  // growth of a tracked object's area that is a reason to run; 0: none

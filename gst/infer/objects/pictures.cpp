@@ -32,16 +32,16 @@ Result<Pictures> plan_pictures(const FrameForm& form, const Picture& frame, cons
     if (grid.any()) out.tiles.push_back(tile_of(area, frame.size, plan.letterbox));
     out.plans.push_back({std::move(plan), area});
   }
-  out.most = static_cast<unsigned>(out.plans.size());
+  out.max_pictures = static_cast<unsigned>(out.plans.size());
   out.geometry = grid.any() ? out.tiles.front().letterbox : out.plans.front().plan.letterbox;
   return out;
 }
 
-Result<Pictures> plan_objects(const FrameForm& form, const Picture& frame, unsigned most,
+Result<Pictures> plan_objects(const FrameForm& form, const Picture& frame, unsigned max_pictures,
                               const InputForm& input) {
   Pictures out;
   KB_ASSIGN(out.crops, plan_crops(form, frame.par_n, frame.par_d, input));
-  out.most = most;
+  out.max_pictures = max_pictures;
   out.geometry = {.frame = input.size, .model = input.size};
   return out;
 }

@@ -21,7 +21,7 @@ struct PicturePlan {
 struct Pictures {
   std::vector<PicturePlan> plans;  // empty for objects
   std::optional<CropPlan> crops;   // of objects, which differ from frame to frame
-  unsigned most = 1;               // pictures of a frame
+  unsigned max_pictures = 1;       // pictures of a frame
   Letterbox geometry;              // from the frame to the input of the first picture
   std::vector<Tile> tiles;         // empty if the only picture is the whole frame
 };
@@ -37,7 +37,7 @@ Result<Pictures> plan_pictures(const FrameForm& form, const Picture& frame, cons
 
 /// Plans the pictures of up to `most` objects of a frame. Positions in the model input are not
 /// mapped to the frame.
-Result<Pictures> plan_objects(const FrameForm& form, const Picture& frame, unsigned most,
+Result<Pictures> plan_objects(const FrameForm& form, const Picture& frame, unsigned max_pictures,
                               const InputForm& input);
 
 }  // namespace keepbox

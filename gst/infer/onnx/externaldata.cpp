@@ -149,9 +149,9 @@ class OnnxWalk {
     return true;
   }
 
-  std::optional<std::string> text(FileSpan part, size_t most) {
+  std::optional<std::string> text(FileSpan part, size_t max_bytes) {
     std::string out;
-    if (part.end - part.begin > most) return out;
+    if (part.end - part.begin > max_bytes) return out;
     for (at_ = part.begin; at_ < part.end;) {
       uint8_t one = 0;
       if (!byte(part.end, one)) return std::nullopt;

@@ -88,7 +88,7 @@ const Property<InferProps> kInferProperties[] = {
      "Width of the model input in pixels, if it is dynamic in the model; 0 takes the width given "
      "by the model or its metadata.",
      &InferProps::input_width, nullptr, 0, kMaxInputSide},
-    {"input-height", "Height of the model input in pixels; 0 as for input-width.",
+    {"input-height", "Height of the model input in pixels; see input-width.",
      &InferProps::input_height, nullptr, 0, kMaxInputSide},
     {"channel-order", "Order of the colour channels that the model was trained with.",
      &InferProps::channel_order, channel_order_type},
@@ -113,11 +113,10 @@ const Property<InferProps> kInferProperties[] = {
      .highest = G_MAXINT,
      .live = true},
     {.name = "hold",
-     .blurb = "Attach the tensors of the last run to skipped frames, too, so that they keep its "
+     .blurb = "Attach the tensors of the last run to skipped frames as well, so that they keep its "
               "boxes: at most interval - 1 times, and never across a flush, a new segment or new "
-              "caps, after which the model runs at once. If false, skipped frames have no "
-              "tensors, and boxdecode accepts that. No effect with regions=objects; see "
-              "again-every.",
+              "caps, after which the model runs at once. If false, skipped frames have no tensors, "
+              "and boxdecode accepts that. No effect with regions=objects; see again-every.",
      .member = &InferProps::hold,
      .live = true},
     {"max-in-flight",
@@ -129,10 +128,10 @@ const Property<InferProps> kInferProperties[] = {
      "it.",
      &InferProps::cuda_graph},
     {"batch-size",
-     "Maximum number of frames, tiles or objects per run of the model. Elements with the same "
-     "model and the same settings share runs: frames that arrive during a run are in the next "
-     "one, so that a single stream does not wait. 0 measures on a GPU how large batches pay off, "
-     "and means 1 on the CPU. 1 runs frames one by one.",
+     "Maximum number of frames, tiles or objects per run of the model. Elements with the "
+     "same model and the same settings share runs: frames that arrive during a run are in "
+     "the next one, so that a single stream does not wait. 0 measures on a GPU which size "
+     "pays off, and means 1 on the CPU. 1 runs frames one by one.",
      &InferProps::batch_size, nullptr, 0, 1024},
     {"batch-timeout",
      "Time in milliseconds that a frame waits for others to fill a batch; 0 does not wait.",
@@ -156,8 +155,8 @@ const Property<InferProps> kInferProperties[] = {
      "a GPU always, on the CPU if batch-size allows it. Empty runs the model on whole frames.",
      &InferProps::tiles},
     {"tile-size",
-     "Side of square tiles in frame pixels; as many are used as it takes to cover the frame. An "
-     "alternative to tiles; 0 means none.",
+     "Side of square tiles in frame pixels, of which there are as many as cover the frame. "
+     "An alternative to tiles; 0 means none.",
      &InferProps::tile_size, nullptr, 0, kMaxInputSide},
     {"tile-overlap",
      "Overlap of neighbouring tiles as a fraction of their side; an object up to that size is "
@@ -168,10 +167,10 @@ const Property<InferProps> kInferProperties[] = {
      "tiles.",
      &InferProps::tile_whole},
     {"regions",
-     "What the model runs on. With objects, its tensors have one image per object, which "
-     "classdecode turns into classes or text of the object, and boxdecode into boxes that are its "
-     "parts; resize-mode fits objects into the input, by default stretched for models of unknown "
-     "origin.",
+     "What the model runs on. With objects, the tensors have one image per object: "
+     "classdecode turns it into classes or text of the object, boxdecode into boxes of its "
+     "parts. resize-mode fits objects into the input; the default for unknown models is "
+     "stretch.",
      &InferProps::regions, regions_type},
     {"objects-of",
      "With regions=objects, name of the model whose boxes are used (model-name of its decoder); "
@@ -192,9 +191,9 @@ const Property<InferProps> kInferProperties[] = {
      "its results in between.",
      &InferProps::again_every, nullptr, 0, G_MAXINT},
     {"again-growth",
-     "With regions=objects, factor above 1 by which the area of a tracked object's box has to grow "
-     "for the model to run on it again before again-every is over: 1.2 means 20 percent. 0 means "
-     "never.",
+     "With regions=objects, factor above 1 by which the area of a tracked object's box has "
+     "to grow for the model to run on it again before again-every frames have passed: 1.2 "
+     "means 20 percent. 0 means never.",
      &InferProps::again_growth, nullptr, 0, 100},
     {"align",
      "With regions=objects, template that the keypoints of objects are aligned to by a "

@@ -122,7 +122,7 @@ Result<std::optional<ObjectRules>> object_rules(const InferProps& props) {
   ObjectRules out{.regions = regions,
                   .model = props.objects_of,
                   .min_size = props.min_size,
-                  .most = props.max_objects,
+                  .max_objects = props.max_objects,
                   .grow = props.grow,
                   .again_every = props.again_every,
                   .again_growth = props.again_growth};

@@ -93,10 +93,10 @@ struct Payload {
 
 Payload payload_of(const FrameBox& box, Moves moves) {
   if (moves == Moves::kFixed) return {box.values.values, {}, box.values.kind};
-  const std::span<const Keypoint> points = box.points.points;
+  const std::span<const Keypoint> points = box.keypoints.points;
   return {{reinterpret_cast<const float*>(points.data()), points.size() * kPointValues},
-          box.points.edges,
-          box.points.name};
+          box.keypoints.edges,
+          box.keypoints.name};
 }
 
 /// Returns the boxes with class and anchor that have values of a type.
@@ -183,7 +183,7 @@ PayloadRecords::Found PayloadRecords::find(Moves moves, guint od_id) const {
   return {};
 }
 
-FrameKeypoints PayloadRecords::points(guint od_id) const {
+FrameKeypoints PayloadRecords::keypoints(guint od_id) const {
   const auto [block, floats] = find(Moves::kAsPoints, od_id);
   if (block == nullptr) return {};
   return {{reinterpret_cast<const Keypoint*>(floats.data()), floats.size() / kPointValues},

@@ -24,7 +24,7 @@ class PayloadRecords {
   explicit PayloadRecords(GstAnalyticsRelationMeta* meta);
 
   /// Return the payload of a detection, or nothing. Valid if its record agrees.
-  FrameKeypoints points(guint od_id) const;
+  FrameKeypoints keypoints(guint od_id) const;
   FrameValues values(guint od_id) const;
 
  private:

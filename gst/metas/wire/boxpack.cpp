@@ -28,12 +28,12 @@ void put_place(ByteWriter& out, const Box& place) {
   for (const float v : {place.x1, place.y1, place.x2, place.y2}) out.put(v);
 }
 
-void put_points(ByteWriter& out, const FrameKeypoints& points) {
-  out.put_name(points.name);
-  out.put_count(points.points.size());
-  for (const Keypoint& p : points.points) out.put(p.x), out.put(p.y), out.put(p.score);
-  out.put_count(points.edges.size());
-  for (const Edge& edge : points.edges) out.put(edge.from), out.put(edge.to);
+void put_keypoints(ByteWriter& out, const FrameKeypoints& keypoints) {
+  out.put_name(keypoints.name);
+  out.put_count(keypoints.points.size());
+  for (const Keypoint& p : keypoints.points) out.put(p.x), out.put(p.y), out.put(p.score);
+  out.put_count(keypoints.edges.size());
+  for (const Edge& edge : keypoints.edges) out.put(edge.from), out.put(edge.to);
 }
 
 void put_values(ByteWriter& out, const FrameValues& values) {
@@ -70,7 +70,7 @@ void put_box(ByteWriter& out, const FrameBox& box, const std::optional<TrackInfo
   out.put(box.class_id.value_or(0)), out.put(box.anchor.value_or(0));
   out.put(parent);
   if (track) out.put(track->id), out.put(track->first_seen), out.put(track->last_seen);
-  put_points(out, box.points);
+  put_keypoints(out, box.keypoints);
   put_values(out, box.values);
   put_mask(out, box.mask);
 }

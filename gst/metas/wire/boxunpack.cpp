@@ -38,7 +38,7 @@ class Unpacked {
 
  private:
   void read_box(ByteReader& in, std::vector<FrameBox>& to);
-  void read_points(ByteReader& in, FrameKeypoints& out);
+  void read_keypoints(ByteReader& in, FrameKeypoints& out);
   void read_values(ByteReader& in, FrameValues& out);
   void read_mask(ByteReader& in);
   void read_labels(ByteReader& in, guint box);
@@ -50,7 +50,7 @@ class Unpacked {
   std::vector<std::vector<BoxClasses>> classes_;  // of boxes
   std::vector<BoxClasses> of_frame_;
   std::map<Subject, std::vector<ObjectLabel>> labels_;  // od_id: index of the box, or kWholeFrame
-  KeypointStore points_;
+  KeypointStore keypoints_;
   std::deque<std::vector<float>> values_;
   std::deque<std::vector<uint32_t>> bits_;
   std::vector<Mask> masks_;  // of boxes, then of weak boxes
@@ -62,12 +62,12 @@ Box read_place(ByteReader& in) {
   return out;
 }
 
-void Unpacked::read_points(ByteReader& in, FrameKeypoints& out) {
+void Unpacked::read_keypoints(ByteReader& in, FrameKeypoints& out) {
   out.name = in.get_name();
-  auto& points = points_.points.emplace_back(in.get_count(sizeof(Keypoint)));
+  auto& points = keypoints_.points.emplace_back(in.get_count(sizeof(Keypoint)));
   for (Keypoint& p : points)
     p.x = in.get<float>(), p.y = in.get<float>(), p.score = in.get<float>();
-  auto& edges = points_.edges.emplace_back(in.get_count(sizeof(Edge)));
+  auto& edges = keypoints_.edges.emplace_back(in.get_count(sizeof(Edge)));
   for (Edge& edge : edges) {
     edge = {in.get<guint8>(), in.get<guint8>()};
     if (edge.from >= points.size() || edge.to >= points.size()) in.fail();
@@ -118,7 +118,7 @@ void Unpacked::read_box(ByteReader& in, std::vector<FrameBox>& to) {
   auto& track = tracks_.emplace_back();
   if ((flags & kWireTrack) != 0)
     track = {in.get<guint64>(), in.get<guint64>(), in.get<guint64>(), (flags & kWireLost) != 0};
-  read_points(in, box.points);
+  read_keypoints(in, box.keypoints);
   read_values(in, box.values);
   read_mask(in);
   to.push_back(box);

@@ -175,8 +175,6 @@ Result<std::unique_ptr<DeviceRasters>> make_device_rasters() {
   return std::make_unique<CudaRasters>();
 }
 
-bool is_on_device(GstBuffer* buffer) { return static_cast<bool>(CudaContext::of(buffer)); }
-
 const char* device_feature() { return GST_CAPS_FEATURE_MEMORY_CUDA_MEMORY; }
 
 }  // namespace keepbox

@@ -28,10 +28,8 @@ class DeviceRasters {
 /// Returns kNoResource in a build without CUDA.
 Result<std::unique_ptr<DeviceRasters>> make_device_rasters();
 
-/// True if a buffer is in memory that DeviceRasters draws on.
-bool is_on_device(GstBuffer* buffer);
-
-/// Returns the feature of caps of such memory, or nullptr in a build without CUDA.
+/// Returns the caps feature of memory that DeviceRasters draws on, or nullptr in a build without
+/// CUDA.
 const char* device_feature();
 
 }  // namespace keepbox

@@ -30,7 +30,7 @@ struct ValueArgs {
   KeptBoxes kept;
   Moves moves = Moves::kFixed;
   uint32_t each = 0;  // values per box
-  PointRules points;
+  KeypointRules keypoints;
   float* values = nullptr;  // host memory, kept.stride boxes per image
   Report report;
 };

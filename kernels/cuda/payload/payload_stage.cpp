@@ -207,7 +207,7 @@ Status CudaPayloadStage::enqueue_values(const Plan& plan, const DevicePlan& devi
                  .kept = kept_,
                  .moves = plan.payload.kind.moves,
                  .each = static_cast<uint32_t>(each_),
-                 .points = plan.payload.points,
+                 .keypoints = plan.payload.keypoints,
                  .values = at<float>(values_, 0),
                  .report = next_report()};
   args.kept.packed = packed;

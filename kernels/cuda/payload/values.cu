@@ -8,12 +8,12 @@
 namespace keepbox::cuda {
 namespace {
 
-/// Launched with the images in the second dimension. @tparam kPoints true for keypoints.
-template <bool kPoints>
+/// Launched with the images in the second dimension. @tparam kKeypoints true for keypoints.
+template <bool kKeypoints>
 __global__ void __launch_bounds__(kPayloadThreads)
     payload_values(const __grid_constant__ DevicePlan plan,
                    const __grid_constant__ ValueArgs args) {
-  const uint32_t image = blockIdx.y, each = kPoints ? args.points.count : args.each;
+  const uint32_t image = blockIdx.y, each = kKeypoints ? args.keypoints.count : args.each;
   const Detection* const boxes = boxes_of(args.kept, image);
   float* const values = args.values + size_t{image} * args.kept.stride * args.each;
   const uint32_t found = count_of(args.kept, image);
@@ -22,10 +22,10 @@ __global__ void __launch_bounds__(kPayloadThreads)
        i += gridDim.x * kPayloadThreads) {
     const uint32_t anchor = boxes[i / each].anchor;
     const PayloadReader from(plan, args.segments, segment_of(args.segments, anchor), image);
-    if constexpr (kPoints)
+    if constexpr (kKeypoints)
       reinterpret_cast<Keypoint*>(values)[i] =
-          on_frame(letterbox_of(plan), model_point(from, args.points, anchor, i % each),
-                   args.points.clipped);
+          on_frame(letterbox_of(plan), model_point(from, args.keypoints, anchor, i % each),
+                   args.keypoints.clipped);
     else values[i] = from.get(FieldId::kPayload, anchor, i % each);
   }
   report_end(args.report);
@@ -38,10 +38,10 @@ constexpr uint32_t kMaxValueBlocks = 256;
 
 cudaError_t launch_values(const DevicePlan& plan, const ValueArgs& args, uint32_t images,
                           uint32_t expected, cudaStream_t stream) {
-  const bool points = args.moves == Moves::kAsPoints;
-  const size_t values = size_t{expected} * (points ? args.points.count : args.each);
+  const bool keypoints = args.moves == Moves::kAsPoints;
+  const size_t values = size_t{expected} * (keypoints ? args.keypoints.count : args.each);
   const dim3 grid(std::clamp(blocks_for(values, kPayloadThreads), 1u, kMaxValueBlocks), images);
-  if (points) payload_values<true><<<grid, kPayloadThreads, 0, stream>>>(plan, args);
+  if (keypoints) payload_values<true><<<grid, kPayloadThreads, 0, stream>>>(plan, args);
   else payload_values<false><<<grid, kPayloadThreads, 0, stream>>>(plan, args);
   return cudaGetLastError();
 }

@@ -84,7 +84,7 @@ void check_funnel(const Plan& plan, const Funnel& f, size_t boxes) {
 }
 
 void check_points(const Plan& plan, std::span<const Keypoint> points, size_t boxes) {
-  require(points.size() == boxes * plan.payload.points.count, "another number of points", plan);
+  require(points.size() == boxes * plan.payload.keypoints.count, "another number of points", plan);
   for (const Keypoint& point : points)
     require(is_finite(point.x) && is_finite(point.y) && is_finite(point.score),
             "a point that is none", plan);
@@ -123,7 +123,7 @@ void check_image(const Processor& processor, uint32_t image) {
             "boxes out of order, or one twice", plan, boxes[i]);
   }
   check_funnel(plan, processor.funnel(image), boxes.size());
-  check_points(plan, processor.points(image), boxes.size());
+  check_points(plan, processor.keypoints(image), boxes.size());
   check_masks(plan, processor.masks(image), boxes);
 }
 
@@ -171,7 +171,7 @@ void check_same(const Processor& want, const Processor& got, const char* where) 
   };
   for (uint32_t image = 0; image < want.plan().layout.images; ++image) {
     if (!same(want.detections(image), got.detections(image))) differ("boxes", image);
-    if (!same(want.points(image), got.points(image))) differ("points", image);
+    if (!same(want.keypoints(image), got.keypoints(image))) differ("points", image);
     if (!same(want.masks(image), got.masks(image))) differ("masks", image);
     if (std::memcmp(&want.funnel(image), &got.funnel(image), sizeof(Funnel)) != 0)
       differ("counts", image);

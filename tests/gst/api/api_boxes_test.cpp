@@ -59,7 +59,7 @@ Buffer with_parts() {
   const MaskBuffers masks = make_mask_buffers(std::span(&pixels, 1));
   FrameBox list[] = {{.box = {10, 20, 40, 41}, .score = 0.5f, .class_id = 1, .anchor = 2},
                      {.box = {1, 2, 3, 4}, .score = 0.25f, .class_id = 1, .anchor = 3}};
-  list[0].points = {kPoints, kEdges, g_quark_from_string("pair")};
+  list[0].keypoints = {kPoints, kEdges, g_quark_from_string("pair")};
   list[0].mask = masks[0];
   EXPECT_TRUE(attach_boxes(frame.get(), list, {}));
   return frame;

@@ -27,10 +27,10 @@ inline std::string pixels_of(const FrameMask& mask) {
 inline bool same_boxes(const FrameBox& a, const FrameBox& b) {
   return a.box == b.box && a.score == b.score && a.angle == b.angle && a.label == b.label &&
          a.class_id == b.class_id && a.anchor == b.anchor && a.model == b.model &&
-         a.held == b.held && std::ranges::equal(a.points.points, b.points.points) &&
-         a.points.name == b.points.name && std::ranges::equal(a.values.values, b.values.values) &&
-         a.mask.place == b.mask.place && a.mask.region == b.mask.region &&
-         pixels_of(a.mask) == pixels_of(b.mask);
+         a.held == b.held && std::ranges::equal(a.keypoints.points, b.keypoints.points) &&
+         a.keypoints.name == b.keypoints.name &&
+         std::ranges::equal(a.values.values, b.values.values) && a.mask.place == b.mask.place &&
+         a.mask.region == b.mask.region && pixels_of(a.mask) == pixels_of(b.mask);
 }
 
 /// Frames with this tensor.

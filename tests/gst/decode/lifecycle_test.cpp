@@ -38,7 +38,7 @@ std::string start_error(const std::string& line) {
   return out;
 }
 
-TEST(Policy, AppliesToTensorsNotProperties) {
+TEST(OnMismatchPolicy, AppliesToTensorsNotProperties) {
   for (const char* policy : {"pass", "warn"}) {
     const std::string line = std::string("boxdecode on-mismatch=") + policy;
     {
@@ -55,7 +55,7 @@ TEST(Policy, AppliesToTensorsNotProperties) {
   }
 }
 
-TEST(Starts, SucceedAfterAFailedOne) {
+TEST(Start, SucceedsAfterAFailedOne) {
   const test::TempDir dir;
   const std::string labels = dir.write("l", "person\n");
   GstElement* element = gst_element_factory_make("boxdecode", nullptr);
@@ -68,7 +68,7 @@ TEST(Starts, SucceedAfterAFailedOne) {
   gst_object_unref(element);
 }
 
-TEST(Policy, WarnsOncePerKind) {
+TEST(OnMismatchPolicy, WarnsOncePerKind) {
   Harness h("boxdecode on-mismatch=warn");
   for (int i = 0; i < 3; ++i) {
     EXPECT_TRUE(h.run(gst_buffer_new()));
@@ -90,7 +90,7 @@ GstBuffer* ssd_frame() {
   return frame;
 }
 
-TEST(Tuning, TakesThresholdsWithoutANewPlan) {
+TEST(PropertyChanges, TakesThresholdsWithoutANewPlan) {
   const test::TempDir dir;
   const std::string labels = dir.write("l", "none\ncat\ndog\n");
   const std::string priors = dir.write("p", ".2 .2 .1 .1\n.7 .7 .1 .1\n");
@@ -113,7 +113,7 @@ TEST(Tuning, TakesThresholdsWithoutANewPlan) {
   EXPECT_EQ(h.error(), "");
 }
 
-TEST(Tuning, SuppressesByTheNewThreshold) {
+TEST(PropertyChanges, SuppressesByTheNewThreshold) {
   const std::vector<test::Row> twins = {{100, 100, 200, 200, 0.9f, 0},
                                         {140, 100, 240, 200, 0.8f, 0}};
   Harness h("boxdecode nms-method=greedy iou-threshold=0.5");
@@ -123,7 +123,7 @@ TEST(Tuning, SuppressesByTheNewThreshold) {
 }
 
 /// Lists in force stay, because a typing error should not end a running stream.
-TEST(Tuning, KeepsListsOnInvalidChanges) {
+TEST(PropertyChanges, KeepsListsOnInvalidChanges) {
   const test::TempDir dir;
   const std::string labels = dir.write("l", "person\ndog\n");
   for (const auto& [property, right, wrong] :
@@ -158,7 +158,7 @@ TEST(Tuning, KeepsListsOnInvalidChanges) {
   }
 }
 
-TEST(Tuning, KeepsNamesOnInvalidChanges) {
+TEST(PropertyChanges, KeepsNamesOnInvalidChanges) {
   const test::TempDir dir;
   const std::string labels = dir.write("l", "person\ndog\n");
   for (const auto& [property, right, wrong] :
@@ -187,7 +187,7 @@ TEST(Tuning, KeepsNamesOnInvalidChanges) {
   }
 }
 
-TEST(Tuning, RejectsInvalidListsAtTheStart) {
+TEST(PropertyChanges, RejectsInvalidListsAtTheStart) {
   Harness h("boxdecode include-classes=nonsense");
   EXPECT_FALSE(h.run(frame_with(kTwoRows)));
   EXPECT_NE(h.error().find("nonsense"), std::string::npos);
@@ -217,7 +217,7 @@ TEST(Segments, InBytesAreNotTimes) {
   EXPECT_EQ(boxes(h.run(frame)).size(), 2u);  // criticals are fatal here
 }
 
-TEST(TheEnd, WarnsAtEosWhyThereWereNoBoxes) {
+TEST(Eos, WarnsWhyThereWereNoBoxes) {
   const auto after = [](const std::string& line, GstBuffer* frame) {
     Harness h(line);
     h.run(frame);

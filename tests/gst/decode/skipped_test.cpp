@@ -20,7 +20,7 @@ using test::plain_rows;
 using test::rows_model;
 using test::said;
 
-TEST(Skipped, FramesHaveNoBoxesAndNoMismatch) {
+TEST(SkippedFrames, FramesHaveNoBoxesAndNoMismatch) {
   Harness h("boxdecode", kHd);
   const auto skipped = [] {
     GstBuffer* out = empty_frame().release();
@@ -41,7 +41,7 @@ TEST(Skipped, FramesHaveNoBoxesAndNoMismatch) {
 }
 
 /// Both decoders are after both models; each decoder follows the element that it decoded before.
-TEST(Skipped, FrameOfOneModelLeavesItsDecoderNothing) {
+TEST(SkippedFrames, FrameOfOneModelLeavesItsDecoderNothing) {
   Harness h("boxdecode model-name=first ! boxdecode model-name=second", kHd);
   TensorProvenance one = rows_model(), two = rows_model();
   one.producer = new_producer();
@@ -71,7 +71,7 @@ TEST(Skipped, FrameOfOneModelLeavesItsDecoderNothing) {
   EXPECT_EQ(h.warning(), "");
 }
 
-TEST(Skipped, FrameOfOneModelIsDecodedForTheOther) {
+TEST(SkippedFrames, FrameOfOneModelIsDecodedForTheOther) {
   Harness h("boxdecode ! boxdecode", kHd);
   GstBuffer* one = said(rows_model());
   note_skipped(one);

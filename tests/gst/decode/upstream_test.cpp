@@ -24,7 +24,7 @@ using test::Tensor;
 
 const Candidate kPlain{320, 240, 100, 50, {0.9f}};
 
-TEST(Upstream, OneCandidateIsOneBox) {
+TEST(UpstreamDecoders, OneCandidateIsOneBox) {
   for (const auto order : {GST_TENSOR_DIM_ORDER_COL_MAJOR, GST_TENSOR_DIM_ORDER_ROW_MAJOR}) {
     Harness h("boxdecode", kVga);
     Buffer frame = empty_frame();
@@ -36,7 +36,7 @@ TEST(Upstream, OneCandidateIsOneBox) {
   }
 }
 
-TEST(Upstream, ScoresBelowTheThresholdAreDropped) {
+TEST(UpstreamDecoders, ScoresBelowTheThresholdAreDropped) {
   Harness h("boxdecode score-threshold=0.8", kVga);
   const Buffer out = h.run(frame_of({planes({{200, 100, 40, 20, {0.6f}}})}));
   ASSERT_TRUE(out) << h.error();
@@ -45,11 +45,11 @@ TEST(Upstream, ScoresBelowTheThresholdAreDropped) {
   EXPECT_EQ(gst_analytics_relation_get_length(meta), 0u);
 }
 
-TEST(Upstream, ScoreAtTheThresholdIsDropped) {
+TEST(UpstreamDecoders, ScoreAtTheThresholdIsDropped) {
   EXPECT_TRUE(detect({planes({{200, 100, 40, 20, {0.5f}}})}, "score-threshold=0.5").empty());
 }
 
-TEST(Upstream, TheBestClassGivesTheLabel) {
+TEST(UpstreamDecoders, TheBestClassGivesTheLabel) {
   const test::TempDir dir;
   const std::string file = "label-file=" + dir.write("names", "person\ncar\ndog\ncat\n");
   EXPECT_EQ(labels(detect({planes({{120, 80, 40, 20, {0.1f, 0.8f, 0.2f, 0.3f}}})}, file)),
@@ -60,7 +60,7 @@ TEST(Upstream, TheBestClassGivesTheLabel) {
             (std::vector<std::string>{"person", "dog"}));
 }
 
-TEST(Upstream, ClassWithoutANameIsCalledByItsNumber) {
+TEST(UpstreamDecoders, ClassWithoutANameIsCalledByItsNumber) {
   const test::TempDir dir;
   const std::string file = "label-file=" + dir.write("names", "person\n");
   EXPECT_EQ(
@@ -68,20 +68,20 @@ TEST(Upstream, ClassWithoutANameIsCalledByItsNumber) {
       (std::vector<std::string>{"person", "class-1"}));
 }
 
-TEST(Upstream, WorseOfTwoOverlappingBoxesIsDropped) {
+TEST(UpstreamDecoders, WorseOfTwoOverlappingBoxesIsDropped) {
   EXPECT_EQ(detect({planes({{100, 100, 40, 40, {0.95f}}, {105, 105, 40, 40, {0.8f}}})},
                    "iou-threshold=0.3"),
             (std::vector<Od>{{"class-0", 80, 80, 40, 40, 0.95f}}));
 }
 
-TEST(Upstream, DistantBoxesAreKept) {
+TEST(UpstreamDecoders, DistantBoxesAreKept) {
   EXPECT_EQ(
       detect({planes({{100, 100, 30, 30, {0.9f}}, {240, 240, 30, 30, {0.88f}}})},
              "iou-threshold=0.3"),
       (std::vector<Od>{{"class-0", 85, 85, 30, 30, 0.9f}, {"class-0", 225, 225, 30, 30, 0.88f}}));
 }
 
-TEST(Upstream, MaxDetectionsKeepsTheBest) {
+TEST(UpstreamDecoders, MaxDetectionsKeepsTheBest) {
   EXPECT_EQ(
       detect({planes({{300, 300, 30, 30, {0.75f}},
                       {100, 100, 30, 30, {0.95f}},
@@ -90,7 +90,7 @@ TEST(Upstream, MaxDetectionsKeepsTheBest) {
       (std::vector<Od>{{"class-0", 85, 85, 30, 30, 0.95f}, {"class-0", 185, 185, 30, 30, 0.85f}}));
 }
 
-TEST(Upstream, BoxWithoutAreaOrOutsideIsDropped) {
+TEST(UpstreamDecoders, BoxWithoutAreaOrOutsideIsDropped) {
   EXPECT_EQ(
       detect({planes(
           {{120, 120, 0, 40, {0.95f}}, {1200, 120, 30, 30, {0.9f}}, {320, 200, 50, 60, {0.92f}}})}),
@@ -99,7 +99,7 @@ TEST(Upstream, BoxWithoutAreaOrOutsideIsDropped) {
 
 /// GStreamer's decoders drop boxes wider than the frame and write negative corners; boxdecode
 /// clips.
-TEST(Upstream, DiffersAtTheBorderByClipping) {
+TEST(UpstreamDecoders, DiffersAtTheBorderByClipping) {
   EXPECT_EQ(
       detect({planes({{320, 240, 900, 100, {0.9f}}, {0, 0, 60, 40, {0.8f}}})}),
       (std::vector<Od>{{"class-0", 0, 190, 640, 100, 0.9f}, {"class-0", 0, 0, 30, 20, 0.8f}}));
@@ -107,7 +107,7 @@ TEST(Upstream, DiffersAtTheBorderByClipping) {
 
 /// GStreamer's decoders are silent for every frame; boxdecode stops the stream, unless on-mismatch
 /// is set; then the frame gets the empty meta that marks it as analysed.
-TEST(Upstream, DiffersWithoutTensorsByAnError) {
+TEST(UpstreamDecoders, DiffersWithoutTensorsByAnError) {
   Harness strict("boxdecode", kVga);
   EXPECT_FALSE(strict.run(empty_frame().release()));
   EXPECT_NE(strict.error().find("The frame has no tensors"), std::string::npos);
@@ -118,7 +118,7 @@ TEST(Upstream, DiffersWithoutTensorsByAnError) {
 }
 
 /// GStreamer's decoders skip a tensor that has only a box; boxdecode reports it.
-TEST(Upstream, DiffersWithTooFewFieldsByAnError) {
+TEST(UpstreamDecoders, DiffersWithTooFewFieldsByAnError) {
   for (const char* id : {"yolo-v8-out", "yolo-v8-segmentation-out-detections"}) {
     Harness h("boxdecode", kVga);
     EXPECT_FALSE(h.run(frame_of({planes({{120, 120, 40, 20, {}}}, id)}))) << id;
@@ -127,7 +127,7 @@ TEST(Upstream, DiffersWithTooFewFieldsByAnError) {
 }
 
 /// GStreamer's decoders accept only float32, and one image with three dimensions.
-TEST(Upstream, DiffersInAcceptedTypesAndRanks) {
+TEST(UpstreamDecoders, DiffersInAcceptedTypesAndRanks) {
   const Tensor plain = planes({kPlain});
   const std::vector<double> wide(plain.values.begin(), plain.values.end());
   for (const Shape& shape : {Shape{1, 5, 1}, Shape{5, 1}}) {
@@ -142,7 +142,7 @@ TEST(Upstream, DiffersInAcceptedTypesAndRanks) {
   }
 }
 
-TEST(Upstream, RefusesABatchAndDataThatIsTooShort) {
+TEST(UpstreamDecoders, RefusesABatchAndDataThatIsTooShort) {
   Harness batch("boxdecode", kVga);
   Tensor two = planes({kPlain, kPlain});
   two.values.resize(20, 0.5f);
@@ -157,7 +157,7 @@ TEST(Upstream, RefusesABatchAndDataThatIsTooShort) {
   EXPECT_NE(cut.error().find("yolo-v8-out"), std::string::npos);
 }
 
-TEST(Upstream, PropertiesAreReadBack) {
+TEST(UpstreamDecoders, PropertiesAreReadBack) {
   const test::TempDir dir;
   const std::string path = dir.write("names", "person\n");
   Harness h("boxdecode score-threshold=0.62 iou-threshold=0.33 max-detections=17 label-file=" +
@@ -173,7 +173,7 @@ TEST(Upstream, PropertiesAreReadBack) {
   EXPECT_EQ(file, path);
 }
 
-TEST(Upstream, AcceptsTheCapsOfItsTemplateAndPlainVideo) {
+TEST(UpstreamDecoders, AcceptsTheCapsOfItsTemplateAndPlainVideo) {
   Harness h("boxdecode", kVga);
   g_autoptr(GstPad) sink = gst_element_get_static_pad(h.element(), "sink");
   g_autoptr(GstCaps) of_template = gst_pad_get_pad_template_caps(sink);
@@ -192,12 +192,12 @@ TEST(Upstream, AcceptsTheCapsOfItsTemplateAndPlainVideo) {
   EXPECT_FALSE(gst_pad_query_accept_caps(sink, audio));
 }
 
-TEST(Upstream, NormalizedCoordinatesAreScaledToTheFrame) {
+TEST(UpstreamDecoders, NormalizedCoordinatesAreScaledToTheFrame) {
   EXPECT_EQ(detect({planes({{0.5f, 0.5f, 0.25f, 0.25f, {0.9f}}}, "yolo-v8-out-normalized")}),
             (std::vector<Od>{{"class-0", 240, 180, 160, 120, 0.9f}}));
 }
 
-TEST(Upstream, NormalizedBoxesWithoutAreaOrOutsideAreDropped) {
+TEST(UpstreamDecoders, NormalizedBoxesWithoutAreaOrOutsideAreDropped) {
   EXPECT_EQ(detect({planes({{0.5f, 0.5f, 0, 0.2f, {0.95f}},
                             {1.2f, 0.5f, 0.1f, 0.1f, {0.9f}},
                             {0.5f, 0.5f, 0.2f, 0.2f, {0.93f}}},
@@ -205,12 +205,12 @@ TEST(Upstream, NormalizedBoxesWithoutAreaOrOutsideAreDropped) {
             (std::vector<Od>{{"class-0", 256, 192, 128, 96, 0.93f}}));
 }
 
-TEST(Upstream, DiffersAtTheBorderOfNormalizedFramesByClipping) {
+TEST(UpstreamDecoders, DiffersAtTheBorderOfNormalizedFramesByClipping) {
   EXPECT_EQ(detect({planes({{0.5f, 0.5f, 1.5f, 0.1f, {0.92f}}}, "yolo-v8-out-normalized")}),
             (std::vector<Od>{{"class-0", 0, 216, 640, 48, 0.92f}}));
 }
 
-TEST(Upstream, NormalizedBoxesSuppressEachOther) {
+TEST(UpstreamDecoders, NormalizedBoxesSuppressEachOther) {
   EXPECT_EQ(
       detect({planes({{0.25f, 0.25f, 0.1f, 0.1f, {0.95f}}, {0.2625f, 0.2625f, 0.1f, 0.1f, {0.8f}}},
                      "yolo-v8-out-normalized")},
@@ -219,13 +219,13 @@ TEST(Upstream, NormalizedBoxesSuppressEachOther) {
 }
 
 /// The decoder in C compares boxes of all classes, those in Rust only within a class.
-TEST(Upstream, ClassesSuppressEachOtherOnRequest) {
+TEST(UpstreamDecoders, ClassesSuppressEachOtherOnRequest) {
   const Tensor same = planes({{100, 100, 40, 40, {0.9f, 0}}, {100, 100, 40, 40, {0, 0.8f}}});
   EXPECT_EQ(detect({same}).size(), 2u);
   EXPECT_EQ(detect({same}, "class-agnostic=true").size(), 1u);
 }
 
-TEST(Upstream, YoloxScoresAreProducts) {
+TEST(UpstreamDecoders, YoloxScoresAreProducts) {
   const auto found = detect({objectness_rows({{320, 240, 100, 50, {0.8f, 0.1f, 0.9f}}})},
                             "detector=yolox-decoded");
   ASSERT_EQ(found.size(), 1u);
@@ -236,13 +236,13 @@ TEST(Upstream, YoloxScoresAreProducts) {
 
 /// GStreamer's decoders require objectness and class score each above a threshold; boxdecode their
 /// product, like the models' own code: 0.3 x 0.9 is dropped by the former.
-TEST(Upstream, DiffersInYoloxThresholds) {
+TEST(UpstreamDecoders, DiffersInYoloxThresholds) {
   const auto tensor = objectness_rows({{320, 240, 100, 50, {0.3f, 0.9f}}});
   EXPECT_EQ(detect({tensor}, "detector=yolox-decoded score-threshold=0.25").size(), 1u);
   EXPECT_TRUE(detect({tensor}, "detector=yolox-decoded score-threshold=0.28").empty());
 }
 
-TEST(Upstream, TheRightOneOfSeveralTensorsIsTaken) {
+TEST(UpstreamDecoders, TheRightOneOfSeveralTensorsIsTaken) {
   const Tensor other{std::vector<float>(10, 7.0f), {1, 10}, "classification-generic-out"};
   const std::vector<Od> expected{{"class-0", 270, 215, 100, 50, 0.9f}};
   EXPECT_EQ(detect({other, planes({kPlain})}), expected);
@@ -263,7 +263,7 @@ TEST(Upstream, TheRightOneOfSeveralTensorsIsTaken) {
 }
 
 /// GStreamer's decoders give no box without mask prototypes, which boxes do not need.
-TEST(Upstream, DiffersWithSegmentationByBoxesWithoutPrototypes) {
+TEST(UpstreamDecoders, DiffersWithSegmentationByBoxesWithoutPrototypes) {
   const Tensor detections =
       planes({{2, 2, 2, 2, {0.95f, 2, -1}}}, "yolo-v8-segmentation-out-detections");
   const Tensor prototypes{

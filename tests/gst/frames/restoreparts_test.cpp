@@ -27,8 +27,8 @@ void attach_both(GstBuffer* frame, float angle) {
   const MaskBuffers masks = make_mask_buffers(pixels);
   std::vector<FrameBox> list = {plain_box({0, 0, 8, 6}), plain_box({10, 20, 30, 40})};
   for (size_t i = 0; i < list.size(); ++i) {
-    list[i].points = {kFour, find_point_set("body-pose/alignment-4")->edges,
-                      g_quark_from_string("body-pose/alignment-4")};
+    list[i].keypoints = {kFour, find_point_set("body-pose/alignment-4")->edges,
+                         g_quark_from_string("body-pose/alignment-4")};
     list[i].mask = masks[i];
     list[i].angle = angle;
   }
@@ -71,11 +71,11 @@ TEST(RestoreParts, ComeWithTheirBoxes) {
   ASSERT_EQ(found.size(), 1u) << "one lay in the border";
   const FrameBox& box = found[0];
   EXPECT_EQ(box.box, (Box{30, 18, 90, 78}));
-  ASSERT_EQ(box.points.points.size(), 4u);
-  EXPECT_EQ(box.points.points[0], (Keypoint{30.75f, 19.5f, 1}));
-  EXPECT_EQ(box.points.points[2], (Keypoint{-12, -39, 0})) << "not clipped";
-  EXPECT_STREQ(g_quark_to_string(box.points.name), "body-pose/alignment-4");
-  EXPECT_EQ(box.points.edges.size(), 2u);
+  ASSERT_EQ(box.keypoints.points.size(), 4u);
+  EXPECT_EQ(box.keypoints.points[0], (Keypoint{30.75f, 19.5f, 1}));
+  EXPECT_EQ(box.keypoints.points[2], (Keypoint{-12, -39, 0})) << "not clipped";
+  EXPECT_STREQ(g_quark_to_string(box.keypoints.name), "body-pose/alignment-4");
+  EXPECT_EQ(box.keypoints.edges.size(), 2u);
   EXPECT_EQ(box.mask.place, (Box{31.5f, 18, 78, 64.5f}));
   EXPECT_EQ(pixels_of(box.mask.pixels), (std::vector{2, 0, 0, 2, 2, 0}));
   EXPECT_EQ(count_masks(out), 1u) << "the other stayed with its box";
@@ -88,7 +88,7 @@ TEST(RestoreParts, ComeWithOrientedBoxes) {
   EXPECT_FLOAT_EQ(found[0].angle, 0.5f);
   EXPECT_NEAR(found[0].box.x1, 30, 1e-4);
   EXPECT_NEAR(found[0].box.y2, 78, 1e-4);
-  EXPECT_EQ(found[0].points.points.size(), 4u);
+  EXPECT_EQ(found[0].keypoints.points.size(), 4u);
   EXPECT_EQ(found[0].mask.place, (Box{31.5f, 18, 78, 64.5f}));
 }
 
@@ -152,7 +152,7 @@ TEST(RestoreParts, MirrorWithThePicture) {
   const auto found = boxes(to);
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[1].box, (Box{34, 20, 54, 40}));
-  EXPECT_EQ(found[1].points.points[0], (Keypoint{53.75f, 20.5f, 1}));
+  EXPECT_EQ(found[1].keypoints.points[0], (Keypoint{53.75f, 20.5f, 1}));
   EXPECT_EQ(found[1].mask.place, (Box{38, 20, 53.5f, 35.5f}));
   EXPECT_EQ(pixels_of(found[1].mask.pixels), (std::vector{0, 0, 2, 0, 2, 2}));
   EXPECT_EQ(pixels_of(boxes(from).at(1).mask.pixels), (std::vector{2, 0, 0, 2, 2, 0}));

@@ -10,7 +10,7 @@ namespace keepbox {
 namespace {
 
 using test::identity_model;
-using test::InferManners;
+using test::InferLifecycle;
 using test::kRedSrc;
 using test::Player;
 using test::tensor_of;
@@ -21,10 +21,10 @@ gint64 microseconds(auto act) {
   return g_get_monotonic_time() - start;
 }
 
-class InferLoading : public InferManners {
+class InferLoading : public InferLifecycle {
  protected:
   void SetUp() override {
-    InferManners::SetUp();
+    InferLifecycle::SetUp();
     if (IsSkipped()) return;
     slow_ = kRedSrc + infer(test::slow_to_load_model(60), "name=infer provider=cpu") +
             " ! fakesink name=out";
@@ -97,7 +97,7 @@ std::string end_of_load(const std::string& file) {
   return out;
 }
 
-TEST_F(InferManners, ReportTheEndOfALoadWithoutAFrame) {
+TEST_F(InferLifecycle, ReportsTheEndOfALoadWithoutAFrame) {
   EXPECT_EQ(end_of_load(file(identity_model({1, 3, 16, 24}))), "");
   test::expect_words(end_of_load(dir_.write("rubbish.onnx", "rubbish")), {"not ONNX"});
 }

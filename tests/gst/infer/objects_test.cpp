@@ -293,7 +293,7 @@ TEST_F(InferObjects, AreAlignedByTheirKeypoints) {
   Harness h(identity("align=" + file), caps_);
   const std::vector<Keypoint> points{{71, 31, 1}, {71, 63, 1}, {41, 47, 1}};
   FrameBox face = object({40, 30, 80, 80});
-  face.points.points = points;
+  face.keypoints.points = points;
   const Buffer out = h.run(frame({face, object({0, 0, 20, 20})}));
   ASSERT_TRUE(out) << h.error();
   const Numbers all = tensor_of(out);

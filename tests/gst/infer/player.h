@@ -90,6 +90,6 @@ inline const std::string kRedSrc =
 
 inline constexpr Rect kAll{0, 0, 64, 48};
 
-class InferManners : public Inference {};
+class InferLifecycle : public Inference {};
 
 }  // namespace keepbox::test

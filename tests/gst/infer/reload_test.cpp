@@ -9,11 +9,11 @@ namespace keepbox {
 namespace {
 
 using test::identity_model;
-using test::InferManners;
+using test::InferLifecycle;
 using test::kRedSrc;
 using test::Player;
 
-TEST_F(InferManners, LoadsAnotherModelAfterARestart) {
+TEST_F(InferLifecycle, LoadsAnotherModelAfterARestart) {
   const std::string other = file(identity_model({1, 3, 16, 24}), "other.onnx");
   Player line(kRedSrc + infer(identity_model({1, 3, 32, 32}), "name=infer") +
               " ! fakesink name=out");
@@ -26,7 +26,7 @@ TEST_F(InferManners, LoadsAnotherModelAfterARestart) {
   EXPECT_EQ(tensor_of(line.last("out")).dims, (std::vector<size_t>{1, 3, 16, 24}));
 }
 
-TEST_F(InferManners, ReloadsAReplacedFile) {
+TEST_F(InferLifecycle, ReloadsAReplacedFile) {
   Player line(kRedSrc + infer(identity_model({1, 3, 32, 32})) + " ! fakesink name=out");
   ASSERT_TRUE(line.to(GST_STATE_PLAYING));
   ASSERT_TRUE(line.to(GST_STATE_NULL));
@@ -36,7 +36,7 @@ TEST_F(InferManners, ReloadsAReplacedFile) {
 }
 
 /// Retraining may keep the size, and containers, copies and archives keep or truncate times.
-TEST_F(InferManners, ReloadsAFileReplacedWhileRunning) {
+TEST_F(InferLifecycle, ReloadsAFileReplacedWhileRunning) {
   const auto write = [&](const test::onnx::Model& model, const std::string& name) {
     const std::string path = file(model, name);
     std::filesystem::last_write_time(path, {});
@@ -59,7 +59,7 @@ TEST_F(InferManners, ReloadsAFileReplacedWhileRunning) {
   EXPECT_EQ(std::filesystem::file_size(path), bytes);
 }
 
-TEST_F(InferManners, ReloadsWeightsReplacedWhileRunning) {
+TEST_F(InferLifecycle, ReloadsWeightsReplacedWhileRunning) {
   const auto write = [&](float weight) {
     std::string bytes(size_t{3} * 32 * 32 * 4, '\0');
     for (size_t at = 0; at < bytes.size(); at += 4) std::memcpy(&bytes[at], &weight, 4);

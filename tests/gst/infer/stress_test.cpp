@@ -74,10 +74,10 @@ class Life {
   bool wrong_ = false;
 };
 
-class InferTurmoil : public test::Inference, public testing::WithParamInterface<unsigned> {};
+class InferStress : public test::Inference, public testing::WithParamInterface<unsigned> {};
 
 /// Every stream gets its own frames' tensors, none waits forever, and no error reaches another one.
-TEST_P(InferTurmoil, KeepsStreamsApart) {
+TEST_P(InferStress, KeepsStreamsApart) {
   constexpr unsigned kThreads = 5, kLives = 12;
   const std::string line = infer(test::identity_model({"n", 3, 48, 64}),
                                  "input-mean=0 input-std=1 channel-order=rgb "
@@ -104,7 +104,7 @@ TEST_P(InferTurmoil, KeepsStreamsApart) {
   EXPECT_GT(frames, int(kThreads * kLives));
 }
 
-INSTANTIATE_TEST_SUITE_P(Seed, InferTurmoil, testing::Range(1u, 5u));
+INSTANTIATE_TEST_SUITE_P(Seed, InferStress, testing::Range(1u, 5u));
 
 }  // namespace
 }  // namespace keepbox

@@ -151,14 +151,14 @@ std::vector<FrameBox> read_groups(const Buffer& frame, KeypointStore& store) {
   std::vector<FrameBox> out = boxes(frame);
   auto* meta = gst_buffer_get_analytics_relation_meta(frame.get());
   store = {};
-  for (FrameBox& box : out) box.points = read_group(meta, box.od_id, store);
+  for (FrameBox& box : out) box.keypoints = read_group(meta, box.od_id, store);
   return out;
 }
 
 TEST_F(Keypoints, AreWrittenAsGroups) {
   const Buffer frame = with_body();
   KeypointStore store;
-  const FrameKeypoints group = read_groups(frame, store).at(0).points;
+  const FrameKeypoints group = read_groups(frame, store).at(0).keypoints;
   EXPECT_STREQ(g_quark_to_string(group.name), "body-pose/alignment-4");
   EXPECT_TRUE(std::ranges::equal(
       group.points,
@@ -181,7 +181,7 @@ TEST_F(Keypoints, AreOmittedIfTheyDoNotFit) {
                                            kMaxMtds - 5, type_of<kGroup>())
                 .size(),
             0u);
-  EXPECT_EQ(boxes(frame).back().points.points.size(), 4u) << "floats do";
+  EXPECT_EQ(boxes(frame).back().keypoints.points.size(), 4u) << "floats do";
 }
 
 TEST_F(Keypoints, OfOtherDecodersAreRead) {
@@ -196,11 +196,11 @@ TEST_F(Keypoints, OfOtherDecodersAreRead) {
   std::vector<FrameBox> found;
   KeypointStore store;
   ASSERT_TRUE(read_boxes(frame.get(), found, &store));
-  EXPECT_EQ(found.at(0).points.points.size(), 4u);
-  EXPECT_EQ(boxes(frame).at(0).points.points.size(), 0u) << "nowhere to keep them";
+  EXPECT_EQ(found.at(0).keypoints.points.size(), 4u);
+  EXPECT_EQ(boxes(frame).at(0).keypoints.points.size(), 0u) << "nowhere to keep them";
   const Buffer ours = with_body();
   ASSERT_TRUE(read_boxes(ours.get(), found, &store));
-  EXPECT_EQ(found.at(0).points.points[0], kPose[0]) << "floats come first";
+  EXPECT_EQ(found.at(0).keypoints.points[0], kPose[0]) << "floats come first";
 }
 
 TEST_F(Keypoints, GoWithTheirObject) {
@@ -222,7 +222,7 @@ TEST_F(Keypoints, GoWithTheirObject) {
     const auto found = read_groups(to, store);
     ASSERT_EQ(found.size(), inside ? 2u : 1u);
     if (!inside) continue;
-    const FrameKeypoints& group = found[1].points;
+    const FrameKeypoints& group = found[1].keypoints;
     ASSERT_EQ(group.points.size(), 4u);
     EXPECT_EQ(group.points[0], (Keypoint{22, 20, 0.9f}));
     EXPECT_EQ(group.edges.size(), 2u);

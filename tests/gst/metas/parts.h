@@ -23,7 +23,7 @@ inline FrameBox plain_box(const Box& box, float score = 0.5f) {
 /// Makes a box with keypoints of a named set.
 inline FrameBox with_points(const Box& box, std::span<const Keypoint> points, const PointSet& set) {
   FrameBox out = plain_box(box);
-  out.points = {points, set.edges, g_quark_from_string(std::string(set.name).c_str())};
+  out.keypoints = {points, set.edges, g_quark_from_string(std::string(set.name).c_str())};
   return out;
 }
 

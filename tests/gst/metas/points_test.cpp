@@ -29,7 +29,7 @@ std::vector<FrameBox> people() {
 }
 
 std::vector<Keypoint> points_of(const FrameBox& box) {
-  return {box.points.points.begin(), box.points.points.end()};
+  return {box.keypoints.points.begin(), box.keypoints.points.end()};
 }
 
 TEST(Points, AreReadAsTheyWereAttached) {
@@ -39,15 +39,15 @@ TEST(Points, AreReadAsTheyWereAttached) {
   const auto found = boxes(frame);
   ASSERT_EQ(found.size(), 4u);
   EXPECT_EQ(points_of(found[0]), kFivePoints);
-  EXPECT_TRUE(found[1].points.points.empty());
+  EXPECT_TRUE(found[1].keypoints.points.empty());
   EXPECT_EQ(points_of(found[2]), kFivePoints);
   EXPECT_EQ(points_of(found[3]), kBody);
-  EXPECT_STREQ(g_quark_to_string(found[2].points.name), "face-landmarks/5");
-  EXPECT_STREQ(g_quark_to_string(found[3].points.name), "body-pose/alignment-4");
-  ASSERT_EQ(found[0].points.edges.size(), set("face-landmarks/5").edges.size());
-  EXPECT_EQ(found[0].points.edges[5].from, 3);
-  EXPECT_EQ(found[0].points.edges[5].to, 4);
-  EXPECT_EQ(found[3].points.edges.size(), 2u);
+  EXPECT_STREQ(g_quark_to_string(found[2].keypoints.name), "face-landmarks/5");
+  EXPECT_STREQ(g_quark_to_string(found[3].keypoints.name), "body-pose/alignment-4");
+  ASSERT_EQ(found[0].keypoints.edges.size(), set("face-landmarks/5").edges.size());
+  EXPECT_EQ(found[0].keypoints.edges[5].from, 3);
+  EXPECT_EQ(found[0].keypoints.edges[5].to, 4);
+  EXPECT_EQ(found[3].keypoints.edges.size(), 2u);
 }
 
 TEST(Points, OfManyBoxesFit) {
@@ -71,8 +71,8 @@ TEST(Points, KeepTheNameOfTheirSet) {
   attach(frame.get(), list, {.classes = true});
   const auto found = boxes(frame);
   ASSERT_EQ(found.size(), 2u);
-  EXPECT_STREQ(g_quark_to_string(found[0].points.name), "ours");
-  EXPECT_STREQ(g_quark_to_string(found[1].points.name), "others");
+  EXPECT_STREQ(g_quark_to_string(found[0].keypoints.name), "ours");
+  EXPECT_STREQ(g_quark_to_string(found[1].keypoints.name), "others");
 }
 
 /// Returns the first of people() on a frame of 640 x 640 after a line.
@@ -117,7 +117,7 @@ TEST(Points, FollowAMatrix) {
   attach(frame.get(), std::span(list).first(1));
   test::move_pixels(frame, "keepbox-points", PixelMap({0, -1, 640, 1, 0, 0, 0, 0, 1}));
   const auto points =
-      PayloadRecords(gst_buffer_get_analytics_relation_meta(frame.get())).points(0).points;
+      PayloadRecords(gst_buffer_get_analytics_relation_meta(frame.get())).keypoints(0).points;
   ASSERT_EQ(points.size(), 5u);
   EXPECT_EQ(points[0], (Keypoint{640 - 120.5f, 110.25f, 0.9f}));
   EXPECT_EQ(points[4], (Keypoint{-60, -7.5f, 0})) << "not clipped";
@@ -141,8 +141,8 @@ TEST(Points, RequireAnAgreeingRecord) {
             .y2 = 170});
   list[0].od_id = od.id;
   add_payloads(meta, list);
-  EXPECT_EQ(PayloadRecords(meta).points(od.id).points.size(), 5u);
-  EXPECT_TRUE(boxes(frame).at(0).points.points.empty()) << "another score: another box";
+  EXPECT_EQ(PayloadRecords(meta).keypoints(od.id).points.size(), 5u);
+  EXPECT_TRUE(boxes(frame).at(0).keypoints.points.empty()) << "another score: another box";
 }
 
 TEST(Points, OfALaterVersionAreRead) {

@@ -24,12 +24,12 @@ using test::Buffer;
 using test::plain_box;
 
 /// A frame with everything that boxes can have.
-class Sent : public testing::Test {
+class WireFormat : public testing::Test {
  protected:
-  Sent() : frame(gst_buffer_new_allocate(nullptr, 64, nullptr)) {
+  WireFormat() : frame(gst_buffer_new_allocate(nullptr, 64, nullptr)) {
     std::vector<FrameBox> list{plain_box({10.5f, 20.25f, 60, 80}, 0.75f),
                                plain_box({15, 30, 30, 50}, 0.5f), plain_box({100, 9, 140, 70})};
-    list[0].points = {points_, edges_, g_quark_from_string("hand")};
+    list[0].keypoints = {points_, edges_, g_quark_from_string("hand")};
     list[0].mask = disc_.over({12, 22, 58, 78});
     list[0].model = g_quark_from_string("people");
     list[2].values = {values_, g_quark_from_string("embedding")};
@@ -53,7 +53,7 @@ class Sent : public testing::Test {
                    {.od_id = list[2].od_id, .class_id = G_MAXUINT, .level = 0.5f, .text = "KB 1"},
                    {.od_id = kWholeFrame, .class_id = G_MAXUINT, .level = 0.25f, .text = "EXIT"}});
     std::vector<FrameBox> weak{plain_box({1, 2, 30, 40}, 0.125f)};
-    weak[0].points = {points_, edges_, g_quark_from_string("hand")};
+    weak[0].keypoints = {points_, edges_, g_quark_from_string("hand")};
     attach_weak_boxes(frame.get(), weak);
   }
 
@@ -76,10 +76,10 @@ std::string text_of(const FrameBox& b) {
                   b.box.x1, b.box.y1, b.box.x2, b.box.y2, b.score, b.angle, b.label,
                   b.class_id.value_or(9999), b.anchor.value_or(9999), b.model, b.unnamed, b.held,
                   b.predicted, b.parent.value_or(9999), b.tracking_id.value_or(0), b.tracked_since);
-  for (const Keypoint& p : b.points.points) out += std::format(" ({},{},{})", p.x, p.y, p.score);
-  for (const Edge& e : b.points.edges) out += std::format(" {}-{}", e.from, e.to);
+  for (const Keypoint& p : b.keypoints.points) out += std::format(" ({},{},{})", p.x, p.y, p.score);
+  for (const Edge& e : b.keypoints.edges) out += std::format(" {}-{}", e.from, e.to);
   for (const float v : b.values.values) out += std::format(" v{}", v);
-  out += std::format(" {} {}", b.points.name, b.values.kind);
+  out += std::format(" {} {}", b.keypoints.name, b.values.kind);
   for (const BoxLabel& l : b.labels) out += text_of(l);
   const Box& p = b.mask.place;
   for (const int pixel : test::pixels_of(b.mask.pixels)) out += pixel != 0 ? '#' : '.';
@@ -125,7 +125,7 @@ Buffer sent(GstBuffer* from) {
   return to;
 }
 
-TEST_F(Sent, ArrivesAsItWas) {
+TEST_F(WireFormat, ArrivesAsItWas) {
   const std::string wanted = text_of(frame.get());
   const Buffer there = sent(frame.get());
   EXPECT_EQ(text_of(there.get()), wanted);
@@ -134,7 +134,7 @@ TEST_F(Sent, ArrivesAsItWas) {
   EXPECT_EQ(text_of(sent(copy.get()).get()), wanted);
 }
 
-TEST_F(Sent, ArrivesWithoutBoxesToo) {
+TEST_F(WireFormat, ArrivesWithoutBoxesToo) {
   const Buffer none = empty();
   test::attach(none.get(), std::span<FrameBox>());
   EXPECT_EQ(text_of(sent(none.get()).get()), "boxes\n") << "the model ran and found nothing";
@@ -143,14 +143,14 @@ TEST_F(Sent, ArrivesWithoutBoxesToo) {
   EXPECT_EQ(text_of(sent(plain.get()).get()), "none\n");
 }
 
-TEST_F(Sent, HasBoxesThatWereAddedLater) {
+TEST_F(WireFormat, HasBoxesThatWereAddedLater) {
   FrameBox more = plain_box({1, 2, 3, 4});
   test::attach(frame.get(), {&more, 1});
   EXPECT_EQ(text_of(sent(frame.get()).get()), text_of(frame.get()));
 }
 
 /// A mask of the frame's size may be larger than any prototype.
-TEST_F(Sent, HasLargeMasks) {
+TEST_F(WireFormat, HasLargeMasks) {
   const test::TestMask large(2100, 2100, [](guint x, guint y) { return x == y; });
   FrameBox box = plain_box({0, 0, 2100, 2100});
   box.mask = large.over({0, 0, 2100, 2100});
@@ -160,7 +160,7 @@ TEST_F(Sent, HasLargeMasks) {
   EXPECT_EQ(text_of(to.get()), text_of(from.get()));
 }
 
-TEST_F(Sent, RefusesMoreModelsThanAFrameHas) {
+TEST_F(WireFormat, RefusesMoreModelsThanAFrameHas) {
   std::vector<FrameBox> weak;
   for (int i = 0; i < 200; ++i) weak.push_back(plain_box({1, 2, 30, 40}, 0.125f));
   const Buffer from = empty(), to = empty();
@@ -186,7 +186,7 @@ TEST_F(Sent, RefusesMoreModelsThanAFrameHas) {
   EXPECT_EQ(status.error().message(), "Too many boxes for a frame");
 }
 
-TEST_F(Sent, RefusesCutBytes) {
+TEST_F(WireFormat, RefusesCutBytes) {
   const auto bytes = pack_boxes(frame.get());
   for (size_t size = 0; size < bytes.size(); ++size) {
     const Buffer to = empty();
@@ -195,7 +195,7 @@ TEST_F(Sent, RefusesCutBytes) {
   }
 }
 
-TEST_F(Sent, SurvivesAnyBytes) {
+TEST_F(WireFormat, SurvivesAnyBytes) {
   std::minstd_rand random(1);
   const auto bytes = pack_boxes(frame.get());
   size_t taken = 0;
@@ -210,7 +210,7 @@ TEST_F(Sent, SurvivesAnyBytes) {
   EXPECT_GT(taken, 30u) << "values without limits are taken";
 }
 
-TEST_F(Sent, RefusesAnotherVersion) {
+TEST_F(WireFormat, RefusesAnotherVersion) {
   g_autoptr(GByteArray) bytes = g_byte_array_new();
   gpointer state = nullptr;
   while (GstMeta* each = gst_buffer_iterate_meta(frame.get(), &state))
@@ -257,7 +257,7 @@ void probe(GstElement* pipeline, GstPadProbeCallback call, gpointer data) {
   gst_object_unref(end);
 }
 
-TEST_F(Sent, PassesUnixFdSinkAndSource) {
+TEST_F(WireFormat, PassesUnixFdSinkAndSource) {
   for (const char* name : {"unixfdsink", "unixfdsrc"}) {
     g_autoptr(GstElementFactory) factory = gst_element_factory_find(name);
     if (factory == nullptr) GTEST_SKIP() << "there is no " << name;

@@ -45,13 +45,13 @@ Place place_of(GstBuffer* buffer, guint i) {
 }
 
 /// An overlay between caps of the test, whose sink does or does not draw compositions.
-class Attached : public test::BoxOverlay {
+class AttachedOverlay : public test::BoxOverlay {
  protected:
-  Attached() : bus_(gst_bus_new()) {
+  AttachedOverlay() : bus_(gst_bus_new()) {
     gst_element_set_bus(harness_->element, bus_);
     format("BGRA", kAttachedWidth, kAttachedHeight);
   }
-  ~Attached() override {
+  ~AttachedOverlay() override {
     gst_element_set_bus(harness_->element, nullptr);
     gst_object_unref(bus_);
   }
@@ -83,7 +83,7 @@ class Attached : public test::BoxOverlay {
       list.push_back(box);
     }
     list[0].mask = mask_.over({30, 40, 120, 130});
-    list[1].points = {points_, edges_, 0};
+    list[1].keypoints = {points_, edges_, 0};
     return list;
   }
 
@@ -130,7 +130,7 @@ int largest_difference(std::span<const guint8> a, std::span<const guint8> b) {
   return out;
 }
 
-TEST_F(Attached, BlendsToTheDrawnFrame) {
+TEST_F(AttachedOverlay, BlendsToTheDrawnFrame) {
   for (const char* name : {"RGB", "BGR", "NV12"}) {
     format(name, kAttachedWidth, kAttachedHeight);
     // GStreamer blends with this matrix, whatever the caps have.
@@ -159,7 +159,7 @@ TEST_F(Attached, BlendsToTheDrawnFrame) {
   }
 }
 
-TEST_F(Attached, CoversOnlyWhatIsDrawn) {
+TEST_F(AttachedOverlay, CoversOnlyWhatIsDrawn) {
   set("render", 2);
   accept(kAccepts);
   const test::Buffer out = run(boxed(200, 150, 30, 20));
@@ -180,7 +180,7 @@ TEST_F(Attached, CoversOnlyWhatIsDrawn) {
   EXPECT_EQ(rectangles_of(run(frame()).get()), 0u) << "nothing for a frame without boxes";
 }
 
-TEST_F(Attached, ReachesMemoryThatCannotBeDrawnOn) {
+TEST_F(AttachedOverlay, ReachesMemoryThatCannotBeDrawnOn) {
   accept(kAcceptsGl);
   send_gl();
   const test::Buffer out = run(boxed());
@@ -193,13 +193,13 @@ TEST_F(Attached, ReachesMemoryThatCannotBeDrawnOn) {
   EXPECT_TRUE(gst_caps_features_contains(features, "meta:GstVideoOverlayComposition"));
 }
 
-TEST_F(Attached, ReachesFormatsThatCannotBeDrawnOn) {
+TEST_F(AttachedOverlay, ReachesFormatsThatCannotBeDrawnOn) {
   accept(kAccepts);
   format("YUY2", kAttachedWidth, kAttachedHeight);
   EXPECT_GT(rectangles_of(run(boxed()).get()), 0u);
 }
 
-TEST_F(Attached, AutoDrawsOnTheFrame) {
+TEST_F(AttachedOverlay, AutoDrawsOnTheFrame) {
   const std::string both = "video/x-raw;" + std::string(kAccepts);
   for (const char* caps : {"video/x-raw", both.c_str(), "video/x-raw(ANY)"}) {
     accept(caps);
@@ -211,7 +211,7 @@ TEST_F(Attached, AutoDrawsOnTheFrame) {
 }
 
 /// Elements that accept anything, such as converters, would not draw attached boxes.
-TEST_F(Attached, AutoAcceptsOnlyWhatWillBeSeen) {
+TEST_F(AttachedOverlay, AutoAcceptsOnlyWhatWillBeSeen) {
   for (const char* caps : {"video/x-raw,format={YUY2,NV12}", "video/x-raw(ANY)", "ANY"}) {
     accept(caps);
     EXPECT_EQ(accepted().find("YUY2"), std::string::npos) << accepted();
@@ -224,7 +224,7 @@ TEST_F(Attached, AutoAcceptsOnlyWhatWillBeSeen) {
   EXPECT_EQ(accepted().find("GLMemory)"), std::string::npos) << "what is blurred is drawn";
 }
 
-TEST_F(Attached, ReportsASinkThatDoesNotDraw) {
+TEST_F(AttachedOverlay, ReportsASinkThatDoesNotDraw) {
   set("render", 2);
   for (const char* caps : {"video/x-raw", "ANY"}) {
     accept(caps);
@@ -237,7 +237,7 @@ TEST_F(Attached, ReportsASinkThatDoesNotDraw) {
   }
 }
 
-TEST_F(Attached, TakesAnOfferOfTheAllocation) {
+TEST_F(AttachedOverlay, TakesAnOfferOfTheAllocation) {
   set("render", 2);
   accept("ANY");
   offer(nullptr);
@@ -246,7 +246,7 @@ TEST_F(Attached, TakesAnOfferOfTheAllocation) {
   EXPECT_GT(rectangles_of(out.get()), 0u);
 }
 
-TEST_F(Attached, DrawsInTheResolutionOfTheWindow) {
+TEST_F(AttachedOverlay, DrawsInTheResolutionOfTheWindow) {
   set("render", 2);
   accept(kAccepts);
   offer(gst_structure_new("window", "width", G_TYPE_UINT, 2u * kAttachedWidth, "height",
@@ -270,7 +270,7 @@ TEST_F(Attached, DrawsInTheResolutionOfTheWindow) {
   EXPECT_NE(shown[(60 * size_t{kAttachedWidth} + 150) * 4], kBackground) << "a keypoint";
 }
 
-TEST_F(Attached, KeepsWhatOthersAttached) {
+TEST_F(AttachedOverlay, KeepsWhatOthersAttached) {
   set("render", 2);
   accept(kAccepts);
   GstBuffer* pixels = gst_buffer_new_allocate(nullptr, 16, nullptr);
@@ -290,7 +290,7 @@ TEST_F(Attached, KeepsWhatOthersAttached) {
   gst_video_overlay_rectangle_unref(subtitle);
 }
 
-TEST_F(Attached, BlursTheFrameAndAttachesTheRest) {
+TEST_F(AttachedOverlay, BlursTheFrameAndAttachesTheRest) {
   set("blur", "person");
   set("render", 2);
   accept(kAccepts);
@@ -306,7 +306,7 @@ TEST_F(Attached, BlursTheFrameAndAttachesTheRest) {
       << "the outline is not drawn";
 }
 
-TEST_F(Attached, DoesNotShowWhatItCannotBlur) {
+TEST_F(AttachedOverlay, DoesNotShowWhatItCannotBlur) {
   set("blur", "person");
   set("render", 2);
   accept(kAcceptsGl);
@@ -319,7 +319,7 @@ TEST_F(Attached, DoesNotShowWhatItCannotBlur) {
   EXPECT_TRUE(run(frame())) << "a frame without such objects passes";
 }
 
-TEST_F(Attached, ChangesWhilePlaying) {
+TEST_F(AttachedOverlay, ChangesWhilePlaying) {
   accept(("video/x-raw;" + std::string(kAccepts)).c_str());
   for (const int render : {1, 2, 0, 2, 1}) {
     set("render", render);
@@ -330,7 +330,7 @@ TEST_F(Attached, ChangesWhilePlaying) {
   }
 }
 
-TEST_F(Attached, LeavesSharedFramesAsTheyAre) {
+TEST_F(AttachedOverlay, LeavesSharedFramesAsTheyAre) {
   set("render", 2);
   accept(kAccepts);
   const test::Buffer shared(boxed());

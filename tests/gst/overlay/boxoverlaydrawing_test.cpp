@@ -174,7 +174,7 @@ TEST_F(BoxOverlay, MasksAndKeypointsCanBeDisabled) {
   const Edge edges[] = {{0, 1}};
   std::array boxes{FrameBox{.box = {2, 2, 62, 46}, .score = 0.5f, .class_id = 0, .anchor = 0}};
   boxes[0].mask = mask.over({6, 10, 26, 40});
-  boxes[0].points = {.points = points, .edges = edges};
+  boxes[0].keypoints = {.points = points, .edges = edges};
   for (const char* property : {"draw-labels", "draw-scores"}) set(property, FALSE);
   const auto changed = [&](int x, int y) {
     return drawn(decoded(boxes))[static_cast<size_t>(y * info_.stride[0] + x * 3)] != kBackground;
@@ -200,7 +200,7 @@ TEST_F(BoxOverlay, MasksAndKeypointsOfSharedFrames) {
   const Keypoint points[] = {{40, 10, 0.9f}};
   std::array boxes{FrameBox{.box = {2, 2, 62, 46}, .score = 0.5f, .class_id = 0, .anchor = 0}};
   boxes[0].mask = mask.over({6, 10, 26, 40});
-  boxes[0].points = {.points = points};
+  boxes[0].keypoints = {.points = points};
   const auto alone = drawn(decoded(boxes));
   GstBuffer* shared = decoded(boxes);
   gst_buffer_ref(shared);

@@ -60,7 +60,7 @@ void attach_all(GstBuffer* frame) {
   list[0].mask = buffers[0];
   list[1].mask = buffers[1];
   list[3].mask = buffers[2];
-  list[2].points = {kPoints, kEdges, g_quark_from_string("three")};
+  list[2].keypoints = {kPoints, kEdges, g_quark_from_string("three")};
   EXPECT_TRUE(attach_boxes(frame, list, {.frame = {kDrawnWidth, kDrawnHeight}}));
 }
 

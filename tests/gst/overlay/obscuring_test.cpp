@@ -9,16 +9,16 @@
 namespace keepbox::test {
 namespace {
 
-class Obscured : public BoxOverlay {
+class ObscuredObjects : public BoxOverlay {
  protected:
-  Obscured() {
+  ObscuredObjects() {
     format("GRAY8", 64, 48);
     for (const char* property : {"draw-boxes", "draw-labels", "draw-scores", "draw-tracking-ids"})
       set(property, FALSE);
     bus_ = gst_bus_new();
     gst_element_set_bus(harness_->element, bus_);
   }
-  ~Obscured() override {
+  ~ObscuredObjects() override {
     gst_element_set_bus(harness_->element, nullptr);
     gst_object_unref(bus_);
   }
@@ -53,7 +53,7 @@ class Obscured : public BoxOverlay {
   GstBus* bus_;
 };
 
-TEST_F(Obscured, AreBlurredOrPixelatedByClass) {
+TEST_F(ObscuredObjects, AreBlurredOrPixelatedByClass) {
   EXPECT_TRUE(visible(drawn(striped(0, 20)), 30)) << "by default";
   for (const char* property : {"blur", "pixelate"}) {
     set(property, "person");
@@ -66,7 +66,7 @@ TEST_F(Obscured, AreBlurredOrPixelatedByClass) {
   }
 }
 
-TEST_F(Obscured, DoNotFlashWhenADetectionIsLost) {
+TEST_F(ObscuredObjects, DoNotFlashWhenADetectionIsLost) {
   set("blur", "person");
   for (guint number = 0; number < 5; ++number)
     EXPECT_FALSE(
@@ -82,14 +82,14 @@ TEST_F(Obscured, DoNotFlashWhenADetectionIsLost) {
   EXPECT_TRUE(visible(drawn(striped(22, std::nullopt)), 44)) << "after 560 ms";
 }
 
-TEST_F(Obscured, FlashWithoutAMemory) {
+TEST_F(ObscuredObjects, FlashWithoutAMemory) {
   set("blur", "person");
   set("blur-lost", 0.0);
   drawn(striped(0, 20));
   EXPECT_TRUE(visible(drawn(striped(1, std::nullopt)), 30));
 }
 
-TEST_F(Obscured, AreBelowBoxesAndLabels) {
+TEST_F(ObscuredObjects, AreBelowBoxesAndLabels) {
   set("blur", "person");
   set("blur-strength", 1.0);
   const auto without = drawn(striped(0, 20));
@@ -104,14 +104,14 @@ TEST_F(Obscured, AreBelowBoxesAndLabels) {
   EXPECT_EQ(with[at(30)], without[at(30)]);
 }
 
-TEST_F(Obscured, AreForgottenInAPictureOfAnotherSize) {
+TEST_F(ObscuredObjects, AreForgottenInAPictureOfAnotherSize) {
   set("blur", "person");
   drawn(striped(0, 20));
   format("GRAY8", 96, 48);
   EXPECT_TRUE(visible(drawn(striped(1, std::nullopt)), 30));
 }
 
-TEST_F(Obscured, LeaveSharedFramesAlone) {
+TEST_F(ObscuredObjects, LeaveSharedFramesAlone) {
   set("blur", "person");
   drawn(striped(0, 20));
   g_autoptr(GstBuffer) shared = striped(1, std::nullopt);
@@ -120,7 +120,7 @@ TEST_F(Obscured, LeaveSharedFramesAlone) {
   EXPECT_FALSE(visible(bytes(out), 30)) << "a frame without boxes is drawn on too";
 }
 
-TEST_F(Obscured, AreMissedWithOneWarningIfMisspelt) {
+TEST_F(ObscuredObjects, AreMissedWithOneWarningIfMisspelt) {
   set("blur", "persn");
   drawn(striped(0, 20));
   gst_harness_push_event(harness_, gst_event_new_eos());

@@ -77,7 +77,7 @@ TEST_F(BoxPublish, TellsWhetherItIsThere) {
 }
 
 /// The process of LeavesAWill that is killed.
-TEST(Killed, DISABLED_PublishesForEver) {
+TEST(KilledPublisher, DISABLED_PublishesForEver) {
   Publisher publisher(std::getenv("KEEPBOX_TEST_BROKER"));
   publisher.start();
   while (true) pause();
@@ -90,7 +90,7 @@ TEST_F(BoxPublish, LeavesAWill) {
   const pid_t child = fork();
   if (child == 0) {
     setenv("KEEPBOX_TEST_BROKER", address.c_str(), 1);
-    execl("/proc/self/exe", "publish-test", "--gtest_filter=Killed.*",
+    execl("/proc/self/exe", "publish-test", "--gtest_filter=KilledPublisher.*",
           "--gtest_also_run_disabled_tests", nullptr);
     _exit(127);
   }

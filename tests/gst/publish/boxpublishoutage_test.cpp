@@ -95,9 +95,9 @@ TEST_F(BoxPublish, SendsAgainWhatWasNotWritten) {
   EXPECT_EQ(publisher.stat("published"), 151u);
 }
 
-class QualityOfService : public BoxPublish, public testing::WithParamInterface<const char*> {};
+class MqttQos : public BoxPublish, public testing::WithParamInterface<const char*> {};
 
-TEST_P(QualityOfService, ArrivesThroughAnOutage) {
+TEST_P(MqttQos, ArrivesThroughAnOutage) {
   Mosquitto broker;
   Subscriber subscriber(broker.port());
   Publisher publisher(broker.address());
@@ -115,7 +115,7 @@ TEST_P(QualityOfService, ArrivesThroughAnOutage) {
   EXPECT_EQ(std::to_string(subscriber.received().back().qos), GetParam());
 }
 
-INSTANTIATE_TEST_SUITE_P(BoxPublish, QualityOfService, testing::Values("0", "1", "2"));
+INSTANTIATE_TEST_SUITE_P(BoxPublish, MqttQos, testing::Values("0", "1", "2"));
 
 }  // namespace
 }  // namespace keepbox::test

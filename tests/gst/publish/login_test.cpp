@@ -19,7 +19,7 @@ std::string tls(const std::string& name, const char* more = "") {
          certificate((name + ".key").c_str()) + '\n' + more;
 }
 
-class Login : public BoxPublish {
+class BrokerLogin : public BoxPublish {
  protected:
   static std::string secure(const Mosquitto& broker) {
     return "mqtts://localhost:" + std::to_string(broker.port());
@@ -45,14 +45,14 @@ class Login : public BoxPublish {
   }
 };
 
-TEST_F(Login, ByTls) {
+TEST_F(BrokerLogin, ByTls) {
   Mosquitto broker(tls("broker"));
   Publisher publisher(secure(broker));
   publisher.set("ca-file", certificate("authority.pem"));
   expect_published(publisher);
 }
 
-TEST_F(Login, NeedsAKnownAuthority) {
+TEST_F(BrokerLogin, NeedsAKnownAuthority) {
   Mosquitto broker(tls("broker"));
   {
     Publisher publisher(secure(broker));
@@ -63,7 +63,7 @@ TEST_F(Login, NeedsAKnownAuthority) {
   expect_refused(publisher, "certificate verify failed");
 }
 
-TEST_F(Login, NeedsTheNameOfTheHost) {
+TEST_F(BrokerLogin, NeedsTheNameOfTheHost) {
   Mosquitto broker(tls("elsewhere"));
   Publisher publisher(secure(broker));
   publisher.set("ca-file", certificate("authority.pem"));
@@ -75,7 +75,7 @@ TEST_F(Login, NeedsTheNameOfTheHost) {
   expect_published(publisher);
 }
 
-TEST_F(Login, ByACertificate) {
+TEST_F(BrokerLogin, ByACertificate) {
   Mosquitto broker(tls("broker", "require_certificate true\n"));
   Publisher publisher(secure(broker));
   publisher.set("ca-file", certificate("authority.pem"));
@@ -88,7 +88,7 @@ TEST_F(Login, ByACertificate) {
   expect_published(publisher);
 }
 
-TEST_F(Login, SpeaksNoTlsToOthers) {
+TEST_F(BrokerLogin, SpeaksNoTlsToOthers) {
   Mosquitto plain;
   Publisher publisher(secure(plain));
   publisher.set("ca-file", certificate("authority.pem"));
@@ -98,7 +98,7 @@ TEST_F(Login, SpeaksNoTlsToOthers) {
   expect_refused(other, "");
 }
 
-TEST_F(Login, ByAPassword) {
+TEST_F(BrokerLogin, ByAPassword) {
   const TempDir folder;
   const std::string users = folder / "users";
   const std::string make = "mosquitto_passwd -b -c " + users + " camera secret";
@@ -124,7 +124,7 @@ TEST_F(Login, ByAPassword) {
   unsetenv("KEEPBOX_MQTT_PASSWORD");
 }
 
-TEST_F(Login, NeedsFilesThatAreThere) {
+TEST_F(BrokerLogin, NeedsFilesThatAreThere) {
   Publisher publisher("mqtts://localhost");
   publisher.set("ca-file", "/missing.pem");
   EXPECT_FALSE(publisher.can_start());

@@ -223,7 +223,7 @@ std::string write_broken(const test::TempDir& dir) {
   return dir.path().string();
 }
 
-TEST(Failure, SuppressesEos) {
+TEST(RecordingFailure, SuppressesEos) {
   const test::TempDir dir;
   GstEvent* eos = gst_event_new_eos();
   {
@@ -237,7 +237,7 @@ TEST(Failure, SuppressesEos) {
   gst_event_unref(eos);
 }
 
-TEST(Failure, LeavesNoCompleteFile) {
+TEST(RecordingFailure, LeavesNoCompleteFile) {
   const test::TempDir dir;
   dir.write("out.json", "earlier");
   // An error, after which the source sends EOS.
@@ -249,7 +249,7 @@ TEST(Failure, LeavesNoCompleteFile) {
   EXPECT_NE(text_of(dir / "out.json.part"), "");
 }
 
-TEST(Record, ReportsUnwritableLocations) {
+TEST(TensorRecord, ReportsUnwritableLocations) {
   const test::TempDir dir;
   const std::string file = dir.write("file", "x");
   EXPECT_NE(play("videotestsrc num-buffers=1 ! tensorrecord location=" + file + "/sub ! fakesink")

@@ -123,9 +123,9 @@ TEST_F(BoxSink, WritesClassesWithInvalidFileNames) {
 constexpr int kFrames = 3000;  // more lines than a FIFO holds
 
 /// A line of frames to a FIFO.
-class ToFifo : public BoxSink {
+class BoxSinkFifo : public BoxSink {
  protected:
-  ToFifo() : fifo_(path("fifo")) {
+  BoxSinkFifo() : fifo_(path("fifo")) {
     const std::string text =
         "videotestsrc num-buffers=" + std::to_string(kFrames) +
         " ! video/x-raw,format=GRAY8,width=16,height=16 ! boxsink location=" + path("fifo");
@@ -134,7 +134,7 @@ class ToFifo : public BoxSink {
     fifo_.await_full();
     EXPECT_GT(fifo_.bytes(), 30'000);
   }
-  ~ToFifo() override {
+  ~BoxSinkFifo() override {
     fifo_.take();
     gst_element_set_state(line_, GST_STATE_NULL);
     gst_object_unref(line_);
@@ -144,11 +144,11 @@ class ToFifo : public BoxSink {
   GstElement* line_;
 };
 
-TEST_F(ToFifo, StopsWhileItsReaderSleeps) {
+TEST_F(BoxSinkFifo, StopsWhileItsReaderSleeps) {
   EXPECT_TRUE(fifo_.ends_alone([this] { gst_element_set_state(line_, GST_STATE_NULL); }));
 }
 
-TEST_F(ToFifo, PausesWhileItsReaderSleepsAndLosesNothing) {
+TEST_F(BoxSinkFifo, PausesWhileItsReaderSleepsAndLosesNothing) {
   EXPECT_TRUE(fifo_.ends_alone([this] { gst_element_set_state(line_, GST_STATE_PAUSED); }));
   std::string all;
   std::atomic<bool> ended = false;

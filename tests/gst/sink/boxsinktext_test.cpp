@@ -227,7 +227,7 @@ GstBuffer* with_parts(const TestMask& mask) {
            .label = g_quark_from_string("dog"),
            .class_id = 16,
            .anchor = 9};
-  boxes[0].points = {.points = kPoints};
+  boxes[0].keypoints = {.points = kPoints};
   boxes[1].mask = mask.over({10, 20, 40, 40});
   boxes[2].angle = 0.6435011f;  // its cosine is 0.8
   GstBuffer* buffer = frame(0);

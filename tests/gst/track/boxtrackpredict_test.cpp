@@ -92,7 +92,7 @@ TEST(Boxtrack, PredictsKeypointsAndAngles) {
     const float x = kSpeed * static_cast<float>(i);
     std::array moved{Keypoint{points[0].x + x, 100, 0.9f}, Keypoint{points[1].x + x, 220, 0.8f}};
     FrameBox box = at(x), turned = at(x, 300);
-    box.points = {moved, edges, g_quark_from_string("two")};
+    box.keypoints = {moved, edges, g_quark_from_string("two")};
     turned.angle = 0.5f;
     turned.box.x2 += static_cast<float>(i);  // a predicted one keeps its sides
     h.see(i, {box, turned});
@@ -100,12 +100,12 @@ TEST(Boxtrack, PredictsKeypointsAndAngles) {
   const Buffer frame = h.skip(20);  // owns the keypoints
   const auto found = boxes(frame);
   ASSERT_EQ(found.size(), 2u);
-  ASSERT_EQ(found[0].points.points.size(), 2u);
-  EXPECT_NEAR(found[0].points.points[0].x, kSpeed * 20, 1);
-  EXPECT_NEAR(found[0].points.points[1].x, kSpeed * 20 + 60, 1);
-  EXPECT_FLOAT_EQ(found[0].points.points[1].score, 0.8f);
-  ASSERT_EQ(found[0].points.edges.size(), 1u);
-  EXPECT_EQ(found[0].points.edges[0].to, 1);
+  ASSERT_EQ(found[0].keypoints.points.size(), 2u);
+  EXPECT_NEAR(found[0].keypoints.points[0].x, kSpeed * 20, 1);
+  EXPECT_NEAR(found[0].keypoints.points[1].x, kSpeed * 20 + 60, 1);
+  EXPECT_FLOAT_EQ(found[0].keypoints.points[1].score, 0.8f);
+  ASSERT_EQ(found[0].keypoints.edges.size(), 1u);
+  EXPECT_EQ(found[0].keypoints.edges[0].to, 1);
   EXPECT_FLOAT_EQ(found[1].angle, 0.5f);
   EXPECT_NEAR(found[1].box.x1, kSpeed * 20, 1.5);
   EXPECT_FLOAT_EQ(found[1].box.x2 - found[1].box.x1, 60 + 19);

@@ -108,7 +108,7 @@ void add_box(GstElement*, GstBuffer* buffer, gpointer) {
   const bool weak = GST_BUFFER_PTS(buffer) % 2 != 0;
   const Keypoint points[] = {{60, 90, 0.9f}};
   FrameBox list[] = {test::plain_box({50, 80, 150, 160}, weak ? 0.2f : 0.9f)};
-  list[0].points = {points, {}, g_quark_from_string("one")};
+  list[0].keypoints = {points, {}, g_quark_from_string("one")};
   attach_boxes(buffer, weak ? std::span<FrameBox>() : list, {});
   if (weak) attach_weak_boxes(buffer, list);
 }
@@ -131,8 +131,8 @@ TEST(WeakBoxes, GoThroughFramerestore) {
     EXPECT_EQ(found[0].tracking_id, 1u);
     EXPECT_EQ(found[0].score, i == 0 ? 0.9f : 0.2f);
     EXPECT_EQ(found[0].box, (Box{100, 160, 300, 320}));
-    ASSERT_EQ(found[0].points.points.size(), 1u);
-    EXPECT_EQ(found[0].points.points[0].x, 120);
+    ASSERT_EQ(found[0].keypoints.points.size(), 1u);
+    EXPECT_EQ(found[0].keypoints.points[0].x, 120);
   }
 }
 
@@ -143,7 +143,7 @@ TEST(WeakBoxes, CarryKeypoints) {
     Buffer in(gst_buffer_new_allocate(nullptr, 64, nullptr));
     GST_BUFFER_PTS(in.get()) = number * GST_SECOND / 25;
     FrameBox list[] = {test::plain_box({100, 160, 300, 320}, weak ? 0.2f : 0.9f)};
-    list[0].points = {points, {}, g_quark_from_string("two")};
+    list[0].keypoints = {points, {}, g_quark_from_string("two")};
     attach_boxes(in.get(), weak ? std::span<FrameBox>() : list, {});
     if (weak) attach_weak_boxes(in.get(), list);
     return h.run(in.release());
@@ -152,8 +152,8 @@ TEST(WeakBoxes, CarryKeypoints) {
   const Buffer out = run(1, true);
   const auto found = boxes(out);
   ASSERT_EQ(found.size(), 1u);
-  ASSERT_EQ(found[0].points.points.size(), 2u);
-  EXPECT_EQ(found[0].points.points[1].x, 120);
+  ASSERT_EQ(found[0].keypoints.points.size(), 2u);
+  EXPECT_EQ(found[0].keypoints.points[1].x, 120);
 }
 
 TEST(WeakBoxes, OfSeveralDecodersAreKeptApart) {

@@ -60,12 +60,6 @@ bool wanted(const Box& b, const Box& around, uint32_t id, const Plan& plan) {
          fits(b.y2 - b.y1, limits.min_height, limits.max_height);
 }
 
-/// Returns the map of an image.
-const Letterbox& map_of(const Plan& plan, uint32_t image) {
-  if (plan.tiles.empty()) return plan.letterbox;
-  return plan.tiles[is_planted(Bug::kFirstTile) ? 0 : image].letterbox;
-}
-
 Box on_frame(const Plan& plan, const Letterbox& l, const Candidate& from) {
   float x[] = {(from.box.x1 - l.pad_x) * l.scale_x, (from.box.x2 - l.pad_x) * l.scale_x};
   float y[] = {(from.box.y1 - l.pad_y) * l.scale_y, (from.box.y2 - l.pad_y) * l.scale_y};
@@ -160,6 +154,11 @@ class SecondRunner final : public Runner {
 };
 
 }  // namespace
+
+const Letterbox& map_of(const Plan& plan, uint32_t image) {
+  if (plan.tiles.empty()) return plan.letterbox;
+  return plan.tiles[is_planted(Bug::kFirstTile) ? 0 : image].letterbox;
+}
 
 Result<std::unique_ptr<Runner>> second_runner(const Plan& plan, MemorySpace, ThreadPool*) {
   return std::make_unique<SecondRunner>(plan);

@@ -49,7 +49,7 @@ Box face(const Plan& plan, const Numbers& numbers, uint32_t anchor) {
 
 Keypoint placed(const Plan& plan, const Numbers& numbers, uint32_t anchor, Keypoint p) {
   const BoxRules& boxes = plan.rules.boxes;
-  const PointCoding coding = plan.payload.points.coding;
+  const PointCoding coding = plan.payload.keypoints.coding;
   if (coding == PointCoding::kBox || is_planted(Bug::kPointsPlain))
     return {p.x * boxes.unit_x, p.y * boxes.unit_y, p.score};
   if (coding == PointCoding::kPriorDelta) {
@@ -69,7 +69,7 @@ Keypoint placed(const Plan& plan, const Numbers& numbers, uint32_t anchor, Keypo
 
 void add_points(const Plan& plan, const Numbers& numbers, uint32_t anchor,
                 std::vector<float>& out) {
-  const PointRules& rules = plan.payload.points;
+  const KeypointRules& rules = plan.payload.keypoints;
   const Letterbox& way = plan.letterbox_of(numbers.image);
   if (is_planted(Bug::kPointsInOrder)) anchor = uint32_t(out.size() / 3 / rules.count);
   for (uint32_t i = 0; i < rules.count; ++i) {
@@ -186,7 +186,7 @@ SecondPayload second_payload(const Plan& plan, std::span<const TensorView> tenso
   const Numbers numbers{plan, tensors, image};
   SecondPayload out;
   for (const Detection& box : boxes) {
-    if (plan.payload.points.count != 0) add_points(plan, numbers, box.anchor, out.values);
+    if (plan.payload.keypoints.count != 0) add_points(plan, numbers, box.anchor, out.values);
     for (uint32_t i = 0; plan.payload.has(Moves::kFixed) && i < plan.payload.count; ++i)
       out.values.push_back(numbers(FieldId::kPayload, box.anchor, i));
   }

@@ -92,6 +92,8 @@ Backend second_backend(Bug bug = Bug::kNone);
 /// Returns the kernels with the current bug.
 const HostKernels& second_kernels();
 bool is_planted(Bug bug);
+/// Returns the map of an image to the frame.
+const Letterbox& map_of(const Plan& plan, uint32_t image);
 
 /// Computes the payload of boxes by independent code.
 struct SecondPayload {

@@ -60,7 +60,7 @@ void expect_whole_lines(const std::string& text, int lines) {
   EXPECT_EQ(count, lines);
 }
 
-class TwoWriters : public testing::Test {
+class ConcurrentWriters : public testing::Test {
  protected:
   std::string read() {
     std::string out;
@@ -81,7 +81,7 @@ class TwoWriters : public testing::Test {
   int reader_ = -1;
 };
 
-TEST_F(TwoWriters, OfAFifoLeaveLinesWhole) {
+TEST_F(ConcurrentWriters, OfAFifoLeaveLinesWhole) {
   std::thread a = writer_of(path_, 'a', 100), b = writer_of(path_, 'b', 100);
   std::string all;
   while (all.size() < 200 * (kLong + 1)) {
@@ -94,7 +94,7 @@ TEST_F(TwoWriters, OfAFifoLeaveLinesWhole) {
   expect_whole_lines(all, 200);
 }
 
-TEST_F(TwoWriters, CompleteWhatAnInterruptLeft) {
+TEST_F(ConcurrentWriters, CompleteWhatAnInterruptLeft) {
   Interrupt interrupt;
   interrupt.set(true);
   auto a = OutFile::open(path_, &interrupt), b = OutFile::open(path_, &interrupt);

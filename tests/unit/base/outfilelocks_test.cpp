@@ -46,7 +46,7 @@ std::string text_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-class Writers : public testing::Test {
+class OutFileLocks : public testing::Test {
  protected:
   Result<OutFile> open_with(const std::string& text) {
     auto file = OutFile::open(path_);
@@ -64,7 +64,7 @@ class Writers : public testing::Test {
   std::string path_ = dir_ / "out", part_ = path_ + ".part";
 };
 
-TEST_F(Writers, AreExclusiveUntilTheFileHasItsName) {
+TEST_F(OutFileLocks, AreExclusiveUntilTheFileHasItsName) {
   auto a = open_with("a");
   ASSERT_TRUE(a);
   before_rename = [&] { EXPECT_TRUE(is_refused()); };
@@ -72,7 +72,7 @@ TEST_F(Writers, AreExclusiveUntilTheFileHasItsName) {
   EXPECT_EQ(text_of(path_), "a");
 }
 
-TEST_F(Writers, RejectAFileRenamedMeanwhile) {
+TEST_F(OutFileLocks, RejectAFileRenamedMeanwhile) {
   auto a = open_with("a");
   ASSERT_TRUE(a);
   before_flock = [&] { EXPECT_TRUE(a->finish("")); };
@@ -83,7 +83,7 @@ TEST_F(Writers, RejectAFileRenamedMeanwhile) {
   EXPECT_EQ(text_of(path_), "b");
 }
 
-TEST_F(Writers, ContinueTheirFile) {
+TEST_F(OutFileLocks, ContinueTheirFile) {
   auto a = open_with("a");
   ASSERT_TRUE(a && a->finish("]"));
   EXPECT_EQ(text_of(path_), "a]");
@@ -95,7 +95,7 @@ TEST_F(Writers, ContinueTheirFile) {
   EXPECT_FALSE(fs::exists(part_));
 }
 
-TEST_F(Writers, DoNotOverwriteAnothersPart) {
+TEST_F(OutFileLocks, DoNotOverwriteAnothersPart) {
   auto a = open_with("a");
   ASSERT_TRUE(a && a->finish(""));
   auto b = open_with("b");
@@ -108,7 +108,7 @@ TEST_F(Writers, DoNotOverwriteAnothersPart) {
   EXPECT_EQ(text_of(path_), "b");
 }
 
-TEST_F(Writers, DoNotContinueAnothersFile) {
+TEST_F(OutFileLocks, DoNotContinueAnothersFile) {
   auto a = open_with("a");
   ASSERT_TRUE(a && a->finish("]"));
   auto b = open_with("another");
@@ -124,7 +124,7 @@ TEST_F(Writers, DoNotContinueAnothersFile) {
   EXPECT_FALSE(fs::exists(part_));
 }
 
-TEST_F(Writers, KeepUnfinishedFilesOfEarlierOnes) {
+TEST_F(OutFileLocks, KeepUnfinishedFilesOfEarlierOnes) {
   EXPECT_FALSE(open_with("one")->older());
   auto file = open_with("two");
   ASSERT_TRUE(file && file->older());

@@ -187,13 +187,13 @@ std::vector<double> points_of(const json& box) {
 /// Compares keypoints. @return the number of reference boxes with keypoints.
 size_t check_points(const Processor& processor, const std::vector<json>& want, double within) {
   size_t with_points = 0;
-  const size_t each = processor.plan().payload.points.count;
+  const size_t each = processor.plan().payload.keypoints.count;
   for (size_t i = 0; i < want.size(); ++i) {
     const std::vector<double> points = points_of(want[i]);
     if (points.empty()) continue;
     ++with_points;
     EXPECT_EQ(each, points.size() / 2);
-    const auto found = processor.points().subspan(i * each, each);
+    const auto found = processor.keypoints().subspan(i * each, each);
     for (size_t k = 0; k < found.size(); ++k) {
       EXPECT_NEAR(found[k].x, points[2 * k], within) << i << " point " << k;
       EXPECT_NEAR(found[k].y, points[2 * k + 1], within) << i << " point " << k;
@@ -234,7 +234,7 @@ void check(const Case& each) {
   EXPECT_TRUE(check_points(*processor, want, 2e-3) != 0 || !own);
 }
 
-TEST(Cases, MatchTheModelsOwnCode) {
+TEST(ModelCases, MatchTheModelsOwnCode) {
   if (test::data_folder().empty() || !std::filesystem::exists(folder()))
     GTEST_SKIP() << "no recorded tensors on this machine";
   for (const Case& each : kCases) check(each);

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "core/recognition/fit.h"
 #include "tests/scene.h"
 
 namespace keepbox {
@@ -87,7 +88,7 @@ TEST(Anchors, OfTensorFlowsSsdScaleWithTheInput) {
   EXPECT_NEAR(plan->priors[0].width, 0.1, 1e-6);
 }
 
-TEST(Columns, MayHaveTheBoxAfterTheScores) {
+TEST(RowColumns, MayHaveTheBoxAfterTheScores) {
   auto family = std::make_shared<DetectorSpec>(*find_detector("yolov5"));
   family->columns = {.objectness = 0, .classes = 1, .box_last = true};
   family->coding = BoxCoding::kCorners;
@@ -105,7 +106,7 @@ TEST(Columns, MayHaveTheBoxAfterTheScores) {
 }
 
 /// Rows of a level whose three anchors each run through all cells, as in one tensor of all levels.
-TEST(Levels, RowsFollowTheFamilysAnchorOrder) {
+TEST(PyramidLevels, RowsFollowTheFamilysAnchorOrder) {
   std::vector<test::Tensor> levels;
   test::Tensor whole{.shape = {1, 6300, 6}};
   for (const size_t side : {40, 20, 10}) {

@@ -43,7 +43,7 @@ TEST(Payload, PointsAreMappedAndNotClipped) {
   const Tensor tensor = anchor({32, 32, 20, 20}, 0.9f, {32, 32, 0.5f, 70, 10, 0.25f, -3, 48, 1});
   const Processor made = processor_of(settings, {tensor.view()});
   const std::vector<Keypoint> want{{64, 32, 0.5f}, {140, -12, 0.25f}, {-6, 64, 1}};
-  EXPECT_TRUE(std::ranges::equal(made.points(), want));
+  EXPECT_TRUE(std::ranges::equal(made.keypoints(), want));
   EXPECT_TRUE(made.masks().empty());
 }
 
@@ -57,7 +57,7 @@ TEST(Payload, PointsAreClippedByUltralyticsContract) {
       anchor({32, 32, 20, 20}, 0.9f, {32, 32, 0.5f, 70, 10, 0.25f, -3, 60, 1, NAN, 2, 0.5f});
   const Processor made = processor_of(settings, {tensor.view()});
   const std::vector<Keypoint> want{{64, 32, 0.5f}, {128, 0, 0.25f}, {0, 64, 1}, {0, 0, 0}};
-  EXPECT_TRUE(std::ranges::equal(made.points(), want));
+  EXPECT_TRUE(std::ranges::equal(made.keypoints(), want));
 }
 
 TEST(Payload, PointsHaveTwoValuesIfTheThirdIsNotAScore) {
@@ -67,10 +67,10 @@ TEST(Payload, PointsHaveTwoValuesIfTheThirdIsNotAScore) {
   const Settings settings = settings_of("yolov8-pose");
   const Processor a = processor_of(settings, {two.view()});
   const Processor b = processor_of(settings, {three.view()});
-  ASSERT_EQ(a.points().size(), 3u);
-  EXPECT_EQ(a.points()[1], (Keypoint{30, 4, 1}));
-  ASSERT_EQ(b.points().size(), 2u);
-  EXPECT_EQ(b.points()[1], (Keypoint{40, 50, 1}));
+  ASSERT_EQ(a.keypoints().size(), 3u);
+  EXPECT_EQ(a.keypoints()[1], (Keypoint{30, 4, 1}));
+  ASSERT_EQ(b.keypoints().size(), 2u);
+  EXPECT_EQ(b.keypoints()[1], (Keypoint{40, 50, 1}));
 }
 
 TEST(Payload, PointsThatAreNanHaveNoScore) {
@@ -78,7 +78,7 @@ TEST(Payload, PointsThatAreNanHaveNoScore) {
       anchor({32, 32, 20, 20}, 0.9f, {NAN, 2, 0.5f, 3, INFINITY, 0.5f, 4, 5, 0.5f});
   const Processor made = processor_of(settings_of("yolov8-pose"), {tensor.view()});
   const std::vector<Keypoint> want{{0, 0, 0}, {0, 0, 0}, {4, 5, 0.5f}};
-  EXPECT_TRUE(std::ranges::equal(made.points(), want));
+  EXPECT_TRUE(std::ranges::equal(made.keypoints(), want));
 }
 
 TEST(Payload, PointsMayPrecedeTheClassesOfALevel) {
@@ -95,17 +95,17 @@ TEST(Payload, PointsMayPrecedeTheClassesOfALevel) {
   }
   const Processor made = processor_of(settings, {rows.view()});
   EXPECT_EQ(made.plan().layout.classes, 1u);
-  ASSERT_EQ(made.points().size(), 5u);
-  EXPECT_EQ(made.points()[4], (Keypoint{8, 9, 1}));
+  ASSERT_EQ(made.keypoints().size(), 5u);
+  EXPECT_EQ(made.keypoints()[4], (Keypoint{8, 9, 1}));
 }
 
 TEST(Payload, NothingIsReadIfNotRequested) {
   Settings settings = settings_of("yolov8-pose");
-  settings.points = false;
+  settings.keypoints = false;
   const Tensor tensor = anchor({32, 32, 20, 20}, 0.9f, {1, 2, 0.5f});
   const Processor made = processor_of(settings, {tensor.view()});
   EXPECT_EQ(made.detections().size(), 1u);
-  EXPECT_TRUE(made.points().empty());
+  EXPECT_TRUE(made.keypoints().empty());
 }
 
 TEST(Payload, PointsOfMergedBoxesAreMeans) {
@@ -116,18 +116,18 @@ TEST(Payload, PointsOfMergedBoxesAreMeans) {
   Tensor both{.values = {32, 32, 32, 32, 20, 20, 20, 20, 0.75f, 0.25f, 10, 30, 20, 60, 0.5f, 1},
               .shape = {1, 8, 2}};
   const Processor mean = processor_of(settings, {both.view()});
-  ASSERT_EQ(mean.points().size(), 1u);
-  EXPECT_EQ(mean.points()[0].x, 15) << "three quarters of 10 and one of 30";
-  EXPECT_EQ(mean.points()[0].y, 30);
+  ASSERT_EQ(mean.keypoints().size(), 1u);
+  EXPECT_EQ(mean.keypoints()[0].x, 15) << "three quarters of 10 and one of 30";
+  EXPECT_EQ(mean.keypoints()[0].y, 30);
   // Later they are apart: the second one exceeds the limit and does not influence the first.
   auto made = test::make_processor(settings, std::vector{both.view()});
   ASSERT_TRUE(made && made->run(std::vector{both.view()}));
   both.values[0] = 10;
   both.values[1] = 50;
   ASSERT_TRUE(made->run(std::vector{both.view()}));
-  ASSERT_EQ(made->points().size(), 1u);
-  EXPECT_EQ(made->points()[0].x, 10);
-  EXPECT_EQ(made->points()[0].y, 20);
+  ASSERT_EQ(made->keypoints().size(), 1u);
+  EXPECT_EQ(made->keypoints()[0].x, 10);
+  EXPECT_EQ(made->keypoints()[0].y, 20);
 }
 
 TEST(Payload, PointSetFollowsFromTheNumberOfPoints) {

@@ -31,7 +31,7 @@ TEST(Payload, PointsNeedATensorInEveryLevel) {
   const auto plan = make_plan(settings, views);
   ASSERT_TRUE(plan) << plan.error().message();
   EXPECT_EQ(plan->reads.size(), 6u);
-  EXPECT_EQ(plan->payload.points.count, 0u);
+  EXPECT_EQ(plan->payload.keypoints.count, 0u);
 }
 
 TEST(Payload, MasksHaveALimitOfPixels) {

@@ -45,7 +45,7 @@ std::vector<Detection> run(const Settings& settings, const std::vector<Row>& row
   return found.value_or(std::vector<Detection>());
 }
 
-TEST(Laws, NmsIsIdempotent) {
+TEST(NmsInvariants, NmsIsIdempotent) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     const auto kept = run(greedy(), random_rows(seed, 300));
     std::vector<Row> again;
@@ -56,7 +56,7 @@ TEST(Laws, NmsIsIdempotent) {
   }
 }
 
-TEST(Laws, ClassesAreIndependent) {
+TEST(NmsInvariants, ClassesAreIndependent) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     const auto rows = random_rows(seed, 300);
     std::vector<uint32_t> united;
@@ -72,7 +72,7 @@ TEST(Laws, ClassesAreIndependent) {
   }
 }
 
-TEST(Laws, AgnosticKeepsNoMore) {
+TEST(NmsInvariants, AgnosticKeepsNoMore) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     const auto rows = random_rows(seed, 300);
     Settings agnostic = greedy();

@@ -38,9 +38,9 @@ struct LongRun {
   NmsMethod method;
 };
 
-class Stops : public testing::TestWithParam<LongRun> {};
+class CancelledFrames : public testing::TestWithParam<LongRun> {};
 
-TEST_P(Stops, EndALongFrame) {
+TEST_P(CancelledFrames, EndEarly) {
   const test::Tensor boxes = long_chain();
   const TensorView view = boxes.view();
   const auto plan = make_plan(without_ceiling(GetParam().method), {&view, 1});
@@ -69,11 +69,13 @@ std::vector<LongRun> long_runs() {
   return out;
 }
 
-INSTANTIATE_TEST_SUITE_P(Each, Stops, testing::ValuesIn(long_runs()), [](const auto& each) {
-  return std::string(each.param.backend) + std::to_string(static_cast<int>(each.param.method));
-});
+INSTANTIATE_TEST_SUITE_P(Each, CancelledFrames, testing::ValuesIn(long_runs()),
+                         [](const auto& each) {
+                           return std::string(each.param.backend) +
+                                  std::to_string(static_cast<int>(each.param.method));
+                         });
 
-TEST(Stop, DoesNotAffectLaterFrames) {
+TEST(Cancellation, DoesNotAffectLaterFrames) {
   const test::Tensor boxes = test::rows({{0, 0, 9, 9, 0.9f, 0}});
   const TensorView view = boxes.view();
   const auto plan = make_plan(without_ceiling(NmsMethod::kGreedy), {&view, 1});

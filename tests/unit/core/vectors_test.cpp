@@ -223,7 +223,7 @@ unsigned check_suite(const json& each) {
   return 1;
 }
 
-TEST(Vectors, MatchEveryContract) {
+TEST(NmsVectors, MatchEveryContract) {
   if (!test::have_data()) GTEST_SKIP() << "no NMS vectors on this machine";
   const json vectors = test::read_json(test::data_folder() / "nms-vectors.json");
   unsigned suites = 0, semantics = 0, others = 0;

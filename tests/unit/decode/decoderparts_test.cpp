@@ -43,11 +43,11 @@ class DecoderParts : public testing::Test {
 
 Buffer frame_of_one_box() { return Buffer(test::frame_with({{10, 20, 110, 220, 0.9f, 2}})); }
 
-using IntakeOfTensors = DecoderParts;
-using ChoiceOfDevice = DecoderParts;
-using PlansOfStream = DecoderParts;
+using TensorIntakeTest = DecoderParts;
+using DeviceChoiceTest = DecoderParts;
+using PlannerTest = DecoderParts;
 
-TEST_F(IntakeOfTensors, TakesWhatNoDecoderHasDecoded) {
+TEST_F(TensorIntakeTest, TakesWhatNoDecoderHasDecoded) {
   stream_.props.tensor_ids = "yolo-26-end2end-out";
   TensorIntake intake(stream_);
   const Buffer frame = frame_of_one_box();
@@ -62,7 +62,7 @@ TEST_F(IntakeOfTensors, TakesWhatNoDecoderHasDecoded) {
       << none.error().message();
 }
 
-TEST_F(IntakeOfTensors, LeavesUnlistedIdsToOthers) {
+TEST_F(TensorIntakeTest, LeavesUnlistedIdsToOthers) {
   stream_.props.tensor_ids = "another";
   TensorIntake intake(stream_);
   const Buffer frame = frame_of_one_box();
@@ -74,7 +74,7 @@ TEST_F(IntakeOfTensors, LeavesUnlistedIdsToOthers) {
   EXPECT_EQ(left.listed().size(), 1u);
 }
 
-TEST_F(IntakeOfTensors, SkipsFramesThatInferenceSkipped) {
+TEST_F(TensorIntakeTest, SkipsFramesThatInferenceSkipped) {
   TensorIntake intake(stream_);
   const Buffer frame = test::empty_frame();
   FrameTensors tensors;
@@ -85,7 +85,7 @@ TEST_F(IntakeOfTensors, SkipsFramesThatInferenceSkipped) {
   EXPECT_TRUE(intake.skipped());
 }
 
-TEST_F(IntakeOfTensors, ReportsInvalidQuantization) {
+TEST_F(TensorIntakeTest, ReportsInvalidQuantization) {
   TensorIntake intake(stream_);
   intake.set_quantization("0.5");
   EXPECT_TRUE(intake.check());
@@ -96,7 +96,7 @@ TEST_F(IntakeOfTensors, ReportsInvalidQuantization) {
   EXPECT_FALSE(intake.take(frame.get(), tensors));
 }
 
-TEST_F(ChoiceOfDevice, IsTheHostAfterAFailure) {
+TEST_F(DeviceChoiceTest, IsTheHostAfterAFailure) {
   const MemorySpace before = device_.wanted_memory();
   EXPECT_TRUE(device_.automatic());
   device_.leave({ErrorKind::kNoResource, "a working device", "a lost one", "see the log"});
@@ -110,7 +110,7 @@ TEST_F(ChoiceOfDevice, IsTheHostAfterAFailure) {
   EXPECT_EQ(device_.wanted_memory(), before);
 }
 
-TEST_F(ChoiceOfDevice, AddsTheReasonToTheBackend) {
+TEST_F(DeviceChoiceTest, AddsTheReasonToTheBackend) {
   Planner planner(stream_, device_);
   const Buffer frame = frame_of_one_box();
   FrameTensors tensors;
@@ -145,7 +145,7 @@ class CountingDevice final : public Device {
   int& cleared_;
 };
 
-TEST_F(ChoiceOfDevice, GivesUpTheContextOfAnother) {
+TEST_F(DeviceChoiceTest, GivesUpTheContextOfAnother) {
   int cleared = 0;
   DeviceChoice choice(element_, std::make_unique<CountingDevice>(cleared));
   choice.set_props({});
@@ -172,7 +172,7 @@ TEST(WithoutDevice, HasNoContext) {
   EXPECT_FALSE(device.make_uploader({}));
 }
 
-TEST_F(PlansOfStream, AreOfOneFrame) {
+TEST_F(PlannerTest, PlansForOneFrame) {
   Planner planner(stream_, device_);
   test::Tensor two = test::crowd(1);
   two.values.insert(two.values.end(), two.values.begin(), two.values.end());
@@ -187,7 +187,7 @@ TEST_F(PlansOfStream, AreOfOneFrame) {
             "The tensors are of a batch of 2 frames, not of this frame alone");
 }
 
-TEST_F(PlansOfStream, WarnOnceAboutAWrongFamily) {
+TEST_F(PlannerTest, WarnsOnceAboutAWrongFamily) {
   Planner planner(stream_, device_);
   const Status wrong = fail(ErrorKind::kMismatch, "probabilities", "9");
   Plan plan;

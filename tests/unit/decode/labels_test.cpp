@@ -83,7 +83,7 @@ TEST(Labels, RejectFifosAndDevices) {
   }
 }
 
-TEST(Lists, AcceptNamesAndNumbers) {
+TEST(ClassLists, AcceptNamesAndNumbers) {
   const test::TempDir dir;
   const auto labels = Labels::load(dir.write("l", "person\ntraffic light\ncar\n").c_str());
   ASSERT_TRUE(labels);
@@ -96,7 +96,7 @@ TEST(Lists, AcceptNamesAndNumbers) {
             std::string::npos);
 }
 
-TEST(Lists, SuggestSimilarNames) {
+TEST(ClassLists, SuggestSimilarNames) {
   const Labels labels({"person", "", "traffic light", "cat", "car"});
   const auto meant = [&](const char* text) {
     const std::string* name = labels.nearest(text);
@@ -114,7 +114,7 @@ TEST(Lists, SuggestSimilarNames) {
   EXPECT_EQ(labels.class_of("nosuch", "p").error().hint.find("did you mean"), std::string::npos);
 }
 
-TEST(Lists, AcceptThresholds) {
+TEST(ClassLists, AcceptThresholds) {
   const Labels labels;
   using Limits = std::vector<std::pair<uint32_t, float>>;
   EXPECT_EQ(*labels.thresholds_of("3:0.5, 7:0.25", "p"), (Limits{{3, 0.5f}, {7, 0.25f}}));

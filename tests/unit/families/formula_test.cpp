@@ -99,9 +99,9 @@ bool check(const Backend& backend, const Frame& frame) {
   const Size size = frame.settings.frame.size;
   const double within = 1e-3 * std::max(1.0, std::max(size.width, size.height) / 640.0);
   size_t number = 0;
-  const size_t points = processor->plan().payload.points.count;
+  const size_t points = processor->plan().payload.keypoints.count;
   for (const Detection& found : processor->detections()) {
-    const auto its_points = processor->points().subspan(number++ * points, points);
+    const auto its_points = processor->keypoints().subspan(number++ * points, points);
     const auto at = left.find({found.anchor, found.class_id});
     if (at == left.end()) {
       ADD_FAILURE() << "anchor " << found.anchor << " class " << found.class_id

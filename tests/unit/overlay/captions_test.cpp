@@ -19,9 +19,9 @@ Outline boxed(float x, float y, float width, float height, float angle = 0) {
   return outline_of({x, y, x + width, y + height}, angle).value();
 }
 
-class Placer : public testing::Test {
+class CaptionPlacement : public testing::Test {
  protected:
-  Placer() { start(LabelPlacement::kApart); }
+  CaptionPlacement() { start(LabelPlacement::kApart); }
   void start(LabelPlacement placement, cv::Size frame = kScreen) {
     placer_.start(frame, 2, placement);
   }
@@ -33,7 +33,7 @@ class Placer : public testing::Test {
   CaptionPlacer placer_;
 };
 
-TEST_F(Placer, PrefersTheUpperLeftCorner) {
+TEST_F(CaptionPlacement, PrefersTheUpperLeftCorner) {
   EXPECT_EQ(place(boxed(100, 100, 200, 90)), cv::Rect({100, 84}, kCaption));
   EXPECT_EQ(place(boxed(400, 3, 200, 90)), cv::Rect({400, 3}, kCaption))
       << "inside, at the frame's top";
@@ -41,21 +41,21 @@ TEST_F(Placer, PrefersTheUpperLeftCorner) {
   EXPECT_EQ(place(boxed(600, 200, 100, 90)), cv::Rect({560, 184}, kCaption)) << "in the frame";
 }
 
-TEST_F(Placer, CaptionsOfTwoBoxesAtOnePlaceDoNotOverlap) {
+TEST_F(CaptionPlacement, CaptionsOfTwoBoxesAtOnePlaceDoNotOverlap) {
   const auto first = place(boxed(100, 100, 200, 90)), second = place(boxed(104, 102, 200, 90));
   ASSERT_TRUE(first && second);
   EXPECT_EQ(first, cv::Rect({100, 84}, kCaption)) << "the better one chooses first";
   EXPECT_FALSE(meet(*first, *second));
 }
 
-TEST_F(Placer, AvoidsOtherCaptions) {
+TEST_F(CaptionPlacement, AvoidsOtherCaptions) {
   const auto first = place(boxed(300, 100, 200, 90));
   const auto second = place(boxed(260, 95, 90, 4));  // the first caption is above it
   ASSERT_TRUE(first && second);
   EXPECT_FALSE(meet(*first, *second));
 }
 
-TEST_F(Placer, DoesNotHideSmallBoxesAtTheFramesEdge) {
+TEST_F(CaptionPlacement, DoesNotHideSmallBoxesAtTheFramesEdge) {
   const auto high = place(boxed(300, 12, 20, 14)), low = place(boxed(500, 460, 20, 10));
   EXPECT_EQ(high, cv::Rect({300, 0}, kCaption)) << "a little lower than above";
   EXPECT_EQ(low, cv::Rect({500, 444}, kCaption));
@@ -63,7 +63,7 @@ TEST_F(Placer, DoesNotHideSmallBoxesAtTheFramesEdge) {
   EXPECT_EQ(place(boxed(300, 12, 20, 14)), cv::Rect({300, 0}, kCaption));
 }
 
-TEST_F(Placer, AvoidsOutlinesOfBetterBoxes) {
+TEST_F(CaptionPlacement, AvoidsOutlinesOfBetterBoxes) {
   place(boxed(100, 100, 200, 90));
   const Outline second = boxed(90, 108, 200, 120);  // the upper edge of the first one is above it
   const auto tab = place(second);
@@ -71,7 +71,7 @@ TEST_F(Placer, AvoidsOutlinesOfBetterBoxes) {
   for (const cv::Rect& edge : boxed(100, 100, 200, 90).edges(2)) EXPECT_FALSE(meet(*tab, edge));
 }
 
-TEST_F(Placer, AvoidsOrientedOutlines) {
+TEST_F(CaptionPlacement, AvoidsOrientedOutlines) {
   // Its upper corner is at 300,160, its lower corner at 300,320.
   const Outline diamond = boxed(300 - 56.57f, 240 - 56.57f, 113.14f, 113.14f, 0.785398f);
   const auto own = place(diamond);
@@ -84,13 +84,13 @@ TEST_F(Placer, AvoidsOrientedOutlines) {
     EXPECT_FALSE(tab->contains({220 + i, 240 - i})) << i;
 }
 
-TEST_F(Placer, CoversAnOutlineIfNecessary) {
+TEST_F(CaptionPlacement, CoversAnOutlineIfNecessary) {
   start(LabelPlacement::kApart, {82, 40});
   place(boxed(0, 0, 82, 40), {});
   EXPECT_TRUE(place(boxed(1, 17, 80, 6)));
 }
 
-TEST_F(Placer, DropsCaptionsWithoutSpace) {
+TEST_F(CaptionPlacement, DropsCaptionsWithoutSpace) {
   std::vector<cv::Rect> tabs;
   int left_out = 0;
   for (int i = 0; i < 100; ++i) {
@@ -104,20 +104,20 @@ TEST_F(Placer, DropsCaptionsWithoutSpace) {
     for (size_t k = 0; k < i; ++k) EXPECT_FALSE(meet(tabs[i], tabs[k]));
 }
 
-TEST_F(Placer, AboveIsAlwaysAbove) {
+TEST_F(CaptionPlacement, AboveIsAlwaysAbove) {
   start(LabelPlacement::kAbove);
   for (int i = 0; i < 3; ++i)
     EXPECT_EQ(place(boxed(100, 100, 200, 90)), cv::Rect({100, 84}, kCaption));
   EXPECT_EQ(place(boxed(100, 3, 200, 90)), cv::Rect({100, 3}, kCaption));
 }
 
-TEST_F(Placer, EmptyCaptionsTakeNoSpace) {
+TEST_F(CaptionPlacement, EmptyCaptionsTakeNoSpace) {
   EXPECT_EQ(place(boxed(100, 100, 200, 90), {}), std::nullopt);
   EXPECT_EQ(place(boxed(100, 100, 200, 90), {80, 0}), std::nullopt);
   EXPECT_TRUE(place(boxed(100, 100, 200, 90)));
 }
 
-TEST_F(Placer, PlacesCaptionsLargerThanTheFrame) {
+TEST_F(CaptionPlacement, PlacesCaptionsLargerThanTheFrame) {
   for (const cv::Size frame : {cv::Size(1, 1), {30, 200}, {200, 9}}) {
     start(LabelPlacement::kApart, frame);
     const auto tab = place(boxed(0, 0, 1, 1));
@@ -140,7 +140,7 @@ std::vector<Outline> crowd(size_t count) {
   return out;
 }
 
-TEST_F(Placer, CrowdsStayReadable) {
+TEST_F(CaptionPlacement, CrowdsStayReadable) {
   std::vector<cv::Rect> tabs;
   for (const Outline& outline : crowd(300)) {
     const auto tab = place(outline);
@@ -162,7 +162,7 @@ TEST_F(Placer, CrowdsStayReadable) {
     }
 }
 
-TEST_F(Placer, ThousandsOfBoxesAreFast) {
+TEST_F(CaptionPlacement, ThousandsOfBoxesAreFast) {
   const auto outlines = crowd(10000);
   const auto started = std::chrono::steady_clock::now();
   for (const Outline& outline : outlines) place(outline);

@@ -22,12 +22,12 @@ using namespace test;
 using test::expect_red;
 using test::outline;
 
-class EveryFormat : public testing::TestWithParam<const char*> {
+class PaintFormats : public testing::TestWithParam<const char*> {
  protected:
   GstVideoFormat format() const { return gst_video_format_from_string(GetParam()); }
 };
 
-TEST_P(EveryFormat, OutlineAndNothingElse) {
+TEST_P(PaintFormats, OutlineAndNothingElse) {
   for (const auto& [width, height] : {std::pair{64u, 48u}, {33u, 21u}, {17u, 13u}})
     for (const int thickness : {1, 2, 3}) {
       SCOPED_TRACE(testing::Message() << width << "x" << height << " by " << thickness);
@@ -37,7 +37,7 @@ TEST_P(EveryFormat, OutlineAndNothingElse) {
     }
 }
 
-TEST_P(EveryFormat, ClippedAtTheBorderNotMoved) {
+TEST_P(PaintFormats, ClippedAtTheBorderNotMoved) {
   Frame frame(format(), 33, 21);
   paint(frame, box(-4, 5, 12, 30), {.thickness = 2});
   expect_red(frame, outline(-4, 5, 12, 30, 2), red_of(frame));
@@ -46,7 +46,7 @@ TEST_P(EveryFormat, ClippedAtTheBorderNotMoved) {
   expect_red(other, outline(20, -9, 90, 8, 3), red_of(other));
 }
 
-TEST_P(EveryFormat, DrawsOnTinyFrames) {
+TEST_P(PaintFormats, DrawsOnTinyFrames) {
   for (const guint size : {1u, 2u, 8u}) {
     Frame frame(format(), size, size);
     paint(frame, box(0, 0, static_cast<float>(size), static_cast<float>(size)));
@@ -57,7 +57,7 @@ TEST_P(EveryFormat, DrawsOnTinyFrames) {
   }
 }
 
-TEST_P(EveryFormat, CaptionHasBothColours) {
+TEST_P(PaintFormats, CaptionHasBothColours) {
   Frame frame(format(), 97, 65);
   paint(frame, box(10, 40, 60, 60, 0, "HH"), {.thickness = 1, .font_scale = 0.5});
   const auto red = red_of(frame);
@@ -70,7 +70,7 @@ TEST_P(EveryFormat, CaptionHasBothColours) {
   EXPECT_GT(other, 60);
 }
 
-TEST_P(EveryFormat, SlantedLinesStayNearTheBox) {
+TEST_P(PaintFormats, SlantedLinesStayNearTheBox) {
   Frame frame(format(), 65, 49);
   paint(frame, box(12, 23, 52, 25, std::numbers::pi_v<float> / 6), {.thickness = 2});
   const auto red = red_of(frame);
@@ -89,7 +89,7 @@ TEST_P(EveryFormat, SlantedLinesStayNearTheBox) {
     EXPECT_EQ(frame.at(0, x, y), kBackground);
 }
 
-TEST_P(EveryFormat, ThinSlantedLinesKeepTheirColour) {
+TEST_P(PaintFormats, ThinSlantedLinesKeepTheirColour) {
   Frame frame(format(), 65, 49);
   // A box of 40x20, rotated by 90 degrees: 20x40 about the same centre.
   paint(frame, box(12, 14, 52, 34, std::numbers::pi_v<float> / 2), {.thickness = 1});
@@ -107,7 +107,7 @@ TEST_P(EveryFormat, ThinSlantedLinesKeepTheirColour) {
     EXPECT_EQ(frame.at(0, x, y), kBackground);
 }
 
-TEST_P(EveryFormat, AnglesAreClockwise) {
+TEST_P(PaintFormats, AnglesAreClockwise) {
   Frame frame(format(), 65, 49);
   const float angle = 0.5f;
   paint(frame, box(12, 14, 52, 34, angle), {.thickness = 3});
@@ -120,7 +120,7 @@ TEST_P(EveryFormat, AnglesAreClockwise) {
 }
 
 /// Checks that bits below the values of P010 stay 0, so that no reader sees a larger value.
-TEST_P(EveryFormat, UnusedBitsStayZero) {
+TEST_P(PaintFormats, UnusedBitsStayZero) {
   Frame frame(format(), 96, 64);
   const int unused = static_cast<int>(GST_VIDEO_FORMAT_INFO_SHIFT(frame.frame.info.finfo, 0));
   if (unused == 0) GTEST_SKIP() << "all bits are in use";
@@ -137,7 +137,7 @@ TEST_P(EveryFormat, UnusedBitsStayZero) {
     ASSERT_EQ(words[i] & ((1 << unused) - 1), 0) << "value " << i;
 }
 
-TEST_P(EveryFormat, SurvivesAnyCoordinates) {
+TEST_P(PaintFormats, SurvivesAnyCoordinates) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   const std::array values{-FLT_MAX, -1e9f, -1.0f, 5.0f, 1e9f, FLT_MAX, kInf, -kInf, kNan};
@@ -154,7 +154,7 @@ TEST_P(EveryFormat, SurvivesAnyCoordinates) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
 }
 
-INSTANTIATE_TEST_SUITE_P(Paint, EveryFormat, testing::ValuesIn(kPaintFormats),
+INSTANTIATE_TEST_SUITE_P(Paint, PaintFormats, testing::ValuesIn(kPaintFormats),
                          [](const auto& test) { return std::string(test.param); });
 
 }  // namespace

@@ -29,7 +29,7 @@ Mark masked(const FrameMask& mask) {
 
 Mark jointed(std::span<const Keypoint> points, std::span<const Edge> edges = kLine) {
   Mark mark = box(0, 0, 60, 40);
-  mark.points = {.points = points, .edges = edges};
+  mark.keypoints = {.points = points, .edges = edges};
   return mark;
 }
 
@@ -49,9 +49,9 @@ int changed(const Frame& frame) {
   return count;
 }
 
-class ShapesInEveryFormat : public testing::TestWithParam<const char*> {
+class ShapeFormats : public testing::TestWithParam<const char*> {
  protected:
-  ShapesInEveryFormat() : frame(gst_video_format_from_string(GetParam()), 65, 49) {}
+  ShapeFormats() : frame(gst_video_format_from_string(GetParam()), 65, 49) {}
   guint components() const { return std::min(GST_VIDEO_FRAME_N_COMPONENTS(&frame.frame), 3u); }
   /// Expects a share of red over the background in all components. Unless `sharp` is set, chroma
   /// may be a mean with adjacent pixels.
@@ -65,7 +65,7 @@ class ShapesInEveryFormat : public testing::TestWithParam<const char*> {
   Frame frame;
 };
 
-TEST_P(ShapesInEveryFormat, MasksTintWithinAnEdge) {
+TEST_P(ShapeFormats, MasksTintWithinAnEdge) {
   // The right half of the rectangle is the object: from 24 to 40.
   const TestMask mask({".#", ".#"});
   paint(frame, masked(mask.over({8, 8, 40, 40})), kNoOutlines);
@@ -82,7 +82,7 @@ TEST_P(ShapesInEveryFormat, MasksTintWithinAnEdge) {
     EXPECT_EQ(frame.at(0, x, y), kBackground) << x << "," << y;
 }
 
-TEST_P(ShapesInEveryFormat, NoEdgeAtTheFramesBorder) {
+TEST_P(ShapeFormats, NoEdgeAtTheFramesBorder) {
   const TestMask mask({"#"});
   paint(frame, masked(mask.over({-20, -20, 40, 40})), kNoOutlines);
   expect_share(0.4, 0, 0);
@@ -91,7 +91,7 @@ TEST_P(ShapesInEveryFormat, NoEdgeAtTheFramesBorder) {
   EXPECT_EQ(frame.at(0, 39, 20), red_of(frame)[0]);
 }
 
-TEST_P(ShapesInEveryFormat, PointsAndTheLineBetweenThem) {
+TEST_P(ShapeFormats, PointsAndTheLineBetweenThem) {
   const Keypoint points[] = {{10.5f, 10.5f}, {50.5f, 10.5f}, {30.5f, 38.5f}};
   paint(frame, jointed(points), {.thickness = 3, .outlines = false});
   const auto red = red_of(frame);
@@ -105,7 +105,7 @@ TEST_P(ShapesInEveryFormat, PointsAndTheLineBetweenThem) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, ShapesInEveryFormat, testing::ValuesIn(kPaintFormats),
+INSTANTIATE_TEST_SUITE_P(Shapes, ShapeFormats, testing::ValuesIn(kPaintFormats),
                          [](const auto& test) { return std::string(test.param); });
 
 TEST(Silhouette, UnreadableMaskIsNotDrawn) {
@@ -249,8 +249,8 @@ TEST(Shapes, PainterKeepsNoState) {
   const TestMask mask({".#.", "###", ".#."});
   const Keypoint far[] = {{30, 30}, {600, 400}}, near[] = {{12, 12}, {50, 40}};
   Mark first = masked(mask.over({0, 0, 640, 480})), second = masked(mask.over({-30, -30, 99, 99}));
-  first.points = {.points = far, .edges = kLine};
-  second.points = {.points = near, .edges = kLine};
+  first.keypoints = {.points = far, .edges = kLine};
+  second.keypoints = {.points = near, .edges = kLine};
   for (const auto format : {GST_VIDEO_FORMAT_RGB, GST_VIDEO_FORMAT_NV12}) {
     Painter used;
     Frame large(format, 640, 480), small(format, 65, 49), fresh(format, 65, 49);

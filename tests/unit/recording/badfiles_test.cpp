@@ -36,7 +36,7 @@ std::string refusal(const test::TempDir& dir, const std::string& index) {
   return said(dir.path().string());
 }
 
-TEST(Index, ErrorsNameTheFileAndTheLine) {
+TEST(RecordingIndex, ErrorsNameTheFileAndTheLine) {
   const test::TempDir dir;
   dir.write("a.npy", npy());
   const std::string good = line(entry("a.npy"));
@@ -76,7 +76,7 @@ TEST(Index, ErrorsNameTheFileAndTheLine) {
   EXPECT_NE(refusal(dir, "\n\n\n"), "");
 }
 
-TEST(Index, ErrorsDescribeInvalidSources) {
+TEST(RecordingIndex, ErrorsDescribeInvalidSources) {
   const test::TempDir dir, other;
   dir.write("a.npy", npy());
   dir.write("good.labels", "a\n\nb\n");
@@ -127,7 +127,7 @@ TEST(Index, ErrorsDescribeInvalidSources) {
   }
 }
 
-TEST(Index, StaysInItsFolder) {
+TEST(RecordingIndex, StaysInItsFolder) {
   const test::TempDir dir, other;
   other.write("a.npy", npy());
   fs::create_symlink(other / "a.npy", dir / "link.npy");
@@ -152,7 +152,7 @@ TEST(Index, StaysInItsFolder) {
   EXPECT_EQ(said(dir / "folder"), "");
 }
 
-TEST(Index, AgreesWithItsFiles) {
+TEST(RecordingIndex, AgreesWithItsFiles) {
   const test::TempDir dir;
   dir.write("a.npy", npy());
   dir.write("short.npy", npy().substr(0, npy().size() - 3));
@@ -180,7 +180,7 @@ TEST(Index, AgreesWithItsFiles) {
             std::string::npos);
 }
 
-TEST(Index, ReportsUnusableTimes) {
+TEST(RecordingIndex, ReportsUnusableTimes) {
   const test::TempDir dir;
   const auto remark = [&](const std::string& index) {
     dir.write("frames.jsonl", index);
@@ -208,7 +208,9 @@ double seconds_for(int count) {
 }
 
 /// Checks that four times the fields take four times as long, not sixteen times.
-TEST(Index, TakesLinearTime) { EXPECT_LT(seconds_for(80'000), 9 * seconds_for(20'000) + 0.5); }
+TEST(RecordingIndex, TakesLinearTime) {
+  EXPECT_LT(seconds_for(80'000), 9 * seconds_for(20'000) + 0.5);
+}
 
 long max_memory() {
   rusage used{};
@@ -216,7 +218,7 @@ long max_memory() {
   return used.ru_maxrss;  // KiB
 }
 
-TEST(Index, TakesLinearMemory) {
+TEST(RecordingIndex, TakesLinearMemory) {
   const test::TempDir dir;
   std::string labels, index;
   for (int i = 0; i < 60'000; ++i) labels += std::to_string(i) + "-a-name-of-some-length\n";
@@ -230,7 +232,7 @@ TEST(Index, TakesLinearMemory) {
   EXPECT_LT(max_memory() - before, 256 << 10);
 }
 
-TEST(Reader, FileThatShrinksIsAnError) {
+TEST(RecordingReader, FileThatShrinksIsAnError) {
   const test::TempDir dir;
   const std::string raw = dir.write("t.raw", std::string(64 * 4096, 'x'));
   auto reader = TensorReader::open(raw, {"4096", "float32", ""});
@@ -246,7 +248,7 @@ TEST(Reader, FileThatShrinksIsAnError) {
   EXPECT_EQ(byte, 'x');
 }
 
-TEST(Reader, RejectsFilesThatAreNotRegular) {
+TEST(RecordingReader, RejectsFilesThatAreNotRegular) {
   const test::TempDir dir;
   ASSERT_EQ(mkfifo((dir / "fifo.npy").c_str(), 0600), 0);
   const RawForm form{"4", "float32", ""};

@@ -130,7 +130,7 @@ TEST(Recording, KeepsSourcesExactly) {
   }
 }
 
-TEST(Raw, HoldsSeveralFrames) {
+TEST(RawFile, HoldsSeveralFrames) {
   const test::TempDir dir;
   const float data[6] = {1, 2, 3, 4, 5, 6};
   const std::string path = dir.write("t.raw", {reinterpret_cast<const char*>(data), sizeof data});
@@ -148,7 +148,7 @@ std::string batch_of_two() {
   return {reinterpret_cast<const char*>(values.data()), sizeof values};
 }
 
-TEST(Raw, BatchHasAFramePerSlice) {
+TEST(RawFile, BatchHasAFramePerSlice) {
   const test::TempDir dir;
   const std::string path = dir.write("t.raw", batch_of_two() + batch_of_two());
   auto reader = TensorReader::open(path, {"2,3,2", "float32", ""});
@@ -170,7 +170,7 @@ TEST(Raw, BatchHasAFramePerSlice) {
       << cut.error().message();
 }
 
-TEST(Raw, TableIsNotABatch) {
+TEST(RawFile, TableIsNotABatch) {
   const test::TempDir dir;
   const std::string path = dir.write("t.raw", batch_of_two());
   for (const Shape& shape : {Shape{1, 3, 4}, Shape{4, 3}, Shape{4, 1, 3}, Shape{4, 3, 1}}) {
@@ -195,7 +195,7 @@ TEST(Npy, BatchHasAFramePerSlice) {
   EXPECT_EQ(empty->frames(), 1u) << "without elements there is nothing to share out";
 }
 
-TEST(Raw, ReportsMismatches) {
+TEST(RawFile, ReportsMismatches) {
   const test::TempDir dir;
   const std::string path = dir.write("t.raw", std::string(10, 'x'));
   const auto message = [&](const std::string& location, RawForm form) {

@@ -25,7 +25,7 @@ Status write_one(TensorWriter& writer, std::optional<int64_t> time = {}) {
   return writer.write({.tensors = std::span(&tensor, 1), .time = time, .size = {8, 8}});
 }
 
-TEST(Writer, RejectsFilesThatAreNotRegular) {
+TEST(RecordingWriter, RejectsFilesThatAreNotRegular) {
   for (const std::string name : {"frames.jsonl", "frames.jsonl.part", "000000.0.npy"}) {
     for (const bool link : {false, true}) {
       const test::TempDir dir, other;
@@ -41,7 +41,7 @@ TEST(Writer, RejectsFilesThatAreNotRegular) {
   }
 }
 
-TEST(Writer, AcceptsEmptyTensors) {
+TEST(RecordingWriter, AcceptsEmptyTensors) {
   const test::TempDir dir;
   {
     auto writer = TensorWriter::create(dir.path().string());
@@ -61,7 +61,7 @@ std::vector<std::string> names_in(const test::TempDir& dir) {
   return out;
 }
 
-TEST(Writer, ReplacesARecordingOnceComplete) {
+TEST(RecordingWriter, ReplacesARecordingOnceComplete) {
   const test::TempDir dir;
   dir.write("notes.npy", "mine");
   for (int round = 0; round < 3; ++round) {
@@ -90,7 +90,7 @@ TEST(Writer, ReplacesARecordingOnceComplete) {
   }
 }
 
-TEST(Writer, RespectsTheUmask) {
+TEST(RecordingWriter, RespectsTheUmask) {
   const test::TempDir dir;
   const mode_t before = umask(0);
   {
@@ -102,7 +102,7 @@ TEST(Writer, RespectsTheUmask) {
     EXPECT_EQ(static_cast<unsigned>(fs::status(dir / name).permissions()), 0666u) << name;
 }
 
-TEST(Writer, KeepsInterruptedRecordings) {
+TEST(RecordingWriter, KeepsInterruptedRecordings) {
   const test::TempDir dir;
   for (int run = 0; run < 3; ++run) {
     auto writer = TensorWriter::create(dir.path().string());
@@ -130,7 +130,7 @@ Status write_labeled(TensorWriter& writer, const std::vector<std::string>& label
   return writer.write({.tensors = std::span(&tensor, 1), .size = {8, 8}});
 }
 
-TEST(Writer, WritesLabelsOnceAndRemovesOldOnes) {
+TEST(RecordingWriter, WritesLabelsOnceAndRemovesOldOnes) {
   const test::TempDir dir;
   dir.write("mine.labels", "mine\n");
   for (int round = 0; round < 3; ++round) {
@@ -148,7 +148,7 @@ TEST(Writer, WritesLabelsOnceAndRemovesOldOnes) {
   }
 }
 
-TEST(Writer, WithoutFramesWritesARecording) {
+TEST(RecordingWriter, WithoutFramesWritesARecording) {
   const test::TempDir dir;
   {
     auto writer = TensorWriter::create(dir.path().string());
@@ -161,7 +161,7 @@ TEST(Writer, WithoutFramesWritesARecording) {
   EXPECT_EQ(said(dir.path().string()), "");
 }
 
-TEST(Writer, IsExclusiveInItsFolder) {
+TEST(RecordingWriter, IsExclusiveInItsFolder) {
   const test::TempDir dir;
   {
     auto writer = TensorWriter::create(dir.path().string());
@@ -177,7 +177,7 @@ TEST(Writer, IsExclusiveInItsFolder) {
   EXPECT_NE(writer.error().message().find("replays or records"), std::string::npos);
 }
 
-TEST(Writer, KeepsTheOlderRecordingOnAFullDisk) {
+TEST(RecordingWriter, KeepsTheOlderRecordingOnAFullDisk) {
   const test::TempDir dir;
   {
     auto writer = TensorWriter::create(dir.path().string());

@@ -18,12 +18,12 @@ using namespace test;
 TEST(Jsonl, HasKeypoints) {
   const Keypoint points[] = {{1.5f, 2, 0.25f}, {-3, 4, 1}};
   FrameBox box = foreign("dog");
-  box.points = {.points = points, .name = g_quark_from_string("body-pose/coco-17")};
+  box.keypoints = {.points = points, .name = g_quark_from_string("body-pose/coco-17")};
   EXPECT_TRUE(text_of(BoxFormat::kJsonl, {box})
                   .ends_with(R"(,"keypoints":{"name":"body-pose/coco-17",)"
                              R"("points":[[1.5,2.0,0.25],[-3.0,4.0,1.0]]}}]})"
                              "\n"));
-  box.points.name = 0;
+  box.keypoints.name = 0;
   EXPECT_NE(text_of(BoxFormat::kJsonl, {box}).find(R"("keypoints":{"points":[[)"),
             std::string::npos);
 }
@@ -42,7 +42,7 @@ TEST(Coco, HasThreeValuesPerKeypoint) {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   const Keypoint points[] = {{1.5f, 2, 0.25f}, {kNan, 4, 1}};
   FrameBox box = foreign("dog");
-  box.points = {.points = points};
+  box.keypoints = {.points = points};
   EXPECT_TRUE(text_of(BoxFormat::kCoco, {box})
                   .ends_with(R"("score":0.1,"keypoints":[1.5,2.0,0.25,0.0,0.0,0.0]})"));
 }

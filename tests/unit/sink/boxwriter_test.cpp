@@ -78,7 +78,7 @@ TEST(Jsonl, ReplacesBytesThatAreNotUtf8) {
             text.npos);
 }
 
-TEST(Numbers, AreTheShortestThatReadBackAsTheSameFloat) {
+TEST(NumberText, IsTheShortestThatReadsBackAsTheSameFloat) {
   for (const auto& [value, digits] :
        std::vector<std::pair<float, std::string>>{{0.89016300f, "0.890163"},
                                                   {0.1f, "0.1"},
@@ -219,7 +219,7 @@ TEST(Kitti, HasNoSpacesInAWord) {
                   .starts_with("Fu\u00dfg\u00e4nger -1"));
 }
 
-TEST(Names, MissingNamesAreOmittedOrUnknown) {
+TEST(ClassNames, MissingNamesAreOmittedOrUnknown) {
   FrameBox box = foreign("");
   for (const GQuark none : {GQuark{0}, ~GQuark{0}, box.label}) {
     box.label = box.model = none;

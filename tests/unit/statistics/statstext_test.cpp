@@ -67,7 +67,7 @@ TEST(StatsText, HasAnElementOnce) {
   EXPECT_EQ(prometheus_text({}, "front"), "");
 }
 
-TEST(StatsPlace, IsReadFromTheParametersOfTheTracer) {
+TEST(StatsParameters, AreReadFromTheTracer) {
   const auto place = StatsPlace::parse("file=/tmp/a-1.prom,interval=0.5,source=\"front door\"");
   ASSERT_TRUE(place) << place.error().message();
   EXPECT_EQ(place->file, "/tmp/a-1.prom");
@@ -76,7 +76,7 @@ TEST(StatsPlace, IsReadFromTheParametersOfTheTracer) {
   EXPECT_EQ(StatsPlace::parse("file=a.prom")->interval.count(), 10);
 }
 
-TEST(StatsPlace, ReportsWrongParameters) {
+TEST(StatsParameters, WrongOnesAreReported) {
   for (const char* params : {"", "interval=1", "file=", "=", "front.prom"}) {
     const auto place = StatsPlace::parse(params);
     ASSERT_FALSE(place) << params;

@@ -233,7 +233,7 @@ TEST(OcSort, PrefersTheDirectionOfMovement) {
   EXPECT_EQ(tracks[1].id, 1u);
 }
 
-TEST(Directions, AgreeByTheirAngle) {
+TEST(MotionDirections, AgreeByTheirAngle) {
   const auto to = [](float x, float y) { return direction_of({0, 0, 2, 2}, {x, y, x + 2, y + 2}); };
   EXPECT_FLOAT_EQ(agreement(to(3, 0), to(5, 0)), 0.5f);
   EXPECT_FLOAT_EQ(agreement(to(3, 0), to(-5, 0)), -0.5f);

@@ -17,11 +17,11 @@ void expect_near(const Box& a, const Box& b, float within, const char* what) {
   EXPECT_NEAR(a.y2, b.y2, within) << what;
 }
 
-class EachModel : public testing::TestWithParam<MotionModel> {};
-INSTANTIATE_TEST_SUITE_P(Motion, EachModel,
+class EachMotionModel : public testing::TestWithParam<MotionModel> {};
+INSTANTIATE_TEST_SUITE_P(Motion, EachMotionModel,
                          testing::Values(MotionModel::kAreaAspect, MotionModel::kCenterHeight));
 
-TEST_P(EachModel, IsTheDenseFilter) {
+TEST_P(EachMotionModel, IsTheDenseFilter) {
   for (uint32_t seed = 0; seed < 50; ++seed) {
     test::Crowd crowd(1, seed, 4000);
     const Box first = crowd.next(0, 0)[0].box;
@@ -41,7 +41,7 @@ TEST_P(EachModel, IsTheDenseFilter) {
   }
 }
 
-TEST_P(EachModel, TakesSeveralStepsAtOnce) {
+TEST_P(EachMotionModel, TakesSeveralStepsAtOnce) {
   // Equal corrections afterwards show that the covariances are equal too.
   test::Crowd crowd(1, 7, 4000);
   const Box first = crowd.next(0, 0)[0].box;

@@ -24,12 +24,12 @@ using test::kStep;
 using test::Own;
 using test::sightings;
 
-class EachMethod : public testing::TestWithParam<TrackMethod> {};
-INSTANTIATE_TEST_SUITE_P(Tracker, EachMethod,
+class EachTrackMethod : public testing::TestWithParam<TrackMethod> {};
+INSTANTIATE_TEST_SUITE_P(Tracker, EachTrackMethod,
                          testing::Values(TrackMethod::kByteTrack, TrackMethod::kSort,
                                          TrackMethod::kOcSort));
 
-TEST_P(EachMethod, GivesUniqueIdsInOrder) {
+TEST_P(EachTrackMethod, GivesUniqueIdsInOrder) {
   test::Crowd crowd(20, 1);
   Own tracker(GetParam());
   uint64_t last = 0;
@@ -50,7 +50,7 @@ TEST_P(EachMethod, GivesUniqueIdsInOrder) {
   EXPECT_EQ(tracker.TrackIds::last, last);
 }
 
-TEST_P(EachMethod, KeepsMostIdsOfACrowd) {
+TEST_P(EachTrackMethod, KeepsMostIdsOfACrowd) {
   // Sparse, with few misses: nearly every object has one id for all of the time.
   test::Crowd crowd(8, 5, 4000);
   Own tracker(GetParam());
@@ -66,7 +66,7 @@ TEST_P(EachMethod, KeepsMostIdsOfACrowd) {
     EXPECT_GT(std::ranges::max(counts | std::views::values), 150) << object;
 }
 
-TEST_P(EachMethod, IsTheSameEveryTime) {
+TEST_P(EachTrackMethod, IsTheSameEveryTime) {
   std::vector<IdList> first;
   for (int round = 0; round < 2; ++round) {
     test::Crowd crowd(15, 9, 300);
@@ -79,7 +79,7 @@ TEST_P(EachMethod, IsTheSameEveryTime) {
   }
 }
 
-TEST_P(EachMethod, NeverMixesKinds) {
+TEST_P(EachTrackMethod, NeverMixesKinds) {
   Own tracker(GetParam());
   std::map<uint64_t, uint64_t> kind_of;
   for (int frame = 0; frame < 20; ++frame) {
@@ -96,7 +96,7 @@ TEST_P(EachMethod, NeverMixesKinds) {
   EXPECT_EQ(kind_of.size(), 2u);
 }
 
-TEST_P(EachMethod, BridgesMissingFramesByTime) {
+TEST_P(EachTrackMethod, BridgesMissingFramesByTime) {
   // 8 pixels a frame, 40 wide: four frames later the box no longer overlaps with its last place.
   Own tracker(GetParam());
   const auto box = [](int frame) {
@@ -109,7 +109,7 @@ TEST_P(EachMethod, BridgesMissingFramesByTime) {
   EXPECT_EQ(tracker.update(box(26), 26 * kStep)[0].id, 1u);
 }
 
-TEST_P(EachMethod, SkipsWhatIsNoBox) {
+TEST_P(EachTrackMethod, SkipsWhatIsNoBox) {
   const float nan = std::nanf(""), inf = std::numeric_limits<float>::infinity();
   Own tracker(GetParam());
   const std::vector<Observation> bad{
@@ -120,14 +120,14 @@ TEST_P(EachMethod, SkipsWhatIsNoBox) {
   EXPECT_EQ(tracker.size(), 0u);
 }
 
-TEST_P(EachMethod, FollowsBoxesOfLessThanAPixel) {
+TEST_P(EachTrackMethod, FollowsBoxesOfLessThanAPixel) {
   Own tracker(GetParam());
   const std::vector<Observation> small{{{10, 10, 10.5f, 10.75f}, 0.9f}};
   for (int frame = 0; frame < 5; ++frame)
     EXPECT_EQ(ids(tracker.update(small, frame * kStep)), (IdList{1}));
 }
 
-TEST_P(EachMethod, TakesScoresThatAreNoProbabilities) {
+TEST_P(EachTrackMethod, TakesScoresThatAreNoProbabilities) {
   for (const float score : {30.0f, 1e30f, std::numeric_limits<float>::infinity()}) {
     Own tracker(GetParam());
     const std::vector<Observation> boxes{{{0, 0, 50, 50}, score, 0}, {{20, 0, 70, 50}, score, 0}};
@@ -136,7 +136,7 @@ TEST_P(EachMethod, TakesScoresThatAreNoProbabilities) {
   }
 }
 
-TEST_P(EachMethod, NeedsBoundedMemory) {
+TEST_P(EachTrackMethod, NeedsBoundedMemory) {
   Own tracker(GetParam());
   std::mt19937 random(4);
   for (int frame = 0; frame < 8; ++frame) {
@@ -151,7 +151,7 @@ TEST_P(EachMethod, NeedsBoundedMemory) {
   }
 }
 
-TEST_P(EachMethod, TakesTheBestOfTooManyBoxes) {
+TEST_P(EachTrackMethod, TakesTheBestOfTooManyBoxes) {
   std::vector<Observation> boxes;
   for (int i = 0; i < 5000; ++i) {
     const auto x = static_cast<float>(i) * 10;
@@ -163,7 +163,7 @@ TEST_P(EachMethod, TakesTheBestOfTooManyBoxes) {
     ASSERT_EQ(tracks[i].id != 0, i >= boxes.size() - Tracker::kMaxTracks) << i;
 }
 
-TEST_P(EachMethod, EndsTracksOnReset) {
+TEST_P(EachTrackMethod, EndsTracksOnReset) {
   Own tracker(GetParam());
   const std::vector<std::vector<Observation>> still(6, {{{0, 0, 50, 50}, 0.9f, 0}});
   EXPECT_EQ(follow(tracker, still).back(), 1u);
@@ -173,7 +173,7 @@ TEST_P(EachMethod, EndsTracksOnReset) {
   EXPECT_EQ(follow(tracker, still), IdList(6, 2));
 }
 
-TEST_P(EachMethod, MovesBoxesBetweenFrames) {
+TEST_P(EachTrackMethod, MovesBoxesBetweenFrames) {
   Own tracker(GetParam());
   BoxTrack track;
   for (int frame = 0; frame < 30; ++frame) {

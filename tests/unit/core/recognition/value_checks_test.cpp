@@ -37,7 +37,7 @@ void expect_words(const std::string& text, std::initializer_list<const char*> pr
 const Dense kSegmentation{.payload = 32};
 const Dense kOriented{.classes = 15, .payload = 1, .number = test::angle};
 
-TEST(Values, RejectMaskCoefficientsAsScores) {
+TEST(ValueChecks, RejectMaskCoefficientsAsScores) {
   for (const bool rows : {false, true}) {
     Dense masks = kSegmentation;
     masks.rows = rows;
@@ -50,7 +50,7 @@ TEST(Values, RejectMaskCoefficientsAsScores) {
                {"yolov5", "yolox", "pose", "angle"});
 }
 
-TEST(Values, RejectAnglesAsScores) {
+TEST(ValueChecks, RejectAnglesAsScores) {
   expect_words(error_of(dense(kOriented)), {"yolov8-obb (15 classes, an angle)"},
                {"yolov5", "yolox", "pose", "seg"});
   Dense rows = kOriented;
@@ -59,7 +59,7 @@ TEST(Values, RejectAnglesAsScores) {
                {"yolov5", "yolox", "pose", "seg"});
 }
 
-TEST(Values, IdentifyKeypoints) {
+TEST(ValueChecks, IdentifyKeypoints) {
   Dense pose{.payload = 51, .number = test::keypoint};
   expect_words(error_of(dense(pose)), {"which fits yolov8-pose (1 class, 17 keypoints):"},
                {"yolov5", "yolov8 (", "seg"});
@@ -72,24 +72,24 @@ TEST(Values, IdentifyKeypoints) {
                {"yolov5", "seg", "angle"});
 }
 
-TEST(Values, RejectLogits) {
+TEST(ValueChecks, RejectLogits) {
   Tensor logits = dense({.classes = 80});
   for (size_t i = 4 * 8400; i < logits.values.size(); ++i) logits.values[i] = -9;
   expect_words(error_of(logits), {"scores in 0..1 for yolov8 (80 classes)"}, {"which fits"});
 }
 
-TEST(Values, RejectAFamilyKnownById) {
+TEST(ValueChecks, RejectAFamilyKnownById) {
   Tensor tensor = dense(kSegmentation);
   tensor.id = "yolo-v8-out";
   expect_words(error_of(tensor), {"yolov8-seg (1 class, 32 mask coefficients)"});
 }
 
-TEST(Values, RejectEndToEndRowsWithFractionalClasses) {
+TEST(ValueChecks, RejectEndToEndRowsWithFractionalClasses) {
   Tensor tensor = dense({.anchors = 300, .classes = 2, .rows = true});
   expect_words(error_of(tensor), {"integer class ids for yolov10"});
 }
 
-TEST(Values, AllowRoundingOfTheirType) {
+TEST(ValueChecks, AllowRoundingOfTheirType) {
   Tensor tensor = dense({.classes = 80});
   tensor.values[8400 * 50] = 1.0009766f;  // successor of 1 in half precision
   tensor.values[8400 * 51] = -0.004f;
@@ -100,7 +100,7 @@ TEST(Values, AllowRoundingOfTheirType) {
   EXPECT_TRUE(plan_of({tensor}));
 }
 
-TEST(Values, OnlyWarnAboutAnExplicitDetector) {
+TEST(ValueChecks, OnlyWarnAboutAnExplicitDetector) {
   Settings settings;
   settings.detector = "yolov8";
   const auto plan = plan_of({dense(kSegmentation)}, settings);
@@ -110,7 +110,7 @@ TEST(Values, OnlyWarnAboutAnExplicitDetector) {
   expect_words(plan->warnings[0].message(), {"scores in 0..1", "yolov8 (33 classes)", "detector="});
 }
 
-TEST(Values, AreCheckedAgainAfterBlankFrames) {
+TEST(ValueChecks, AreCheckedAgainAfterBlankFrames) {
   Tensor blank = dense(kSegmentation);
   std::ranges::fill(blank.values, 0.0f);
   const auto plan = plan_of({blank});
@@ -129,7 +129,7 @@ TEST(Values, AreCheckedAgainAfterBlankFrames) {
   expect_words(later.error().message(), {"scores in 0..1", "yolov8 (33 classes)"});
 }
 
-TEST(Values, DistinguishTheFormsOfYolox) {
+TEST(ValueChecks, DistinguishTheFormsOfYolox) {
   Settings settings;
   settings.frame.size = {416, 416};
   Tensor raw = dense({.anchors = 3549, .classes = 81, .rows = true});
@@ -149,7 +149,7 @@ TEST(Values, DistinguishTheFormsOfYolox) {
   expect_words(plan->warnings[0].message(), {"box offsets and log sizes"});
 }
 
-TEST(Values, DistinguishNormalizedFromPixelCoordinates) {
+TEST(ValueChecks, DistinguishNormalizedFromPixelCoordinates) {
   Settings settings;
   settings.detector = "yolov8-normalized";
   const auto plan = plan_of({dense({.classes = 80})}, settings);
@@ -172,7 +172,7 @@ uint32_t classes_of(const std::vector<Tensor>& tensors, const char* detector, ui
   return plan->layout.classes;
 }
 
-TEST(Values, RejectCornersFarBeyondTheOthers) {
+TEST(ValueChecks, RejectCornersFarBeyondTheOthers) {
   for (const size_t corner : {0, 1}) {
     Tensor boxes{.values = std::vector<float>(2100 * 4), .shape = {1, 2100, 4}};
     for (size_t i = 0; i < boxes.values.size(); ++i) boxes.values[i] = i % 4 < 2 ? 10 : 100;

@@ -90,11 +90,11 @@ Tensor queries(size_t count, size_t columns, bool sorted_out) {
   });
 }
 
-TEST(Signs, IdentifyYoloxByItsOffsets) {
+TEST(ValuePatterns, IdentifyYoloxByItsOffsets) {
   for (const size_t classes : {1, 6, 18, 80}) expect_family({yolox(2100, classes)}, "yolox");
 }
 
-TEST(Signs, LeaveDecodedRowsAmbiguous) {
+TEST(ValuePatterns, LeaveDecodedRowsAmbiguous) {
   // Rows of YOLOv8 with 18 classes, not 17 classes and an objectness.
   const std::string said = said_of({dense({.anchors = 2100, .classes = 18, .rows = true})});
   expect_words(said,
@@ -106,7 +106,7 @@ TEST(Signs, LeaveDecodedRowsAmbiguous) {
 }
 
 /// 85 columns are an objectness and the classes of COCO, or 81 classes.
-TEST(Signs, LeaveDecodedRowsOfCocoAmbiguous) {
+TEST(ValuePatterns, LeaveDecodedRowsOfCocoAmbiguous) {
   const Tensor decoded = dense({.anchors = 2100, .classes = 81, .rows = true});
   expect_words(said_of({decoded}), {"yolox-decoded (80 classes)", "yolov8 (81 classes)",
                                     "set detector=", "channel-order=bgr"});
@@ -114,19 +114,19 @@ TEST(Signs, LeaveDecodedRowsOfCocoAmbiguous) {
   expect_family({yolox(2100, 80)}, "yolox");
 }
 
-TEST(Signs, IdentifyYolov6ByItsObjectness) {
+TEST(ValuePatterns, IdentifyYolov6ByItsObjectness) {
   Tensor ones = dense({.anchors = 2100, .classes = 19, .rows = true});
   for (size_t i = 4; i < ones.values.size(); i += 23) ones.values[i] = 1;
   expect_family({ones}, "yolov6");
 }
 
-TEST(Signs, IdentifyEndToEndRows) {
+TEST(ValuePatterns, IdentifyEndToEndRows) {
   // 21, 84 and 189 are numbers of cells of inputs with one anchor per cell, 63 and 252 with three.
   for (const size_t count : {1, 5, 21, 63, 84, 189, 252, 300})
     for (const uint32_t classes : {1u, 2u, 80u}) expect_family({sorted(count, classes)}, "yolov10");
 }
 
-TEST(Signs, DistinguishQueriesFromCorners) {
+TEST(ValuePatterns, DistinguishQueriesFromCorners) {
   expect_family({queries(300, 6, true)}, "rtdetr-ultralytics-rows");
   expect_family({queries(300, 84, false)}, "rtdetr-ultralytics");
   expect_family({queries(300, 9, false)}, "rtdetr-ultralytics");
@@ -135,7 +135,7 @@ TEST(Signs, DistinguishQueriesFromCorners) {
   EXPECT_EQ(plan->rules.boxes.unit_x, 320);
 }
 
-TEST(Signs, DistinguishSoftmaxFromSigmoids) {
+TEST(ValuePatterns, DistinguishSoftmaxFromSigmoids) {
   const auto detr = [](float nothing) {
     std::mt19937 random(5);
     Tensor logits = rows(300, 6, [&](size_t, size_t column) {
@@ -150,7 +150,7 @@ TEST(Signs, DistinguishSoftmaxFromSigmoids) {
   expect_family(detr(-7), "rt-detr", Basis::kNamed);
 }
 
-TEST(Signs, IdentifyConditionalDetrByItsClasses) {
+TEST(ValuePatterns, IdentifyConditionalDetrByItsClasses) {
   const auto of = [](size_t classes) {
     Tensor logits = rows(300, classes, [](size_t, size_t) { return -4.0f; });
     logits.id = "logits";
@@ -166,7 +166,7 @@ TEST(Signs, IdentifyConditionalDetrByItsClasses) {
   expect_family(unnamed, "conditional-detr", Basis::kShape);
 }
 
-TEST(Signs, IgnoreBlankRows) {
+TEST(ValuePatterns, IgnoreBlankRows) {
   const auto blank = [](size_t count, size_t columns) {
     return rows(count, columns, [](size_t, size_t) { return 0.0f; });
   };
@@ -180,7 +180,7 @@ TEST(Signs, IgnoreBlankRows) {
   EXPECT_EQ(pattern_of(odd.view(), 20, 6), ValuePattern::kNone);
 }
 
-TEST(Signs, IdentifyDetectionOutputByItsShape) {
+TEST(ValuePatterns, IdentifyDetectionOutputByItsShape) {
   const Tensor seven{.values = {0, 1, 0.9f, 0.1f, 0.1f, 0.3f, 0.4f}, .shape = {1, 1, 1, 7}};
   expect_family({seven}, "detection-output");
 }
@@ -197,7 +197,7 @@ std::vector<Tensor> ssd() {
           list("StatefulPartitionedCall:5", {2}, {1})};
 }
 
-TEST(Signs, IdentifyTheOutputsOfSsd) {
+TEST(ValuePatterns, IdentifyTheOutputsOfSsd) {
   const std::vector<Tensor> all = ssd();
   const std::vector<std::vector<Tensor>> orders{all, {all[3], all[2], all[0], all[1]}};
   for (const auto& order : orders) expect_family(order, "ssd-postprocess");
@@ -209,7 +209,7 @@ TEST(Signs, IdentifyTheOutputsOfSsd) {
 }
 
 /// A producer may declare what a trial run has shown, without names for its tensors.
-TEST(Signs, FindTheTensorsOfADeclaredFamily) {
+TEST(ValuePatterns, FindTheTensorsOfADeclaredFamily) {
   std::vector<Tensor> tensors = ssd();
   std::ranges::reverse(tensors);
   expect_family(tensors, "ssd-postprocess", Basis::kNamed,
@@ -226,7 +226,7 @@ TEST(Signs, FindTheTensorsOfADeclaredFamily) {
 }
 
 /// A picture without objects shows too little: real boxes may be those of another family.
-TEST(Signs, BlankBoxesAreSettledLater) {
+TEST(ValuePatterns, BlankBoxesAreSettledLater) {
   std::vector<Tensor> tensors = ssd();
   for (Tensor& each : tensors) std::ranges::fill(each.values, 0.0f);
   const auto blank = plan_of(tensors);
@@ -243,7 +243,7 @@ TEST(Signs, BlankBoxesAreSettledLater) {
 }
 
 /// Heat maps store two of a box's values in each of two tensors.
-TEST(Signs, NoBoxValuesAreReadBeyondTheOffsetsOfHeatMaps) {
+TEST(ValuePatterns, NoBoxValuesAreReadBeyondTheOffsetsOfHeatMaps) {
   constexpr size_t kCells = size_t{128} * 128;
   const std::vector<float> scores(80 * kCells, -4.0f), sizes(2 * kCells, 8.0f);
   const std::vector<float> offsets(4 * kCells);  // and as many zeros of somebody else
@@ -259,7 +259,7 @@ TEST(Signs, NoBoxValuesAreReadBeyondTheOffsetsOfHeatMaps) {
   EXPECT_FALSE(found->blank) << "the sizes are not 0";
 }
 
-TEST(Signs, IdentifyTheOutputsOfTorchvision) {
+TEST(ValuePatterns, IdentifyTheOutputsOfTorchvision) {
   const std::vector<float> boxes{10, 20, 30, 40, 50, 50, 90, 80};
   const std::vector<float> scores{0.9f, 0.6f};
   const std::vector<int64_t> labels{18, 3};
@@ -289,7 +289,7 @@ TEST(Signs, IdentifyTheOutputsOfTorchvision) {
   EXPECT_TRUE(find_outputs(ValuePattern::kLabelledOutputs, views).empty());
 }
 
-TEST(Signs, NameTasksWithoutBoxes) {
+TEST(ValuePatterns, NameTasksWithoutBoxes) {
   const auto of = [](Shape shape) {
     Tensor out{.values = {}, .shape = shape};
     out.values.assign(shape.count().value_or(0), 0.0f);
@@ -302,7 +302,7 @@ TEST(Signs, NameTasksWithoutBoxes) {
   expect_words(said_of({text}), {"a text recogniser"});
 }
 
-TEST(Signs, InputSizeDecidesBetweenFrontAndBackCameras) {
+TEST(ValuePatterns, InputSizeDecidesBetweenFrontAndBackCameras) {
   const std::vector<Tensor> faces{rows(896, 16, [](size_t, size_t) { return 1.0f; }),
                                   rows(896, 1, [](size_t, size_t) { return -5.0f; })};
   Settings settings;
@@ -321,7 +321,7 @@ TEST(Signs, InputSizeDecidesBetweenFrontAndBackCameras) {
   expect_family(faces, "blazeface-back", Basis::kValues, settings);
 }
 
-TEST(Signs, UseTheInputSizeThatIsSet) {
+TEST(ValuePatterns, UseTheInputSizeThatIsSet) {
   // PicoDet with a rectangular input, on a photo of another size.
   std::vector<Tensor> levels;
   for (const uint32_t stride : {8u, 16u, 32u, 64u}) {

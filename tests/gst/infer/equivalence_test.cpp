@@ -38,7 +38,7 @@ Outcome outcome_of(const Buffer& buffer) {
 }
 
 /// Runs a detector of real convolutions on the CPU, or on a GPU without TF32.
-class InferWays : public test::Inference, public testing::WithParamInterface<const char*> {
+class InferEquivalence : public test::Inference, public testing::WithParamInterface<const char*> {
  protected:
   void SetUp() override {
     Inference::SetUp();
@@ -168,7 +168,7 @@ class InferWays : public test::Inference, public testing::WithParamInterface<con
 };
 
 /// Sizes of batches on a GPU vary, because they depend on the times at which frames come.
-TEST_P(InferWays, HaveTheBoxesOfFramesThatRunAlone) {
+TEST_P(InferEquivalence, BoxesAreThoseOfFramesThatRunAlone) {
   const bool exact = !on_gpu();
   const Outcomes alone = run_ahead("batch-size=1");
   size_t boxes = 0;
@@ -189,7 +189,7 @@ TEST_P(InferWays, HaveTheBoxesOfFramesThatRunAlone) {
   expect_full();
 }
 
-INSTANTIATE_TEST_SUITE_P(Provider, InferWays, testing::Values("cpu", "cuda"),
+INSTANTIATE_TEST_SUITE_P(Provider, InferEquivalence, testing::Values("cpu", "cuda"),
                          [](const auto& test) { return std::string(test.param); });
 
 }  // namespace

@@ -36,7 +36,7 @@ GstBuffer* carrying(const Tensor& tensor) {
   return frame;
 }
 
-TEST(Rows, AnyNumberIsTheSameFamily) {
+TEST(DynamicRows, AnyNumberIsTheSameFamily) {
   Harness h("boxdecode max-detections=1000");
   // Numbers of cells of square inputs, and of three anchors per cell.
   for (const size_t count : {20, 63, 252, 21, 84, 189, 336, 0, 1, 525, 20}) {
@@ -47,7 +47,7 @@ TEST(Rows, AnyNumberIsTheSameFamily) {
   EXPECT_EQ(h.warning(), "");
 }
 
-TEST(Rows, KeepTheirFamilyOnBlankFrames) {
+TEST(DynamicRows, KeepTheirFamilyOnBlankFrames) {
   Harness h("boxdecode");
   ASSERT_TRUE(h.run(carrying(nameless(found(20))))) << h.error();
   // Blank rows; yolov5 has the same number.
@@ -56,7 +56,7 @@ TEST(Rows, KeepTheirFamilyOnBlankFrames) {
   EXPECT_EQ(test::told(h.element(), "detector"), "yolov10");
 }
 
-TEST(Rows, OfAnyNumberAreNoGridOnTheFirstFrame) {
+TEST(DynamicRows, OfAnyNumberAreNoGridOnTheFirstFrame) {
   for (const bool open : {true, false}) {
     Harness h("boxdecode on-mismatch=pass");
     GstBuffer* frame = gst_buffer_new_allocate(nullptr, 64, nullptr);
@@ -69,7 +69,7 @@ TEST(Rows, OfAnyNumberAreNoGridOnTheFirstFrame) {
   }
 }
 
-TEST(Rows, KeepTheirUnits) {
+TEST(DynamicRows, KeepTheirUnits) {
   Harness h("boxdecode");
   ASSERT_TRUE(h.run(carrying(nameless(found(5))))) << h.error();
   const Buffer tiny = h.run(carrying(nameless({{0.2f, 0.3f, 1.8f, 1.9f, 0.9f, 1}})));
@@ -81,7 +81,7 @@ TEST(Rows, KeepTheirUnits) {
   EXPECT_EQ(boxes(after).size(), 6u);
 }
 
-TEST(Rows, OtherModelsAreRecognisedAgain) {
+TEST(DynamicRows, OtherModelsAreRecognisedAgain) {
   Harness h("boxdecode");
   ASSERT_TRUE(h.run(carrying(nameless(found(20))))) << h.error();
   const Buffer out = h.run(carrying(test::crowd(1)));

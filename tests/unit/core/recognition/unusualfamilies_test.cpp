@@ -26,7 +26,7 @@ DetectorSpec peaks_of_deltas() {
   return spec;
 }
 
-TEST(OddFamily, MayCombinePeaksAndPriors) {
+TEST(UnusualFamily, MayCombinePeaksAndPriors) {
   constexpr AnchorSize kSide[] = {{16, 16}};
   Tensor boxes{.values = std::vector<float>(64), .shape = {1, 16, 4}, .id = "boxes"};
   Tensor scores{.values = std::vector<float>(16), .shape = {1, 16, 1}, .id = "scores"};
@@ -50,7 +50,7 @@ TEST(OddFamily, MayCombinePeaksAndPriors) {
   }
 }
 
-TEST(OddFamily, ColumnsAreWithinRows) {
+TEST(UnusualFamily, ColumnsAreWithinRows) {
   test::Tensor rows{.values = std::vector<float>(300 * 6), .shape = {1, 300, 6}};
   const TensorView view = rows.view();
   const auto fits = [&](auto change) {
@@ -67,7 +67,7 @@ TEST(OddFamily, ColumnsAreWithinRows) {
   EXPECT_FALSE(fits([](DetectorSpec& spec) { spec.columns.class_id = 9; }));
 }
 
-TEST(OddFamily, OptionalTensorIsInAllLevelsOrNone) {
+TEST(UnusualFamily, OptionalTensorIsInAllLevelsOrNone) {
   DetectorSpec spec{.name = "levels", .reader = Reader::kSplit};
   spec.tensors = {TensorRule{.role = Role::kBoxes, .ids = {"boxes"}},
                   TensorRule{.role = Role::kScores, .ids = {"scores"}},
@@ -94,7 +94,7 @@ TEST(OddFamily, OptionalTensorIsInAllLevelsOrNone) {
   EXPECT_TRUE(fits(6));
 }
 
-TEST(OddFamily, OneRealClassHasNoMultipleLabels) {
+TEST(UnusualFamily, OneRealClassHasNoMultipleLabels) {
   const Tensor boxes{.values = std::vector<float>(64, 8), .shape = {1, 16, 4}, .id = "boxes"};
   const auto plan_of = [&](size_t scores) {
     auto spec = std::make_shared<DetectorSpec>(peaks_of_deltas());
@@ -118,7 +118,7 @@ TEST(OddFamily, OneRealClassHasNoMultipleLabels) {
   EXPECT_EQ(two->rules.candidates, 32u);
 }
 
-TEST(OddFamily, ReadsScoresOfSelectedRows) {
+TEST(UnusualFamily, ReadsScoresOfSelectedRows) {
   const Tensor rows{.values = {0, 1, 2, 0, 0, 1}, .shape = {2, 3}, .id = "selected_indices"};
   const Tensor boxes{
       .values = {0, 0, 9, 9, 20, 0, 29, 9, 40, 0, 49, 9}, .shape = {1, 3, 4}, .id = "boxes"};
@@ -135,7 +135,7 @@ TEST(OddFamily, ReadsScoresOfSelectedRows) {
 }
 
 /// The memory of tensors without anchors is neither boxes nor scores.
-TEST(OddFamily, IndicesWithoutAnchorsMakeNoBoxes) {
+TEST(UnusualFamily, IndicesWithoutAnchorsMakeNoBoxes) {
   const std::vector<float> fives(40, 5.0f);
   const Tensor rows{.values = {0, 1, 2, 0, 0, 1}, .shape = {2, 3}, .id = "selected_indices"};
   const Tensor boxes{.values = fives, .shape = {1, 0, 4}, .id = "boxes"};
@@ -147,7 +147,7 @@ TEST(OddFamily, IndicesWithoutAnchorsMakeNoBoxes) {
   EXPECT_TRUE(found->empty());
 }
 
-TEST(OddFamily, IndicesOfTheBackgroundMakeNoBoxes) {
+TEST(UnusualFamily, IndicesOfTheBackgroundMakeNoBoxes) {
   const Tensor rows{
       .values = {0, 0, 0, 0, 1, 1, 0, 2, 2}, .shape = {3, 3}, .id = "selected_indices"};
   const Tensor boxes{

@@ -24,7 +24,7 @@ using test::said;
 using test::Tensor;
 using test::told;
 
-TEST(Source, TravelsWithTheData) {
+TEST(Provenance, TravelsWithTheData) {
   const auto first = std::make_shared<const TensorProvenance>(rows_model());
   std::weak_ptr<const TensorProvenance> watch;
   {
@@ -44,7 +44,7 @@ TEST(Source, TravelsWithTheData) {
   EXPECT_EQ(first.use_count(), 1);
 }
 
-TEST(Source, ComparesAllFields) {
+TEST(Provenance, ComparesAllFields) {
   using Change = std::function<void(TensorProvenance&)>;
   const TensorProvenance one = rows_model();
   EXPECT_EQ(one, rows_model());
@@ -63,7 +63,7 @@ TEST(Source, ComparesAllFields) {
   }
 }
 
-TEST(Source, ReplacesProperties) {
+TEST(Provenance, ReplacesProperties) {
   Harness h("boxdecode include-classes=dog,bird", kHd);
   const Buffer out =
       h.run(said(rows_model(), {kOne[0], {0, 140, 30, 150, 0.8f, 0}, {0, 140, 30, 150, 0.7f, 3}}));
@@ -80,7 +80,7 @@ TEST(Source, ReplacesProperties) {
   EXPECT_EQ(h.warning(), "");
 }
 
-TEST(Source, AppliesToBlankFrames) {
+TEST(Provenance, AppliesToBlankFrames) {
   Harness h("boxdecode", kHd);
   TensorProvenance source = rows_model();
   source.units = Units::kAuto;
@@ -91,7 +91,7 @@ TEST(Source, AppliesToBlankFrames) {
   }
 }
 
-TEST(Source, IsOverriddenByProperties) {
+TEST(Provenance, IsOverriddenByProperties) {
   const test::TempDir dir;
   const std::string labels = dir.write("l", "zero\none\n");
   Harness h(
@@ -110,19 +110,19 @@ TEST(Source, IsOverriddenByProperties) {
   EXPECT_EQ(found[0].box, (Box{160, 20, 320, 180}));
 }
 
-TEST(Source, GeometryOverridesProperties) {
+TEST(Provenance, GeometryOverridesProperties) {
   Harness h("boxdecode resize-mode=stretch model-width=64 model-height=64", kHd);
   EXPECT_EQ(boxes(h.run(said(rows_model()))).at(0).box, (Box{300, 300, 900, 600}));
 }
 
-TEST(Source, WithoutGeometryUsesProperties) {
+TEST(Provenance, WithoutGeometryUsesProperties) {
   Harness h("boxdecode model-width=640 model-height=640 resize-mode=letterbox-topleft", kHd);
   TensorProvenance source = rows_model();
   source.geometry = {};
   EXPECT_EQ(boxes(h.run(said(source))).at(0).box, (Box{300, 720, 900, 1020}));
 }
 
-TEST(Source, WithoutTheWayToTheFrameIsAnError) {
+TEST(Provenance, WithoutTheWayToTheFrameIsAnError) {
   // The frame was scaled by an element that dropped the metas which show how.
   TensorProvenance source = rows_model();
   source.producer = 7;
@@ -133,7 +133,7 @@ TEST(Source, WithoutTheWayToTheFrameIsAnError) {
                                  "Put boxdecode directly after the inference element"});
 }
 
-TEST(Source, MayChangeWithEachFrame) {
+TEST(Provenance, MayChangeWithEachFrame) {
   Harness h("boxdecode", kHd);
   TensorProvenance source = rows_model();
   EXPECT_EQ(boxes(h.run(said(source))).at(0).box, (Box{300, 300, 900, 600}));
@@ -157,7 +157,7 @@ TEST(Source, MayChangeWithEachFrame) {
   EXPECT_EQ(h.warning() + h.error(), "");
 }
 
-TEST(Source, RejectedFrameLeavesNoState) {
+TEST(Provenance, RejectedFrameLeavesNoState) {
   Harness h("boxdecode on-mismatch=pass", kHd);
   EXPECT_EQ(boxes(h.run(said(rows_model()))).size(), 1u);
   TensorProvenance other = rows_model();
@@ -168,7 +168,7 @@ TEST(Source, RejectedFrameLeavesNoState) {
   EXPECT_STREQ(g_quark_to_string(found.at(0).label), "dog");
 }
 
-TEST(Source, WarnsOfTheWrongNumberOfLabels) {
+TEST(Provenance, WarnsOfTheWrongNumberOfLabels) {
   Harness h("boxdecode", test::kSmall);
   TensorProvenance source;
   source.labels = {"one", "two"};
@@ -179,13 +179,13 @@ TEST(Source, WarnsOfTheWrongNumberOfLabels) {
   EXPECT_NE(warning.find("2 labels in the model for 6 classes"), std::string::npos) << warning;
 }
 
-TEST(Source, RejectsNamesThatTheModelLacks) {
+TEST(Provenance, RejectsNamesThatTheModelLacks) {
   Harness h("boxdecode exclude-classes=wolf", kHd);
   EXPECT_FALSE(h.run(said(rows_model())));
   EXPECT_NE(h.error().find("wolf"), std::string::npos);
 }
 
-TEST(Source, TwoModelsKeepTheirOwn) {
+TEST(Provenance, TwoModelsKeepTheirOwn) {
   TensorProvenance second = rows_model();
   second.model = "second";
   second.geometry = {{1920, 1080}, {640, 640}, 3, 1.6875f, 0, 0};
@@ -218,7 +218,7 @@ TEST(Source, TwoModelsKeepTheirOwn) {
   }
 }
 
-TEST(Source, SkipsModelsOfOtherDecoders) {
+TEST(Provenance, SkipsModelsOfOtherDecoders) {
   TensorProvenance second = rows_model();
   second.detector = "yolov8";
   Harness h("boxdecode detector=yolov8 ! boxdecode", kHd);

@@ -29,7 +29,7 @@ std::vector<FrameBox> objects() {
       with_values({100, 110, 160, 170}, kFirstValues, "embedding"), plain_box({10, 10, 60, 60}),
       with_values({20, 20, 90, 90}, kSecondValues, "embedding"),
       with_values({30, 20, 90, 90}, std::span(kSecondValues).first(3), "other")};
-  out[2].points = {kCorners, {}, g_quark_from_string("body")};
+  out[2].keypoints = {kCorners, {}, g_quark_from_string("body")};
   return out;
 }
 
@@ -45,17 +45,17 @@ void expect_objects(const std::vector<FrameBox>& found) {
   EXPECT_EQ(values_of(found[3]), (std::vector<float>{8, 7, 6}));
   EXPECT_STREQ(g_quark_to_string(found[0].values.kind), "embedding");
   EXPECT_STREQ(g_quark_to_string(found[3].values.kind), "other");
-  EXPECT_EQ(found[2].points.points.size(), 4u);
+  EXPECT_EQ(found[2].keypoints.points.size(), 4u);
 }
 
-TEST(Values, AreReadAsTheyWereAttached) {
+TEST(PayloadValues, AreReadAsTheyWereAttached) {
   const Buffer frame = test::empty_frame();
   auto list = objects();
   attach(frame.get(), list, {.classes = true});
   expect_objects(boxes(frame));
 }
 
-TEST(Values, StayTheSameIfTheVideoIsScaled) {
+TEST(PayloadValues, StayTheSameIfTheVideoIsScaled) {
   Harness h("identity ! videoscale add-borders=false ! video/x-raw,width=320,height=160 ! identity",
             "video/x-raw,format=RGB,width=640,height=640,framerate=30/1,pixel-aspect-ratio=1/1");
   GstBuffer* frame = gst_buffer_new_allocate(nullptr, 640 * 640 * 3, nullptr);
@@ -65,10 +65,10 @@ TEST(Values, StayTheSameIfTheVideoIsScaled) {
   ASSERT_TRUE(out) << h.error();
   const auto found = boxes(out);
   expect_objects(found);
-  EXPECT_EQ(found[2].points.points[3], (Keypoint{3.5f, 2, 0.5f})) << "keypoints move";
+  EXPECT_EQ(found[2].keypoints.points[3], (Keypoint{3.5f, 2, 0.5f})) << "keypoints move";
 }
 
-TEST(Values, AreCarriedToAnotherFrame) {
+TEST(PayloadValues, AreCarriedToAnotherFrame) {
   GstVideoInfo info;
   gst_video_info_set_format(&info, GST_VIDEO_FORMAT_RGB, 640, 640);
   const Buffer from = test::empty_frame(), to = test::empty_frame();
@@ -81,7 +81,7 @@ TEST(Values, AreCarriedToAnotherFrame) {
   expect_objects(boxes(from));
 }
 
-TEST(Values, FollowAMatrixUnchanged) {
+TEST(PayloadValues, FollowAMatrixUnchanged) {
   const Buffer frame = test::empty_frame();
   auto list = objects();
   attach(frame.get(), std::span(list).first(1));

@@ -85,9 +85,9 @@ void keep_busy(const std::string& line, int elements) {
   gst_object_unref(pipeline);
 }
 
-class Busy : public testing::Test {
+class PipelineRaces : public testing::Test {
  protected:
-  Busy() { soak::write_tensors(folder_.path().string()); }
+  PipelineRaces() { soak::write_tensors(folder_.path().string()); }
 
   std::string tensors(const std::string& name, const std::string& dims) const {
     return "tensorreplay loop=true type=float32 location=" + (folder_ / name) + ".raw dims=" + dims;
@@ -99,7 +99,7 @@ class Busy : public testing::Test {
 constexpr const char* kSource = "videotestsrc ! video/x-raw,format=RGB,width=96,height=64 ! ";
 constexpr const char* kQueue = " ! queue max-size-buffers=2 ! ";
 
-TEST_F(Busy, FullPipelineToAFileHasNoRace) {
+TEST_F(PipelineRaces, FullPipelineToAFileHasNoRace) {
   keep_busy(kSource + std::string("framesave") + kQueue +
                 "videoconvertscale ! video/x-raw,width=64,height=64 ! " +
                 tensors("segments", "1,26,84") + kQueue + tensors("prototypes", "1,16,16,16") +
@@ -109,7 +109,7 @@ TEST_F(Busy, FullPipelineToAFileHasNoRace) {
             9);
 }
 
-TEST_F(Busy, TwoBranchesOfOneFrameHaveNoRace) {
+TEST_F(PipelineRaces, TwoBranchesOfOneFrameHaveNoRace) {
   const std::string branch = " ! boxdecode detector=yolov8-pose num-classes=6" +
                              std::string(kQueue) + "boxoverlay ! fakesink async=false ";
   keep_busy(kSource + tensors("pose", "1,25,84") + " ! tee name=t t. ! queue" + branch +

@@ -20,7 +20,7 @@ constexpr const char* kLetterbox =
     "capsfilter caps=video/x-raw,width=160,height=160,pixel-aspect-ratio=1/1";
 constexpr float kMax = 3;  // pixels that a scaler and the model's cells may move an edge
 
-class InferMoved : public test::Inference {
+class InferTransforms : public test::Inference {
  protected:
   std::string model() { return infer(test::ultralytics_like({320, 320})); }
 
@@ -44,7 +44,7 @@ class InferMoved : public test::Inference {
   std::string error_;
 };
 
-TEST_F(InferMoved, PairsGiveTheBoxesOfTheFullFrameInEitherOrder) {
+TEST_F(InferTransforms, PairsGiveTheBoxesOfTheFullFrameInEitherOrder) {
   std::vector<std::string> changes{kLetterbox};
   if (has_matrix()) changes.insert(changes.end(), {"videocrop left=64", "videobox left=-64"});
   for (const std::string& change : changes) {
@@ -54,14 +54,14 @@ TEST_F(InferMoved, PairsGiveTheBoxesOfTheFullFrameInEitherOrder) {
   }
 }
 
-TEST_F(InferMoved, ChangesInsideAPairAfterInferenceCount) {
+TEST_F(InferTransforms, ChangesInsideAPairAfterInferenceCount) {
   if (!has_matrix()) GTEST_SKIP() << "tensors do not survive such elements before GStreamer 1.28";
   const std::string begin = "framesave ! " + model() + " ! videocrop left=64";
   expect_boxes(begin + " ! boxdecode ! framerestore", red_, blue_);
   expect_boxes(begin + " ! framerestore ! boxdecode", red_, blue_);
 }
 
-TEST_F(InferMoved, BoxesFollowThePicture) {
+TEST_F(InferTransforms, BoxesFollowThePicture) {
   if (!has_matrix()) GTEST_SKIP() << "tensors do not survive such elements before GStreamer 1.28";
   const auto expect_moved = [&](const std::string& change, Rect red, Rect blue) {
     expect_boxes(model() + " ! " + change + " ! boxdecode", red, blue);
@@ -72,7 +72,7 @@ TEST_F(InferMoved, BoxesFollowThePicture) {
   expect_moved(kLetterbox, {48, 52, 88, 84}, {100, 68, 148, 108});
 }
 
-TEST_F(InferMoved, FlipsAreAnErrorOfDecodersAfterThem) {
+TEST_F(InferTransforms, FlipsAreAnErrorOfDecodersAfterThem) {
   if (!has_matrix()) GTEST_SKIP() << "tensors do not survive such elements before GStreamer 1.28";
   const std::string flip = "videoflip method=horizontal-flip";
   for (const std::string& line :

@@ -12,7 +12,7 @@ using test::Buffer;
 using test::Harness;
 using test::has_box;
 using test::identity_model;
-using test::InferManners;
+using test::InferLifecycle;
 using test::kAll;
 using test::kRedSrc;
 using test::painted;
@@ -23,7 +23,7 @@ using test::Rect;
 using test::tensors_of;
 using test::told;
 
-TEST_F(InferManners, PlaysToTheEnd) {
+TEST_F(InferLifecycle, PlaysToTheEnd) {
   Player line(
       "videotestsrc num-buffers=20 pattern=red ! video/x-raw,format=I420,width=64,height=48 ! " +
       infer(test::ultralytics_like({96, 96})) + " ! boxdecode ! fakesink name=out");
@@ -33,7 +33,7 @@ TEST_F(InferManners, PlaysToTheEnd) {
   EXPECT_TRUE(line.to(GST_STATE_NULL));
 }
 
-TEST_F(InferManners, SurvivesManyStarts) {
+TEST_F(InferLifecycle, SurvivesManyStarts) {
   Player line(kRedSrc + infer(test::ultralytics_like({96, 96})) +
               " ! boxdecode ! fakesink name=out");
   for (int i = 0; i < 20; ++i) {
@@ -43,7 +43,7 @@ TEST_F(InferManners, SurvivesManyStarts) {
   }
 }
 
-TEST_F(InferManners, StopsDuringInference) {
+TEST_F(InferLifecycle, StopsDuringInference) {
   for (int i = 0; i < 10; ++i) {
     Player line(kRedSrc + infer(identity_model({1, 3, 512, 512})) + " ! fakesink");
     EXPECT_NE(gst_element_set_state(line.pipeline(), GST_STATE_PLAYING), GST_STATE_CHANGE_FAILURE);
@@ -54,7 +54,7 @@ TEST_F(InferManners, StopsDuringInference) {
 
 /// A frame takes seconds, and neither a flush nor a stop waits for it. Another element's run of the
 /// same model continues.
-TEST_F(InferManners, FlushAndStopInterruptALongFrame) {
+TEST_F(InferLifecycle, FlushAndStopInterruptALongFrame) {
   const std::string line = kRedSrc + infer(test::slow_model(300)) + " ! fakesink name=out";
   Player whole(line), left(line);
   const auto microseconds = [](auto act) {
@@ -80,7 +80,7 @@ TEST_F(InferManners, FlushAndStopInterruptALongFrame) {
   EXPECT_EQ(whole.errors(), "");
 }
 
-TEST_F(InferManners, FollowsSeeks) {
+TEST_F(InferLifecycle, FollowsSeeks) {
   Player line(
       "videotestsrc num-buffers=100 pattern=red ! video/x-raw,format=RGB,width=64,height=48,"
       "framerate=100/1 ! " +
@@ -101,7 +101,7 @@ TEST_F(InferManners, FollowsSeeks) {
   EXPECT_EQ(line.end(), "");
 }
 
-TEST_F(InferManners, WorksTwiceInALine) {
+TEST_F(InferLifecycle, WorksTwiceInALine) {
   const std::string caps = raw("RGB", 640, 360);
   const std::string second = file(test::ultralytics_like({192, 320}), "second.onnx");
   Harness h(infer(test::ultralytics_like({320, 320})) +
@@ -119,7 +119,7 @@ TEST_F(InferManners, WorksTwiceInALine) {
 }
 
 /// Two trainings with best.onnx in different folders and the same classes.
-TEST_F(InferManners, WorksTwiceInALineWithFilesOfOneName) {
+TEST_F(InferLifecycle, WorksTwiceInALineWithFilesOfOneName) {
   const std::string caps = raw("RGB", 640, 360);
   for (const char* folder : {"a", "b"}) std::filesystem::create_directory(dir_.path() / folder);
   const std::string a = file(test::ultralytics_like({320, 320}), "a/best.onnx");
@@ -134,7 +134,7 @@ TEST_F(InferManners, WorksTwiceInALineWithFilesOfOneName) {
   }
 }
 
-TEST_F(InferManners, WorksInTwoBranchesWithOneFile) {
+TEST_F(InferLifecycle, WorksInTwoBranchesWithOneFile) {
   const std::string branch =
       "queue ! " + infer(test::ultralytics_like({96, 96})) + " ! boxdecode ! ";
   Player line(
@@ -152,7 +152,7 @@ TEST_F(InferManners, WorksInTwoBranchesWithOneFile) {
   }
 }
 
-TEST_F(InferManners, ReplaysSkippedFrames) {
+TEST_F(InferLifecycle, ReplaysSkippedFrames) {
   const std::string video =
       "videotestsrc num-buffers=7 pattern=red ! video/x-raw,format=RGB,width=64,height=48 ! ";
   const std::string location = " location=" + (dir_.path() / "recording").string();
@@ -170,7 +170,7 @@ TEST_F(InferManners, ReplaysSkippedFrames) {
   EXPECT_EQ(test::counted(decode, "boxes"), 3u);
 }
 
-TEST_F(InferManners, ReplaysACrop) {
+TEST_F(InferLifecycle, ReplaysACrop) {
   const std::string caps = raw("RGB", 640, 360);
   const std::string location = " location=" + (dir_.path() / "recording").string();
   Player record("videotestsrc num-buffers=1 pattern=red ! " + caps + " ! " +
@@ -187,7 +187,7 @@ TEST_F(InferManners, ReplaysACrop) {
 
 /// Without the former, decoders copy each frame to remove row padding; with the latter, videocrop
 /// would leave the frame uncropped.
-TEST_F(InferManners, ForwardsAllocationWithoutCropMeta) {
+TEST_F(InferLifecycle, ForwardsAllocationWithoutCropMeta) {
   const std::string caps = raw("I420", 64, 48);
   Harness h(infer(test::ultralytics_like({96, 96})) + " ! boxdecode", caps);
   gst_harness_add_propose_allocation_meta(h.get(), GST_VIDEO_META_API_TYPE, nullptr);
@@ -211,7 +211,7 @@ TEST(InferProperties, HaveRanges) {
   EXPECT_EQ(range("device-id"), std::pair(-1, G_MAXINT));
 }
 
-TEST_F(InferManners, ResetsCountersAfterAStop) {
+TEST_F(InferLifecycle, ResetsCountersAfterAStop) {
   const std::string caps = raw("RGB", 64, 48);
   Harness h(infer(test::ultralytics_like({96, 96}), "provider=cpu threads=1"), caps);
   ASSERT_TRUE(h.run(painted(caps, test::grey))) << h.error();
@@ -222,7 +222,7 @@ TEST_F(InferManners, ResetsCountersAfterAStop) {
   EXPECT_EQ(told(h.element(), "provider"), "cpu");
 }
 
-TEST_F(InferManners, ReportsTheSetup) {
+TEST_F(InferLifecycle, ReportsTheSetup) {
   const std::string caps = raw("RGB", 64, 48);
   Harness h(infer(test::ultralytics_like({96, 96}), "provider=cpu threads=1"), caps);
   ASSERT_TRUE(h.run(painted(caps, test::grey))) << h.error();

@@ -26,7 +26,7 @@ constexpr Fit kWhole{kWidth, kHeight, {0, 0, kWidth, kHeight}};
 /// Sets R, G, B in 0..1, whatever is assumed for models without metadata.
 const std::string kAsIs = "channel-order=rgb input-mean=0 input-std=255 ";
 
-class InferPictures : public test::Inference {
+class InferInput : public test::Inference {
  protected:
   /// Returns the input made from a frame by a model of size kWidth x kHeight.
   Numbers input_of(const std::string& caps, GstBuffer* frame, const std::string& props = kAsIs,
@@ -38,7 +38,7 @@ class InferPictures : public test::Inference {
   }
 };
 
-TEST_F(InferPictures, AreThePixelsOfEachRgbFormat) {
+TEST_F(InferInput, IsThePixelsOfEachRgbFormat) {
   const auto expected = planes(noise, kWidth, kHeight, kWhole);
   for (const char* format : {"RGB", "BGR", "RGBx", "BGRx", "xRGB", "xBGR", "RGBA", "BGRA", "ARGB",
                              "ABGR", "RGBP", "BGRP", "GBR"}) {
@@ -50,7 +50,7 @@ TEST_F(InferPictures, AreThePixelsOfEachRgbFormat) {
   }
 }
 
-TEST_F(InferPictures, RepeatGreyThreeTimes) {
+TEST_F(InferInput, RepeatsGreyThreeTimes) {
   const auto light = [](int x, int y) -> Pixel {
     const auto value = static_cast<uint8_t>(x * 5 + y);
     return {value, value, value};
@@ -92,7 +92,7 @@ std::vector<float> rgb_of(const test::Paint& yuv, const Coding& coding) {
   return out;
 }
 
-TEST_F(InferPictures, AreConvertedFromYuvByTheCaps) {
+TEST_F(InferInput, IsConvertedFromYuvByTheCaps) {
   const Coding codings[] = {{"bt601", 0.299, 0.114, 16, 219, 224},
                             {"bt709", 0.2126, 0.0722, 16, 219, 224},
                             {"1:4:0:0", 0.299, 0.114, 0, 255, 255}};  // JPEG
@@ -105,7 +105,7 @@ TEST_F(InferPictures, AreConvertedFromYuvByTheCaps) {
     }
 }
 
-TEST_F(InferPictures, AreReadByTheirStridesAndOffsets) {
+TEST_F(InferInput, IsReadByStridesAndOffsets) {
   const auto expected = planes(noise, kWidth, kHeight, kWhole);
   for (const char* format : {"RGB", "BGRx"}) {
     const std::string caps = raw(format, kWidth, kHeight);
@@ -120,7 +120,7 @@ TEST_F(InferPictures, AreReadByTheirStridesAndOffsets) {
   }
 }
 
-TEST_F(InferPictures, FollowTheResizeMode) {
+TEST_F(InferInput, FollowsTheResizeMode) {
   struct Case {
     const char* mode;
     int width, height;
@@ -148,7 +148,7 @@ TEST_F(InferPictures, FollowTheResizeMode) {
   }
 }
 
-TEST_F(InferPictures, ArePaddedWithGreyByDefault) {
+TEST_F(InferInput, IsPaddedWithGreyByDefault) {
   const std::string caps = raw("RGB", 96, 32);
   const Fit fit{kWidth, kHeight, {0, 8, kWidth, 24}};
   const std::string props = kAsIs + "resize-mode=letterbox-center ";
@@ -159,7 +159,7 @@ TEST_F(InferPictures, ArePaddedWithGreyByDefault) {
             0.6f);
 }
 
-TEST_F(InferPictures, OnePixelAndOddSizesWork) {
+TEST_F(InferInput, WorksWithOnePixelAndOddSizes) {
   for (const auto& [width, height] : {std::pair{1, 1}, {1, 7}, {3, 1}, {47, 31}, {49, 33}})
     for (const char* format : {"RGB", "I420", "NV12", "GRAY8"}) {
       const std::string caps = raw(format, width, height);
@@ -176,7 +176,7 @@ TEST_F(InferPictures, OnePixelAndOddSizesWork) {
             0.6f);
 }
 
-TEST_F(InferPictures, AreOrderedAndScaledAsSet) {
+TEST_F(InferInput, IsOrderedAndScaledAsSet) {
   const std::string caps = raw("RGB", kWidth, kHeight);
   auto expected = planes(noise, kWidth, kHeight, kWhole);
   constexpr size_t kPlane = kWidth * kHeight;
@@ -196,14 +196,14 @@ TEST_F(InferPictures, AreOrderedAndScaledAsSet) {
             1e-3f);
 }
 
-TEST_F(InferPictures, AreHalfFloatsIfTheModelRequiresThem) {
+TEST_F(InferInput, IsHalfFloatsIfTheModelRequiresThem) {
   const std::string caps = raw("RGB", kWidth, kHeight);
   const Numbers input = input_of(caps, painted(caps, noise), kAsIs, onnx_type::kFloat16);
   EXPECT_EQ(input.type, DataType::kFloat16);
   EXPECT_LT(apart(input, planes(noise, kWidth, kHeight, kWhole)), 0.2f) << "eleven bits";
 }
 
-TEST_F(InferPictures, AreBytesWithChannelsLastIfTheModelRequiresThem) {
+TEST_F(InferInput, IsBytesWithChannelsLastIfTheModelRequiresThem) {
   for (const char* format : {"RGB", "BGRx"}) {
     const std::string caps = raw(format, kWidth, kHeight);
     Harness h(
@@ -224,7 +224,7 @@ TEST_F(InferPictures, AreBytesWithChannelsLastIfTheModelRequiresThem) {
   }
 }
 
-TEST_F(InferPictures, AreLumaIfTheModelHasOneChannel) {
+TEST_F(InferInput, IsLumaIfTheModelHasOneChannel) {
   const std::string caps = raw("RGB", kWidth, kHeight);
   Harness h(infer(identity_model({1, 1, kHeight, kWidth}), "input-mean=0 input-std=255"), caps);
   const Buffer out = h.run(painted(caps, noise));

@@ -37,7 +37,7 @@ Plan plan_by(const Settings& settings) {
 
 uint32_t taken(const Settings& settings) { return plan_by(settings).rules.pre_nms_top_k; }
 
-TEST(Ceilings, ExactMethodsHaveNone) {
+TEST(CandidateLimits, ExactMethodsHaveNone) {
   for (const NmsMethod method :
        {NmsMethod::kGreedy, NmsMethod::kNone, NmsMethod::kBitmask, NmsMethod::kSegmented}) {
     EXPECT_EQ(taken(settings_by(method, kCrowded)), kCrowded);
@@ -45,14 +45,14 @@ TEST(Ceilings, ExactMethodsHaveNone) {
   }
 }
 
-TEST(Ceilings, LimitMethodsThatCompareAllPairs) {
+TEST(CandidateLimits, LimitMethodsThatCompareAllPairs) {
   for (const NmsMethod method : {NmsMethod::kFast, NmsMethod::kMatrix, NmsMethod::kMatrixLinear}) {
     EXPECT_EQ(taken(settings_by(method, 1)), 16'384u);
     EXPECT_TRUE(plan_by(settings_by(method, 1)).has_ceiling);
   }
 }
 
-TEST(Ceilings, LimitMethodsThatCompareWithKeptBoxes) {
+TEST(CandidateLimits, LimitMethodsThatCompareWithKeptBoxes) {
   using enum NmsMethod;
   constexpr std::pair<NmsMethod, uint32_t> kAll[] = {{kDiou, 16'384},
                                                      {kSoftLinear, 11'585},
@@ -71,7 +71,7 @@ TEST(Ceilings, LimitMethodsThatCompareWithKeptBoxes) {
   EXPECT_EQ(taken(settings_by(kMerge, 2'000)), (1u << 25) / 2'000 + 1'000);
 }
 
-TEST(Ceilings, YieldToSettingsAndToLowerLimitsOfContracts) {
+TEST(CandidateLimits, YieldToSettingsAndToLowerLimitsOfContracts) {
   Settings settings = settings_by(NmsMethod::kMatrix);
   for (const uint32_t set : {100u, 20'000u, 1'000'000u}) {
     settings.pre_nms_top_k = set;
@@ -84,7 +84,7 @@ TEST(Ceilings, YieldToSettingsAndToLowerLimitsOfContracts) {
   EXPECT_FALSE(plan_by(settings).has_ceiling);
 }
 
-TEST(Ceilings, AreLowerForOrientedBoxes) {
+TEST(CandidateLimits, AreLowerForOrientedBoxes) {
   const test::Tensor tensor{.values = std::vector<float>(size_t{kCrowded} * 7),
                             .shape = {1, 7, kCrowded}};
   const TensorView view = tensor.view();
@@ -119,7 +119,7 @@ std::optional<Error> warning_of(const Settings& settings) {
   return ceiling_reached(plan, funnel.after_class_filter, funnel.after_top_k);
 }
 
-TEST(Ceilings, WarnAboutFramesWithMoreCandidates) {
+TEST(CandidateLimits, WarnAboutFramesWithMoreCandidates) {
   Settings settings = settings_by(NmsMethod::kFast, 10);
   const auto warning = warning_of(settings);
   ASSERT_TRUE(warning);
