@@ -3,53 +3,39 @@
 #include "core/run/tile_merger.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/formula/oriented.h"
+#include "core/run/sorted_runs.h"
 
 namespace keepbox {
 namespace {
 
 constexpr const char* kFewerTiles = "lower max-detections, or set fewer tiles";
 
-/// True if a box ends at an inner edge of its tile.
-bool is_cut(const Box& box, const Tile& tile, float border) {
-  if (border < 0) return false;
+/// Returns lines, beyond which a box of a tile is cut by an inner edge.
+Box inner_edges(const Tile& tile, float border) {
+  constexpr float kNever = std::numeric_limits<float>::infinity();
+  Box out{-kNever, -kNever, kNever, kNever};
+  if (border < 0) return out;
   const float x = border * tile.letterbox.scale_x, y = border * tile.letterbox.scale_y;
-  const auto right = static_cast<float>(tile.letterbox.frame.width);
-  const auto bottom = static_cast<float>(tile.letterbox.frame.height);
   const Box& area = tile.area;
-  return (area.x1 > 0 && box.x1 <= area.x1 + x) || (area.y1 > 0 && box.y1 <= area.y1 + y) ||
-         (area.x2 < right && box.x2 >= area.x2 - x) || (area.y2 < bottom && box.y2 >= area.y2 - y);
+  if (area.x1 > 0) out.x1 = area.x1 + x;
+  if (area.y1 > 0) out.y1 = area.y1 + y;
+  if (area.x2 < static_cast<float>(tile.letterbox.frame.width)) out.x2 = area.x2 - x;
+  if (area.y2 < static_cast<float>(tile.letterbox.frame.height)) out.y2 = area.y2 - y;
+  return out;
 }
 
-float upright_area(const Box& box) { return (box.x2 - box.x1) * (box.y2 - box.y1); }
-
-float upright_intersection(const Box& a, const Box& b) {
-  const float width = smaller(a.x2, b.x2) - larger(a.x1, b.x1);
-  const float height = smaller(a.y2, b.y2) - larger(a.y1, b.y1);
-  return larger(width, 0.0f) * larger(height, 0.0f);
+bool reaches(const Box& box, const Box& edges) {
+  return (box.x1 <= edges.x1) | (box.y1 <= edges.y1) | (box.x2 >= edges.x2) | (box.y2 >= edges.y2);
 }
 
 Box united(const Box& a, const Box& b) {
   return {smaller(a.x1, b.x1), smaller(a.y1, b.y1), larger(a.x2, b.x2), larger(a.y2, b.y2)};
 }
 
-/// True if the overlap of two boxes exceeds the threshold; false for boxes without area.
-bool overlaps(const Detection& a, const Detection& b, bool oriented, const TileRules& rules) {
-  float intersection = 0, area_a = 0, area_b = 0;
-  if (oriented) {
-    const OrientedShape x = Oriented::moved(a.box, a.angle, 0);
-    const OrientedShape y = Oriented::moved(b.box, b.angle, 0);
-    area_a = Oriented::area(x, {}), area_b = Oriented::area(y, {});
-    intersection = smaller(OrientedPolygon::intersection(x, y), smaller(area_a, area_b));
-  } else {
-    area_a = upright_area(a.box), area_b = upright_area(b.box);
-    intersection = upright_intersection(a.box, b.box);
-  }
-  const float denominator =
-      rules.merge == TileMerge::kIos ? smaller(area_a, area_b) : (area_a + area_b) - intersection;
-  return intersection / denominator > rules.threshold;
-}
+uint32_t number_of(uint64_t key) { return static_cast<uint32_t>(key); }
 
 }  // namespace
 
@@ -57,10 +43,17 @@ Result<TileMerger> TileMerger::create(const Plan& plan) {
   TileMerger out;
   const size_t all = size_t{plan.layout.images} * plan.rules.kept_capacity;
   out.max_boxes_ = std::min(all, size_t{plan.tile_detections});
-  KB_TRY(out.memory_.grow(all, kFewerTiles));
-  KB_TRY(out.kept_of_.grow(all, kFewerTiles));
-  out.groups_.resize(plan.layout.images);
+  KB_TRY(out.sources_.grow(all, kFewerTiles));
+  KB_TRY(out.bounds_.grow(all, kFewerTiles));
+  KB_TRY(out.slots_.grow(all, kFewerTiles));
+  for (auto* keys : {&out.whole_keys_, &out.cut_keys_, &out.spare_keys_, &out.kept_keys_})
+    KB_TRY(keys->grow(all, kFewerTiles));
+  out.whole_ends_.resize(plan.layout.images);
+  out.cut_ends_.resize(plan.layout.images);
+  KB_TRY(out.grid_.grow(all, kFewerTiles));
+  KB_TRY(out.blocks_.grow(all, plan.rules.oriented, kFewerTiles));
   out.class_count_.resize(plan.rules.class_ids);
+  KB_TRY(out.best_.grow(out.max_boxes_, kFewerTiles));
   KB_TRY(out.detections_.grow(out.max_boxes_, kFewerTiles));
   KB_TRY(out.values_.grow(out.max_boxes_ * plan.payload.count, kFewerTiles));
   if (plan.payload.has(Moves::kAsMask)) out.masks_.reserve(out.max_boxes_);
@@ -70,125 +63,114 @@ Result<TileMerger> TileMerger::create(const Plan& plan) {
 Status TileMerger::run(const Plan& plan, const Runner& runner, std::span<const PayloadStage> stages,
                        const Stop& stop) {
   list(plan, runner);
-  KB_TRY(suppress(plan, runner, stop));
-  copy_best(plan, runner, stages);
+  if (plan.tile_rules.merge != TileMerge::kNone) KB_TRY(suppress(plan, stop));
+  copy_best(plan, stages);
   return {};
 }
 
 /// Lists the boxes in the order of suppression.
 void TileMerger::list(const Plan& plan, const Runner& runner) {
-  size_t count = 0;
+  count_ = 0;
   funnel_ = {};
-  for (uint32_t image = 0; image < plan.layout.images; ++image) {
-    funnel_ += runner.funnel(image);
-    const auto boxes = runner.detections(image);
-    for (uint32_t i = 0; i < boxes.size(); ++i) {
-      const Detection& each = boxes[i];
-      const Box bounds = plan.rules.oriented ? around_oriented(each.box, each.angle) : each.box;
-      const bool cut = is_cut(bounds, plan.tiles[image], plan.tile_rules.border);
-      memory_.data()[count++] = {image, i, each.score, cut, each.class_id, bounds};
-    }
+  whole_ = cut_ = {};
+  for (uint32_t tile = 0; tile < plan.layout.images; ++tile) {
+    funnel_ += runner.funnel(tile);
+    list_tile(plan, tile, runner.detections(tile));
   }
-  entries_ = memory_.first(count);
-  std::ranges::sort(entries_, [](const Entry& a, const Entry& b) {
-    if (a.cut != b.cut) return b.cut;
-    if (a.score != b.score) return a.score > b.score;
-    return a.image != b.image ? a.image < b.image : a.index < b.index;
-  });
+  const size_t whole = whole_ends_.back(), cut = cut_ends_.back();
+  const auto spare = spare_keys_.first(count_);
+  whole_ = sort_runs(whole_keys_.first(whole), spare.first(whole), whole_ends_);
+  cut_ = sort_runs(cut_keys_.first(cut), spare.subspan(whole), cut_ends_);
 }
 
-/// Returns the first kept box of another tile that suppresses the box, or nullptr. Any of them if
-/// boxes are not united.
-TileMerger::Entry* TileMerger::suppressor_of(const Plan& plan, const Runner& runner,
-                                             const Entry& entry) {
-  const bool any_class = plan.rules.contract.class_agnostic;
-  const auto box_of = [&](const Entry& of) { return runner.detections(of.image)[of.index]; };
-  Entry* first = nullptr;
-  for (uint32_t image = 0; image < groups_.size(); ++image) {
-    const Group& group = groups_[image];
-    if (image == entry.image || group.count == 0 || !touch(group.bounds, entry.bounds)) continue;
-    const uint32_t* const kept = kept_of_.data() + size_t{image} * plan.rules.kept_capacity;
-    for (uint32_t i = 0; i < group.count; ++i) {
-      Entry& better = entries_[kept[i]];
-      if ((!any_class && better.class_id != entry.class_id) ||
-          !touch(better.bounds, entry.bounds) ||
-          !overlaps(box_of(better), box_of(entry), plan.rules.oriented, plan.tile_rules))
-        continue;
-      if (first == nullptr || &better < first) first = &better;
-      break;  // a tile's boxes are in order
-    }
-    if (first != nullptr && !plan.tile_rules.united) break;
+/// Appends the boxes of a tile to the two lists, each a sorted run.
+void TileMerger::list_tile(const Plan& plan, uint32_t tile, std::span<const Detection> boxes) {
+  uint32_t whole = tile == 0 ? 0 : whole_ends_[tile - 1], cut = count_ - whole;
+  const Box edges = boxes.empty() ? Box{} : inner_edges(plan.tiles[tile], plan.tile_rules.border);
+  uint64_t *const whole_keys = whole_keys_.data(), *const cut_keys = cut_keys_.data();
+  for (uint32_t i = 0; i < boxes.size(); ++i, ++count_) {
+    const Detection& each = boxes[i];
+    const Box bounds = plan.rules.oriented ? around_oriented(each.box, each.angle) : each.box;
+    sources_.data()[count_] = {&each, tile, i};
+    bounds_.data()[count_] = bounds;
+    const bool is_cut = reaches(bounds, edges);
+    whole_keys[whole] = cut_keys[cut] = with_score(count_, each.score);
+    whole += is_cut ? 0 : 1, cut += is_cut ? 1 : 0;
   }
-  return first;
+  whole_ends_[tile] = whole, cut_ends_[tile] = cut;
 }
 
-/// Adds a kept box to those of its tile.
-void TileMerger::keep(const Plan& plan, uint32_t number) {
-  const Entry& entry = entries_[number];
-  Group& group = groups_[entry.image];
-  kept_of_.data()[size_t{entry.image} * plan.rules.kept_capacity + group.count] = number;
-  group.bounds = group.count++ == 0 ? entry.bounds : united(group.bounds, entry.bounds);
+/// Prepares the search for boxes near one.
+void TileMerger::index(const Plan& plan) {
+  grid_.fill(bounds_.first(count_), plan.tiles.front().letterbox.frame, slots_.first(count_));
+  blocks_.begin(plan, count_);
+  for (uint32_t i = 0; i < count_; ++i) {
+    const Source& from = sources_.data()[i];
+    blocks_.put(slots_.data()[i], *from.box, bounds_.data()[i], from.tile);
+  }
 }
 
 /// Extends a box by one that it suppresses, unless it has grown so much that they no longer overlap
 /// by the threshold.
-void TileMerger::extend(Entry& kept, const Entry& dropped, const TileRules& rules) {
-  if (overlaps({.box = kept.bounds}, {.box = dropped.bounds}, false, rules))
-    kept.bounds = united(kept.bounds, dropped.bounds);
+void TileMerger::extend(uint32_t kept, uint32_t dropped, const TileRules& rules) {
+  Box& box = bounds_.data()[kept];
+  const Box& other = bounds_.data()[dropped];
+  if (overlaps(box, other, rules)) box = united(box, other);
 }
 
-Status TileMerger::suppress(const Plan& plan, const Runner& runner, const Stop& stop) {
-  if (plan.tile_rules.merge == TileMerge::kNone) return {};
-  std::ranges::fill(groups_, Group{});
-  uint32_t kept = 0;
-  for (const Entry& each : entries_) {
-    if (stop.requested())
-      return reject(ErrorKind::kInterrupted, "The frame was interrupted by a stop");
-    if (Entry* suppressor = suppressor_of(plan, runner, each)) {
-      if (plan.tile_rules.united) extend(*suppressor, each, plan.tile_rules);
-      ++funnel_.merged_away;
-      continue;
+Status TileMerger::suppress(const Plan& plan, const Stop& stop) {
+  index(plan);
+  for (std::span<uint64_t>* keys : {&whole_, &cut_}) {
+    size_t kept = 0;
+    for (const uint64_t key : *keys) {
+      if (stop.requested())
+        return reject(ErrorKind::kInterrupted, "The frame was interrupted by a stop");
+      const uint32_t number = number_of(key), slot = slots_.data()[number];
+      if (const uint32_t by = blocks_.suppressor(slot); by != TileBlocks::kNone) {
+        if (plan.tile_rules.united) extend(by, number, plan.tile_rules);
+        ++funnel_.merged_away;
+        continue;
+      }
+      blocks_.suppress(grid_, slot, number);
+      (*keys)[kept++] = key;
     }
-    entries_[kept] = each;
-    keep(plan, kept++);
+    *keys = keys->first(kept);
   }
-  entries_ = entries_.first(kept);
   return {};
 }
 
-/// Returns the boxes within all limits, best first.
-std::span<TileMerger::Entry> TileMerger::best(const Plan& plan) {
-  std::ranges::sort(entries_, [](const Entry& a, const Entry& b) {
-    if (a.score != b.score) return a.score > b.score;
-    return a.image != b.image ? a.image < b.image : a.index < b.index;
-  });
+/// Returns the numbers of the boxes within all limits, best first.
+std::span<const uint32_t> TileMerger::best(const Plan& plan) {
+  const size_t all = whole_.size() + cut_.size();
+  const auto keys = kept_keys_.first(all);
+  merge_runs(whole_, cut_, keys);
   std::ranges::fill(class_count_, 0u);
   size_t count = 0;
-  for (const Entry& each : entries_) {
+  for (const uint64_t key : keys) {
     if (count == max_boxes_) break;
-    if (class_count_[each.class_id]++ < plan.tile_class_limit) entries_[count++] = each;
+    const uint32_t number = number_of(key), id = sources_.data()[number].box->class_id;
+    if (class_count_[id]++ < plan.tile_class_limit) best_.data()[count++] = number;
   }
-  funnel_.kept -= static_cast<uint32_t>(entries_.size() - count);
-  return entries_.first(count);
+  funnel_.kept -= static_cast<uint32_t>(all - count);
+  return best_.first(count);
 }
 
 /// Copies the best boxes and their payloads.
-void TileMerger::copy_best(const Plan& plan, const Runner& runner,
-                           std::span<const PayloadStage> stages) {
-  const std::span<const Entry> best = this->best(plan);
+void TileMerger::copy_best(const Plan& plan, std::span<const PayloadStage> stages) {
+  const std::span<const uint32_t> best = this->best(plan);
   const size_t each = plan.payload.count;
   bool all_values = each != 0;
   masks_.clear();
   for (size_t i = 0; i < best.size(); ++i) {
-    const auto [image, index] = std::pair(best[i].image, best[i].index);
-    detections_.data()[i] = runner.detections(image)[index];
-    if (plan.tile_rules.united) detections_.data()[i].box = best[i].bounds;
+    const auto [box, tile, index] = sources_.data()[best[i]];
+    detections_.data()[i] = *box;
+    if (plan.tile_rules.united) detections_.data()[i].box = bounds_.data()[best[i]];
     if (stages.empty()) continue;
-    const std::span<const float> values = stages[image].values();
+    const std::span<const float> values = stages[tile].values();
     const bool there = values.size() >= (index + 1) * each;  // coefficients may stay on a device
     if (there) std::ranges::copy(values.subspan(index * each, each), values_.data() + i * each);
     all_values = all_values && there;
-    if (!stages[image].masks().empty()) masks_.push_back(stages[image].masks()[index]);
+    if (!stages[tile].masks().empty()) masks_.push_back(stages[tile].masks()[index]);
   }
   detections_out_ = detections_.first(best.size());
   values_out_ = all_values ? values_.first(best.size() * each) : std::span<float>();

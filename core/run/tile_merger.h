@@ -12,8 +12,10 @@
 #include "core/formula/box.h"
 #include "core/plan/plan.h"
 #include "core/run/backend.h"
+#include "core/run/box_grid.h"
 #include "core/run/masks.h"
 #include "core/run/payload_stage.h"
+#include "core/run/tile_blocks.h"
 
 namespace keepbox {
 
@@ -43,38 +45,37 @@ class TileMerger {
   const Funnel& funnel() const { return funnel_; }
 
  private:
-  /// A box of a tile.
-  struct Entry {
-    uint32_t image, index;  // rank in the tile
-    float score;
-    bool cut;
-    uint32_t class_id;
-    Box bounds;  // upright; grows with united boxes
-  };
-
-  /// The kept boxes of a tile.
-  struct Group {
-    uint32_t count = 0;
-    Box bounds;  // around all of them
+  /// Where a box is from.
+  struct Source {
+    const Detection* box;
+    uint32_t tile, index;  // rank in the tile
   };
 
   void list(const Plan& plan, const Runner& runner);
-  Status suppress(const Plan& plan, const Runner& runner, const Stop& stop);
-  Entry* suppressor_of(const Plan& plan, const Runner& runner, const Entry& entry);
-  void keep(const Plan& plan, uint32_t number);
-  static void extend(Entry& kept, const Entry& dropped, const TileRules& rules);
-  std::span<Entry> best(const Plan& plan);
-  void copy_best(const Plan& plan, const Runner& runner, std::span<const PayloadStage> stages);
+  void list_tile(const Plan& plan, uint32_t tile, std::span<const Detection> boxes);
+  void index(const Plan& plan);
+  Status suppress(const Plan& plan, const Stop& stop);
+  void extend(uint32_t kept, uint32_t dropped, const TileRules& rules);
+  std::span<const uint32_t> best(const Plan& plan);
+  void copy_best(const Plan& plan, std::span<const PayloadStage> stages);
 
   size_t max_boxes_ = 0;  // boxes that are kept
-  ScratchBuffer<Entry> memory_;
-  ScratchBuffer<uint32_t> kept_of_;    // indices of kept entries, kept_capacity per image
-  std::vector<Group> groups_;          // by image
+  // By number: tile by tile, in order of rank.
+  ScratchBuffer<Source> sources_;
+  ScratchBuffer<Box> bounds_;  // upright; growing with united boxes
+  ScratchBuffer<uint32_t> slots_;
+  uint32_t count_ = 0;
+  // Keys of score and number, in order; after suppress(), of kept boxes.
+  ScratchBuffer<uint64_t> whole_keys_, cut_keys_, spare_keys_, kept_keys_;
+  std::span<uint64_t> whole_, cut_;
+  std::vector<uint32_t> whole_ends_, cut_ends_;  // by tile
+  BoxGrid grid_;
+  TileBlocks blocks_;
+  ScratchBuffer<uint32_t> best_;       // numbers
   std::vector<uint32_t> class_count_;  // by class
   ScratchBuffer<Detection> detections_;
   ScratchBuffer<float> values_;
   std::vector<Mask> masks_;
-  std::span<Entry> entries_;  // after suppress(), the kept ones
   std::span<const Detection> detections_out_;
   std::span<const float> values_out_;
   Funnel funnel_;

@@ -9,8 +9,10 @@
 #include <random>
 
 #include "core/model/nms_methods.h"
+#include "core/run/tile_merger.h"
 #include "gst/decode/workerthreads.h"
 #include "tests/bench/scenes.h"
+#include "tests/tileboxes.h"
 
 namespace {
 std::atomic<long> allocations{0};
@@ -91,6 +93,30 @@ TEST(Allocations, RunAllocatesNothing) {
     for (const Backend& backend : backends())
       if (backend.memory == MemorySpace::kSystem) expect_none(*plan, backend, view);
   }
+}
+
+TEST(Allocations, JoiningTilesAllocatesNothing) {
+  constexpr uint32_t kEach = 300;
+  std::mt19937 random(5);
+  std::uniform_real_distribution<float> place(0, 1000), side(5, 80), score(0, 1);
+  Plan plan = test::plan_of_tiles({1000, 1000}, {.columns = 2, .rows = 2}, kEach, 1);
+  test::TileBoxes boxes;
+  boxes.tiles.resize(plan.tiles.size());
+  for (auto& tile : boxes.tiles)
+    for (uint32_t i = 0; i < kEach; ++i) {
+      const float x = place(random), y = place(random);
+      tile.push_back({.box = {x, y, x + side(random), y + side(random)}, .score = score(random)});
+    }
+  boxes.finish();
+  auto merger = TileMerger::create(plan);
+  ASSERT_TRUE(merger);
+  const long before = allocations;
+  for (const TileMerge merge : {TileMerge::kIos, TileMerge::kIou, TileMerge::kNone}) {
+    plan.tile_rules.merge = merge;
+    ASSERT_TRUE(merger->run(plan, boxes, {}, {}));
+  }
+  EXPECT_EQ(allocations, before);
+  EXPECT_EQ(merger->detections().size(), 4 * kEach);
 }
 
 TEST(Allocations, InputMakerAllocatesNothing) {
