@@ -108,20 +108,15 @@ Status Model::settle_family() {
 
 /// Warns once per text, because caps may be set repeatedly.
 void Model::warn_of_guesses() {
-  const auto warn = [&](ErrorKind kind, const std::string& what, const char* hint) {
-    if (warned_->insert(what).second) post_warning(element_, problem(kind, what, hint));
+  const auto warn = [&](const Error& error) {
+    if (warned_->insert(error.message()).second) post_warning(element_, error);
   };
-  if (!facts_.assumed.empty())
-    warn(ErrorKind::kAmbiguous,
-         "Nothing defines the input of " + props_.model_file +
-             " (metadata, a .modelinfo or known tensors); assumed: " + facts_.assumed,
-         "if that is wrong, set detector= of boxdecode to the model's family, or set "
-         "channel-order=, input-mean=, input-std= and resize-mode=");
+  if (!facts_.assumed.empty()) warn(assumption(facts_, props_.model_file));
   for (const std::string& text : facts_.warnings)
-    warn(ErrorKind::kUnsupported,
-         "the metadata of " + props_.model_file + " is incomplete: " + text,
-         "export the model again, or set what is missing, such as label-file= of boxdecode for "
-         "class names");
+    warn(problem(ErrorKind::kUnsupported,
+                 "the metadata of " + props_.model_file + " is incomplete: " + text,
+                 "export the model again, or set what is missing, such as label-file= of boxdecode "
+                 "for class names"));
 }
 
 void Model::stop() {
