@@ -112,7 +112,8 @@ Status TensorIntake::follow_picture(GstBuffer* buffer, FrameTensors& tensors) co
     if (source->producer != 0 && source->has_geometry()) {
       const auto map = map_from_inferred(buffer, source->producer, now, mode);
       if (!map && seen != now.size) return lost_transforms(seen, now.size);
-      if (map && map->rows() != PixelMap().rows()) {
+      // A cut at the right or below moves no pixel, but the frame is another one.
+      if (map && (map->rows() != PixelMap().rows() || seen != now.size)) {
         source = moved_provenance(source, seen, now.size, *map);
         tensors.set_source(i, source);
       }

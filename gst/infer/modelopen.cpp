@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Opens a model on its provider, on the CPU if a GPU fails, and for the size of frames.
+#include <algorithm>
 #include <format>
+#include <memory>
+#include <string>
 #include <thread>
 #include <utility>
 
 #include "gst/base/error.h"
 #include "gst/infer/cuda/pinnedpool.h"
 #include "gst/infer/engineprogress.h"
+#include "gst/infer/facts/metadata.h"
 #include "gst/infer/facts/trial.h"
 #include "gst/infer/model.h"
 #include "gst/infer/onnx/onnx.h"
@@ -19,11 +23,23 @@ namespace keepbox {
 
 namespace {
 
-/// Posts the message "tensorinfer-model" with the fields "file" and "error".
-void post_end(GstElement* element, const std::string& file, const std::string& error) {
+/// Posts the message "tensorinfer-model" with the fields "file", "error" and "labels".
+void post_end(GstElement* element, const std::string& file, const std::string& error,
+              const std::string& labels) {
   GstStructure* about = gst_structure_new("tensorinfer-model", "file", G_TYPE_STRING, file.c_str(),
-                                          "error", G_TYPE_STRING, error.c_str(), nullptr);
+                                          "error", G_TYPE_STRING, error.c_str(), "labels",
+                                          G_TYPE_STRING, labels.c_str(), nullptr);
   gst_element_post_message(element, gst_message_new_element(GST_OBJECT(element), about));
+}
+
+/// Returns the class names in a model's metadata as a label file has them, one per line.
+std::string label_lines(const ModelDeclaration& declaration) {
+  std::string lines;
+  for (std::string name : read_metadata(declaration.metadata).labels) {
+    std::ranges::replace(name, '\n', ' ');
+    lines += name + '\n';
+  }
+  return lines;
 }
 
 }  // namespace
@@ -34,10 +50,15 @@ struct Model::Load {
   Load(GstElement* element, const ProviderChoice& on, const LoadOrder& order, Size of)
       : size(of),
         progress(element, on),
-        result([order] { return load_model(order); }),
+        result([order, to = labels] {
+          auto model = load_model(order);
+          if (model) *to = label_lines(model->declaration);
+          return model;
+        }),
         watch([this, element, file = order.props.model_file,
                last = !on.cuda() || !is_automatic(order.props)] {
-          if (const auto error = result.work().end()) post_end(element, file, last ? *error : "");
+          if (const auto error = result.work().end())
+            post_end(element, file, last ? *error : "", *labels);
         }) {}
   Load(const Load&) = delete;
   Load& operator=(const Load&) = delete;
@@ -45,6 +66,8 @@ struct Model::Load {
 
   const Size size;
   EngineProgress progress;
+  // written by the work, read after its end
+  const std::shared_ptr<std::string> labels = std::make_shared<std::string>();
   BackgroundResult<LoadedModel> result;
   std::jthread watch;  // ends first
 };

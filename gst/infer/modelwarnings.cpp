@@ -14,19 +14,13 @@ void ModelWarnings::post(const std::string& key, const Error& error) {
 }
 
 void ModelWarnings::guesses(const InferProps& props, const ModelFacts& facts) {
-  const auto warn = [&](ErrorKind kind, const std::string& what, const char* hint) {
-    post(what, problem(kind, what, hint));
-  };
-  if (!facts.assumed.empty())
-    warn(ErrorKind::kAmbiguous,
-         "Nothing defines the input of " + props.model_file +
-             " (metadata, a .modelinfo or known tensors); assumed: " + facts.assumed,
-         "if that is wrong, set detector= of boxdecode to the model's family, or set "
-         "channel-order=, input-mean=, input-std= and resize-mode=");
+  const auto warn = [&](const Error& error) { post(error.message(), error); };
+  if (!facts.assumed.empty()) warn(assumption(facts, props.model_file));
   for (const std::string& text : facts.warnings)
-    warn(ErrorKind::kUnsupported, "the metadata of " + props.model_file + " is incomplete: " + text,
-         "export the model again, or set what is missing, such as label-file= of boxdecode for "
-         "class names");
+    warn(problem(ErrorKind::kUnsupported,
+                 "the metadata of " + props.model_file + " is incomplete: " + text,
+                 "export the model again, or set what is missing, such as label-file= of boxdecode "
+                 "for class names"));
 }
 
 void ModelWarnings::no_boxes(const Objects& objects) {

@@ -21,23 +21,30 @@ Message Messages::message(std::string topic, std::string payload, bool retain) c
   return {.topic = std::move(topic), .payload = std::move(payload), .qos = qos_, .retain = retain};
 }
 
-/// True if other objects are on the frame than on the last one that was published.
-bool Messages::is_changed(std::span<const FrameBox> boxes) {
-  std::set<Object> objects;
+Messages::Content Messages::content_of(const FrameInfo& frame, std::span<const FrameBox> boxes) {
+  Content out;
   std::map<Object, uint64_t> turns;
   for (const FrameBox& box : boxes) {
     Object object{box.model, box.class_id, box.label, box.tracking_id.has_value(), 0};
     std::get<4>(object) = box.tracking_id ? *box.tracking_id : turns[object]++;
-    objects.insert(object);
+    out.objects.insert(object);
   }
-  if (published_ == objects) return false;
-  published_ = std::move(objects);
+  for (const BoxLabel& label : frame.labels)
+    out.labels.emplace(label.model, label.attribute, label.text);
+  return out;
+}
+
+/// True if the frame has another content than the last one that was published.
+bool Messages::is_changed(const FrameInfo& frame, std::span<const FrameBox> boxes) {
+  Content content = content_of(frame, boxes);
+  if (published_ == content) return false;
+  published_ = std::move(content);
   return true;
 }
 
 Status Messages::add_boxes(FrameInfo& frame, std::span<const FrameBox> boxes,
                            std::vector<Message>& out, const Complete& complete) {
-  if (settings_.on_change.boxes && !is_changed(boxes)) return {};
+  if (settings_.on_change.boxes && !is_changed(frame, boxes)) return {};
   const Status completed = complete && !boxes.empty() ? complete(frame) : Status{};
   std::string text;
   KB_TRY(writer_.write(frame, boxes, text));

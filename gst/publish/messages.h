@@ -39,9 +39,19 @@ class Messages {
  private:
   // Model, class number and label of a box, and its tracking id or else its turn.
   using Object = std::tuple<GQuark, std::optional<uint32_t>, GQuark, bool, uint64_t>;
+  // Model, attribute and text of a result about the whole frame.
+  using FrameLabel = std::tuple<GQuark, GQuark, std::string>;
+
+  /// Content of a JSON object that counts as a change.
+  struct Content {
+    std::set<Object> objects;
+    std::set<FrameLabel> labels;
+    friend bool operator==(const Content&, const Content&) = default;
+  };
 
   Message message(std::string topic, std::string payload, bool retain) const;
-  bool is_changed(std::span<const FrameBox> boxes);
+  static Content content_of(const FrameInfo& frame, std::span<const FrameBox> boxes);
+  bool is_changed(const FrameInfo& frame, std::span<const FrameBox> boxes);
   Status add_boxes(FrameInfo& frame, std::span<const FrameBox> boxes, std::vector<Message>& out,
                    const Complete& complete);
   void add_events(const std::vector<TrackEvent>& events, std::vector<Message>& out);
@@ -53,7 +63,7 @@ class Messages {
   Pace pace_;
   Counts counts_;
   TrackEvents tracks_;
-  std::optional<std::set<Object>> published_;  // the objects of the last JSON object
+  std::optional<Content> published_;  // of the last JSON object
 };
 
 }  // namespace keepbox

@@ -51,8 +51,8 @@ const Property<PublishProps> kPublishProperties[] = {
      &PublishProps::retain},
     {"on-change",
      "Comma-separated list of messages that are published only if they changed. boxes: if the "
-     "classes, the number of boxes per class or the tracking ids changed. counts: if the number "
-     "changed.",
+     "classes, the number of boxes per class, the tracking ids, or the classes and texts of the "
+     "whole frame changed. counts: if the number changed.",
      &PublishProps::on_change},
     {"rate",
      "Maximum number of messages per second of running time: of boxes, of each count, and of "

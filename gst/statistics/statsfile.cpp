@@ -96,6 +96,12 @@ void StatsFile::watch(GstElement* element) {
     thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
+void StatsFile::write_soon() {
+  const std::lock_guard lock(list_mutex_);
+  due_ = true;
+  changed_.notify_all();
+}
+
 std::vector<StatsFile::Element> StatsFile::elements() {
   std::vector<Element> found;
   const std::lock_guard lock(list_mutex_);
@@ -129,7 +135,8 @@ void StatsFile::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     {
       std::unique_lock lock(list_mutex_);
-      stopped_.wait_for(lock, stop, place_.interval, [] { return false; });
+      changed_.wait_for(lock, stop, place_.interval, [this] { return due_; });
+      due_ = false;
     }
     if (!stop.stop_requested()) write();
   }

@@ -35,6 +35,8 @@ class StatsFile {
   /// Adds an element of keepbox that has statistics; others are ignored. To be called while it is
   /// in its pipeline, whose name is kept. Starts the thread.
   void watch(GstElement* element);
+  /// Has the thread write the file at once, for elements that have started.
+  void write_soon();
   /// Writes the file now, unless no element is left. Of several failures in turn, the first is
   /// printed.
   void write();
@@ -60,8 +62,9 @@ class StatsFile {
 
   const StatsPlace place_;
   std::mutex list_mutex_, file_mutex_;
-  std::condition_variable_any stopped_;
+  std::condition_variable_any changed_;
   std::list<Watched> watched_;  // under list_mutex_
+  bool due_ = false;            // a write before the interval ends; under list_mutex_
   bool failed_ = false;         // the last attempt; under file_mutex_
   std::jthread thread_;         // ends first
 };

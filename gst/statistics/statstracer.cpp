@@ -30,6 +30,15 @@ void before_change(GObject* object, GstClockTime, GstElement* element, GstStateC
   if (change == GST_STATE_CHANGE_PAUSED_TO_READY && GST_IS_PIPELINE(element)) file.write();
 }
 
+/// Has the first values written when all elements of a pipeline have started, so that readers need
+/// not wait for the first interval.
+void after_change(GObject* object, GstClockTime, GstElement* element, GstStateChange change,
+                  GstStateChangeReturn result) {
+  if (change == GST_STATE_CHANGE_READY_TO_PAUSED && GST_IS_PIPELINE(element) &&
+      result != GST_STATE_CHANGE_FAILURE)
+    self_of(object)->file->write_soon();
+}
+
 void constructed(GObject* object) {
   G_OBJECT_CLASS(stats_tracer_parent_class)->constructed(object);
   g_autofree gchar* params = nullptr;
@@ -42,6 +51,8 @@ void constructed(GObject* object) {
   self_of(object)->file = new keepbox::StatsFile(*std::move(place));
   gst_tracing_register_hook(GST_TRACER(object), "element-change-state-pre",
                             G_CALLBACK(before_change));
+  gst_tracing_register_hook(GST_TRACER(object), "element-change-state-post",
+                            G_CALLBACK(after_change));
 }
 
 void finalize(GObject* object) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pathlib
 import reprlib
 import weakref
 from collections.abc import Sequence
@@ -97,6 +98,7 @@ class Detector:
         self.set(**{name: value for name, value in given.items() if value is not None})
         line = self._picture_pipeline()
         line.await_model()
+        self._labels = line.labels
         self._give_back(line)
 
     if not TYPE_CHECKING:  # a type checker would take it for a class with any attribute
@@ -188,6 +190,16 @@ class Detector:
     @classes.setter
     def classes(self, value: Sequence[str | int] | str | None) -> None:
         self.set(classes=value or '')
+
+    @property
+    def names(self) -> dict[int, str]:
+        """Names of the classes by number, as Ultralytics' model.names, also before the first frame:
+        those of labels, otherwise those in the metadata of the model that the detector was made
+        with. Empty if there are none; boxes are then called class-0, class-1 and so on."""
+        file = self._pattern[1].get_property('label-file')
+        lines = pathlib.Path(file).read_text('utf-8-sig') if file else self._labels
+        names = (line.strip() for line in lines.rstrip().split('\n') if lines.strip())
+        return {number: name or f'class-{number}' for number, name in enumerate(names)}
 
     def close(self) -> None:
         """Ends all streams and releases the model."""

@@ -36,6 +36,7 @@ class Pipeline:
         self.bus = self.pipeline.get_bus()
         self.error: Error | None = None
         self.loaded = False  # the model of its tensorinfer, or that failed
+        self.labels = ''  # class names in the model's metadata, one per line
         self.stop = weakref.finalize(self, self.pipeline.set_state, Gst.State.NULL)
 
     def element(self, name: str) -> Any:
@@ -71,7 +72,9 @@ class Pipeline:
             self.error = error_of(message, self.source)
         elif message.type == Gst.MessageType.ELEMENT and message.has_name('tensorinfer-model'):
             self.loaded = True
-            text = message.get_structure().get_string('error')
+            about = message.get_structure()
+            self.labels = about.get_string('labels') or self.labels
+            text = about.get_string('error')
             if text and self.error is None:
                 self.error = Error(text, element=message.src.get_name())
 

@@ -80,6 +80,24 @@ def test_the_file_is_replaced_while_the_stream_runs(folder):
     assert seen == sorted(seen), seen
 
 
+def test_the_file_is_there_before_the_first_interval(folder):
+    need_tracer()
+    file = folder / 'early.prom'
+    environment = {**os.environ, 'GST_TRACERS': f'keepboxstats(file={file},interval=3600)'}
+    line = f'gst-launch-1.0 -q videotestsrc is-live=true ! {BOXES} ! fakesink'
+    with subprocess.Popen(line.split(), env=environment) as process:
+        try:
+            end = time.monotonic() + 60
+            while not file.exists():
+                assert time.monotonic() < end and process.poll() is None, 'no file'
+                time.sleep(0.02)
+            found = samples(file.read_text())
+        finally:
+            process.kill()
+    for element in 'decode', 'boxtrack0':
+        assert any(f'element="{element}"' in labels for _, labels in found), found
+
+
 def test_a_file_that_cannot_be_written_is_one_message(folder):
     need_tracer()
     told = traced(f'videotestsrc is-live=true num-buffers=20 ! {BOXES}'

@@ -195,9 +195,11 @@ void take_ids(const std::vector<std::string>& given, KnownExport& out) {
   out.why = "the id of " + std::string(spec->name);
   out.input = spec->input;
   out.input.caveat = {};
-  // GStreamer's scaler, used before the element with these ids, pads this way.
   const auto registered = [](const std::string& id) { return id.starts_with("yolo-"); };
-  if (std::ranges::any_of(given, registered)) out.input.pad = 0;
+  // GStreamer's ids describe outputs only: its .modelinfo has the range of the input. Its scaler,
+  // used before the element with these ids, pads this way.
+  out.open_range = std::ranges::any_of(given, registered);
+  if (out.open_range) out.input.pad = 0;
 }
 
 }  // namespace

@@ -20,6 +20,7 @@ inline constexpr InputRule kAssumedInput{.deviation = {255, 255, 255}};
 struct KnownExport {
   std::string why;  // how it was recognised; empty: it was not
   InputRule input = kAssumedInput;
+  bool open_range = false;  // nothing that identifies it defines the range of the input's values
   std::string_view detector, contract;
   float iou_threshold = 0;
   Units units = Units::kAuto;

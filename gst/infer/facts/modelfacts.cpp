@@ -195,7 +195,10 @@ Status settle_form(const ModelDeclaration& declaration, const InputSettings& set
   facts.remark =
       form_text(form, facts.resize) + ": " + (known.why.empty() ? "assumed" : "by " + known.why);
   facts.unknown = known.why.empty() && !ranges;
-  if (!ranges) facts.assumed = assumed_text(known, family, settings, form, facts.resize);
+  facts.lacks_info =
+      known.open_range && !declaration.info && !is_set(settings) && form.type != DataType::kUInt8;
+  if (facts.lacks_info) facts.assumed = form_text(form, facts.resize);
+  else if (!ranges) facts.assumed = assumed_text(known, family, settings, form, facts.resize);
   if (ranges) facts.remark += ", ranges from .modelinfo";
   else if (form.type == DataType::kUInt8) facts.remark += ", uint8";
   if (is_set(settings)) facts.remark += ", and settings";
@@ -208,6 +211,7 @@ void take_family(const FamilyOfModel& family, KnownExport& known) {
   known.why = family.why;
   known.input = family.input;
   known.input.caveat = family.caveat;
+  known.open_range = false;
   const DetectorSpec* spec = find_detector(family.name);
   if (!family.set && family.sure && spec != nullptr) known.detector = spec->name;
 }
@@ -263,6 +267,20 @@ Result<ModelFacts> settle_model(const ModelDeclaration& declaration, const Input
   for (const auto* remarks : {&metadata.remarks, &known.remarks})
     for (const std::string& remark : *remarks) facts.remark += "; " + remark;
   return facts;
+}
+
+Error assumption(const ModelFacts& facts, const std::string& file) {
+  if (facts.lacks_info)
+    return problem(ErrorKind::kAmbiguous,
+                   file + " has tensor ids, but no " + file +
+                       ".modelinfo with the range of its input; assumed: " + facts.assumed,
+                   "copy the .modelinfo along with the model, or set input-std=: 255 for values of "
+                   "0 to 1, 1 for values of 0 to 255");
+  return problem(ErrorKind::kAmbiguous,
+                 "Nothing defines the input of " + file +
+                     " (metadata, a .modelinfo or known tensors); assumed: " + facts.assumed,
+                 "if that is wrong, set detector= of boxdecode to the model's family, or set "
+                 "channel-order=, input-mean=, input-std= and resize-mode=");
 }
 
 }  // namespace keepbox

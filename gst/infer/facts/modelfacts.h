@@ -86,6 +86,7 @@ struct ModelFacts {
   std::string remark;                 // origin of the facts, and assumptions
   bool unknown = false;               // no file identifies the model; a trial run may
   std::string assumed;                // assumptions on the input, for a warning; empty if none
+  bool lacks_info = false;            // they are made because the model has no .modelinfo
   std::vector<std::string> warnings;  // about declared data that boxes do not get
 };
 
@@ -106,5 +107,9 @@ struct FamilyOfModel {
 /// no file identifies the model; nullptr: there is none.
 Result<ModelFacts> settle_model(const ModelDeclaration& declaration, const InputSettings& settings,
                                 const FamilyOfModel* family = nullptr);
+
+/// Describes what is assumed about a model's input, for a warning. @param file its name
+/// @pre `assumed` is not empty.
+Error assumption(const ModelFacts& facts, const std::string& file);
 
 }  // namespace keepbox

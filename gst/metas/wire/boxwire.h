@@ -11,8 +11,8 @@
 
 namespace keepbox {
 
-/// Version of the bytes; readers know no other one.
-inline constexpr guint8 kWireVersion = 1;
+/// Version of the bytes; readers know no other one. To be raised with every change of these.
+inline constexpr guint8 kWireVersion = 2;
 
 /// Properties of a packed box, as bits.
 enum WireFlags : guint16 {

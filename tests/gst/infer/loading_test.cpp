@@ -74,7 +74,7 @@ TEST_F(InferLoading, IsNotWaitedForByANewModel) {
   EXPECT_EQ(line.errors(), "");
 }
 
-/// Returns the error in the message about a load, for an element without frames.
+/// Returns error and class names in the message about a load, for an element without frames.
 std::string end_of_load(const std::string& file) {
   GstElement* element = gst_element_factory_make("tensorinfer", nullptr);
   GstBus* bus = gst_bus_new();
@@ -88,6 +88,7 @@ std::string end_of_load(const std::string& file) {
     const GstStructure* about = gst_message_get_structure(message);
     EXPECT_STREQ(gst_structure_get_string(about, "file"), file.c_str());
     out = gst_structure_get_string(about, "error");
+    out += gst_structure_get_string(about, "labels");
     gst_message_unref(message);
   }
   gst_element_set_state(element, GST_STATE_NULL);
@@ -99,6 +100,7 @@ std::string end_of_load(const std::string& file) {
 
 TEST_F(InferLifecycle, ReportsTheEndOfALoadWithoutAFrame) {
   EXPECT_EQ(end_of_load(file(identity_model({1, 3, 16, 24}))), "");
+  EXPECT_EQ(end_of_load(file(test::ultralytics_like({96, 96}))), "disc\nbar\n");
   test::expect_words(end_of_load(dir_.write("rubbish.onnx", "rubbish")), {"not ONNX"});
 }
 

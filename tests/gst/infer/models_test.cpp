@@ -225,6 +225,18 @@ TEST_F(InferModels, NonNumericOutputsAreIgnored) {
     EXPECT_NE(recognized.find(output), std::string::npos) << output << ": " << recognized;
 }
 
+TEST_F(InferModels, NameTheModelinfoThatWasNotCopied) {
+  test::onnx::Model model = identity_model({1, 3, 32, 48});
+  model.metadata = {{"output", "yolo-v8-out"}};
+  const std::string caps = raw("RGB", 48, 32);
+  Harness h(infer(model), caps);
+  ASSERT_TRUE(h.run(painted(caps, test::grey))) << h.error();
+  const std::string warning = h.warning();
+  for (const char* part : {"model.onnx has tensor ids, but no ", "model.onnx.modelinfo",
+                           "assumed: RGB, 0..1, letterbox-center, pad 0", "input-std="})
+    EXPECT_NE(warning.find(part), std::string::npos) << part << ": " << warning;
+}
+
 TEST_F(InferModels, UseIdAndRangesOfTheModelinfo) {
   const std::string caps = raw("RGB", 48, 32);
   dir_.write(

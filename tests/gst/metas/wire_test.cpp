@@ -210,6 +210,14 @@ TEST_F(WireFormat, SurvivesAnyBytes) {
   EXPECT_GT(taken, 30u) << "values without limits are taken";
 }
 
+TEST_F(WireFormat, HasAVersionForEachLayout) {
+  const auto bytes = pack_boxes(frame.get());
+  g_autofree gchar* sum =
+      g_compute_checksum_for_data(G_CHECKSUM_SHA256, bytes.data(), bytes.size());
+  EXPECT_EQ(std::format("version {}: {:.16}", kWireVersion, sum), "version 2: 36fef53f0da16cbd")
+      << "raise kWireVersion if the layout changed; older readers would take it for damaged";
+}
+
 TEST_F(WireFormat, RefusesAnotherVersion) {
   g_autoptr(GByteArray) bytes = g_byte_array_new();
   gpointer state = nullptr;

@@ -25,9 +25,10 @@ class Frames {
   explicit Frames(PublishProps props) : messages_(*publish_settings(props, "boxpublish0"), props) {}
 
   /// Returns the messages of the next frame as "topic payload".
-  Texts add(const std::vector<FrameBox>& boxes) {
+  Texts add(const std::vector<FrameBox>& boxes, const std::vector<BoxLabel>& labels = {}) {
     std::vector<Message> out;
-    const FrameInfo info{.number = number_, .timestamp = time(), .size = {10, 10}};
+    FrameInfo info{.number = number_, .timestamp = time(), .size = {10, 10}};
+    for (const BoxLabel& label : labels) info.labels.add(label);
     EXPECT_TRUE(messages_.add(info, boxes, time(), out));
     ++number_;
     return texts(out);
@@ -197,6 +198,21 @@ TEST(Messages, AreObjectsThatChange) {
   EXPECT_EQ(frames.add({box_of("dog", 1)}).size(), 1u) << "now with an id";
   EXPECT_EQ(frames.add({box_of("dog", 2)}).size(), 1u);
   EXPECT_EQ(frames.add({box_of("cat", 2)}).size(), 1u);
+}
+
+TEST(Messages, AreResultsAboutWholeFramesThatChange) {
+  PublishProps props;
+  props.on_change = "boxes";
+  Frames frames(props);
+  const GQuark weather = g_quark_from_string("weather"), road = g_quark_from_string("road");
+  EXPECT_EQ(frames.add({}, {{.text = "rain", .level = 0.5f}}).size(), 1u);
+  EXPECT_EQ(frames.add({}, {{.text = "rain", .level = 0.9f}}).size(), 0u) << "the same result";
+  EXPECT_EQ(frames.add({}, {{.text = "dry", .level = 0.9f}}).size(), 1u);
+  EXPECT_EQ(frames.add({}, {{.text = "dry", .attribute = weather}}).size(), 1u);
+  EXPECT_EQ(frames.add({}, {{.text = "dry", .attribute = road}}).size(), 1u);
+  EXPECT_EQ(frames.add({box_of("dog")}, {{.text = "dry", .attribute = road}}).size(), 1u);
+  EXPECT_EQ(frames.add({box_of("dog")}).size(), 1u) << "no result any more";
+  EXPECT_EQ(frames.add({box_of("dog")}).size(), 0u);
 }
 
 TEST(Messages, AreEventsOfTracks) {

@@ -7,6 +7,7 @@
 #include <limits>
 #include <random>
 
+#include "core/model/detector.h"
 #include "tests/unit/infer/declaration.h"
 
 namespace keepbox {
@@ -206,6 +207,27 @@ TEST(ModelFacts, PutTheModelInfosIdsFirstThenTheFilesOwn) {
   const std::map<std::string, std::string> metadata{
       {"stride", "32"}, {"names", "['a', 'b']"}, {"o", "yolox-out"}};
   EXPECT_EQ(facts_of(model({1, 3, 640, 640}, {port("o", {1, 25200, 7})}, metadata)).detector, "");
+}
+
+TEST(ModelFacts, LackTheModelInfoThatBelongsToGStreamersIds) {
+  ModelDeclaration declaration = kUnknown;
+  declaration.metadata["out"] = "yolo-v8-out";
+  const auto lacks = [&](const InputSettings& settings = {}) {
+    const ModelFacts facts = facts_of(declaration, settings);
+    EXPECT_EQ(facts.assumed, facts.lacks_info ? "RGB, 0..1, letterbox-center, pad 0" : "");
+    return facts.lacks_info;
+  };
+  EXPECT_TRUE(lacks());
+  EXPECT_FALSE(lacks({.deviation = Three{1, 1, 1}}));
+  declaration.inputs[0].type = DataType::kUInt8;
+  EXPECT_FALSE(lacks()) << "its values have one range";
+  declaration.inputs[0].type = DataType::kFloat32;
+  declaration.metadata["out"] = "yolox-out";
+  EXPECT_FALSE(lacks()) << "an id of the table, which has the input";
+  declaration.metadata["out"] = "yolo-v8-out";
+  EXPECT_FALSE(facts_of(described({}, declaration)).lacks_info);
+  const FamilyOfModel set{.name = "yolov8", .input = find_detector("yolov8")->input, .set = true};
+  EXPECT_FALSE(settle_model(declaration, {}, &set)->lacks_info);
 }
 
 TEST(ModelFacts, RejectAModelInfoOfAnotherModel) {
