@@ -68,6 +68,8 @@ TEST_F(InferTransforms, BoxesFollowThePicture) {
     expect_boxes(model() + " ! boxdecode ! " + change, red, blue);
   };
   expect_moved("videocrop left=64", {32, 24, 112, 88}, {136, 56, 232, 136});
+  expect_moved("videocrop right=24 bottom=24", red_, {200, 56, 296, 136});
+  expect_moved("videobox right=-64 bottom=-32", red_, blue_);
   expect_moved("videobox left=-64", {160, 24, 240, 88}, {264, 56, 360, 136});
   expect_moved(kLetterbox, {48, 52, 88, 84}, {100, 68, 148, 108});
 }

@@ -21,7 +21,7 @@ PictureRecord record(float x, float y, float scale, float angle) {
   return {.od_id = 7, .image = 3, .origin = at(0, 0), .right = at(64, 0), .down = at(0, 32)};
 }
 
-FrameBox box(Box at, float angle = 0) { return {.box = at, .angle = angle}; }
+FrameBox box_at(Box at, float angle = 0) { return {.box = at, .angle = angle}; }
 
 void expect_close(const Box& a, const Box& b, float most) {
   EXPECT_NEAR(a.x1, b.x1, most);
@@ -56,17 +56,17 @@ TEST(ObjectImage, OfARotatedBoxRotatesBoxes) {
   const auto of = object_image(record(300, 200, 2, 0.5f), kInput, kFrame, kFrame);
   ASSERT_TRUE(of && of->turn);
   // Sizes are those of the frame already.
-  FrameBox found = box(of->letterbox.to_frame({16, 8, 48, 24}));
+  FrameBox found = box_at(of->letterbox.to_frame({16, 8, 48, 24}));
   expect_close(found.box, {32, 16, 96, 48}, 1e-3f);
   ASSERT_TRUE(turn_box(found, *of->turn, kFrame));
   EXPECT_NEAR(found.angle, 0.5f, 1e-5f);
   const float x = 300 + 64 * std::cos(0.5f) - 32 * std::sin(0.5f);
   const float y = 200 + 64 * std::sin(0.5f) + 32 * std::cos(0.5f);
   expect_close(found.box, {x - 32, y - 16, x + 32, y + 16}, 1e-2f);
-  FrameBox tall = box({20, 10, 40, 60});
+  FrameBox tall = box_at({20, 10, 40, 60});
   ASSERT_TRUE(turn_box(tall, *of->turn, kFrame));
   EXPECT_NEAR(tall.angle, 0.5f, 1e-5f);
-  FrameBox oriented = box({32, 16, 96, 48}, 0.25f);
+  FrameBox oriented = box_at({32, 16, 96, 48}, 0.25f);
   ASSERT_TRUE(turn_box(oriented, *of->turn, kFrame));
   EXPECT_NEAR(oriented.angle, 0.75f, 1e-4f);
 }
@@ -76,14 +76,14 @@ TEST(ObjectImage, FlipsAndQuarterTurnsKeepBoxesUpright) {
   const PictureRecord mirrored{0, 0, {228, 50}, {100, 50}, {228, 114}};
   auto of = object_image(mirrored, kInput, kFrame, kFrame);
   ASSERT_TRUE(of && of->turn);
-  FrameBox found = box(of->letterbox.to_frame({0, 0, 16, 8}));
+  FrameBox found = box_at(of->letterbox.to_frame({0, 0, 16, 8}));
   ASSERT_TRUE(turn_box(found, *of->turn, kFrame));
   EXPECT_EQ(found.angle, 0);
   expect_close(found.box, {196, 50, 228, 66}, 1e-3f);
   const PictureRecord quarter{0, 0, {164, 50}, {164, 178}, {100, 50}};
   of = object_image(quarter, kInput, kFrame, kFrame);
   ASSERT_TRUE(of && of->turn);
-  found = box(of->letterbox.to_frame({0, 0, 16, 8}));
+  found = box_at(of->letterbox.to_frame({0, 0, 16, 8}));
   ASSERT_TRUE(turn_box(found, *of->turn, kFrame));
   EXPECT_EQ(found.angle, 0);
   expect_close(found.box, {148, 50, 164, 82}, 1e-3f);
@@ -92,12 +92,12 @@ TEST(ObjectImage, FlipsAndQuarterTurnsKeepBoxesUpright) {
 TEST(ObjectImage, DropsBoxesOutsideOfTheFrame) {
   const auto of = object_image(record(620, 470, 1, 0.5f), kInput, kFrame, kFrame);
   ASSERT_TRUE(of && of->turn);
-  FrameBox inside = box({0, 0, 8, 8}), outside = box({40, 10, 60, 20});
+  FrameBox inside = box_at({0, 0, 8, 8}), outside = box_at({40, 10, 60, 20});
   EXPECT_TRUE(turn_box(inside, *of->turn, kFrame));
   EXPECT_FALSE(turn_box(outside, *of->turn, kFrame));
   const PictureRecord quarter{0, 0, {10, 50}, {10, 114}, {-22, 50}};
   const auto turned = object_image(quarter, kInput, kFrame, kFrame);
-  FrameBox cut = box({0, 0, 16, 32});
+  FrameBox cut = box_at({0, 0, 16, 32});
   ASSERT_TRUE(turned && turned->turn && turn_box(cut, *turned->turn, kFrame));
   expect_close(cut.box, {0, 50, 10, 66}, 1e-3f);  // upright boxes are clipped
 }
