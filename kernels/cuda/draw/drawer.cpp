@@ -36,10 +36,10 @@ bool aligned(const DrawnPlane& plane) {
 Status Drawer::begin(std::span<const DrawnPlane> planes, cudaStream_t stream) {
   if (!std::ranges::all_of(planes, aligned))
     return reject(ErrorKind::kInvalid, "The frame's 16-bit planes begin at odd addresses");
-  if (uploaded_ == nullptr) {
-    KB_ASSIGN(uploaded_, make_event());
-    KB_ASSIGN(drawn_, make_event());
-  }
+  for (Slot& each : slots_)
+    if (each.drawn == nullptr) {
+      KB_ASSIGN(each.drawn, make_event());
+    }
   std::ranges::copy(planes, planes_.begin());
   plane_count_ = static_cast<uint32_t>(planes.size());
   stream_ = stream;
@@ -56,20 +56,20 @@ void Drawer::clear() {
   letters_.clear();
   masks_.clear();
   tiles_.clear();
-  arena_.clear();
+  slot().arena.clear();
   sheet_ = {};
   made_bytes_ = 0;
 }
 
-/// Waits until the last upload has read the host memory.
+/// Waits until the memory can be used again.
 Status Drawer::prepare() {
-  if (!std::exchange(waiting_, false)) return {};
-  return check(cudaEventSynchronize(uploaded_.get()), "cudaEventSynchronize");
+  if (!std::exchange(slot().drawing, false)) return {};
+  return check(cudaEventSynchronize(slot().drawn.get()), "cudaEventSynchronize");
 }
 
 /// Prepares, after executing what was collected if there would be too much coverage.
 Status Drawer::make_room(size_t uploaded, size_t made) {
-  if (arena_.size() + uploaded > kMaxCover || made_bytes_ + made > kMaxCover) KB_TRY(flush());
+  if (slot().arena.size() + uploaded > kMaxCover || made_bytes_ + made > kMaxCover) KB_TRY(flush());
   return prepare();
 }
 
@@ -90,7 +90,7 @@ Status Drawer::fill(uint32_t plane, const DrawnRect& at, const Paint& paint) {
 
 Status Drawer::blend(const ByteRows& cover, std::span<const PlaneInk> inks, uint8_t gain) {
   KB_TRY(make_room(area(cover.width, cover.height), 0));
-  KB_ASSIGN(const size_t offset, arena_.add(cover));
+  KB_ASSIGN(const size_t offset, slot().arena.add(cover));
   add(inks, {CoverKind::kUploaded, gain, static_cast<uint32_t>(offset),
              static_cast<uint32_t>(cover.width), 0});
   return {};
@@ -100,7 +100,7 @@ Status Drawer::blend(const ByteRows& cover, std::span<const PlaneInk> inks, uint
 Status Drawer::use_sheet(const ByteRows& sheet) {
   KB_TRY(make_room(area(sheet.width, sheet.height), 0));
   if (sheet_.bytes == sheet.bytes) return {};
-  KB_ASSIGN(sheet_offset_, arena_.add(sheet));
+  KB_ASSIGN(sheet_offset_, slot().arena.add(sheet));
   sheet_ = sheet;
   return {};
 }
@@ -124,7 +124,7 @@ void Drawer::add_tiles(const DrawnMask& mask) {
 Status Drawer::tint(const HostMask& mask, std::span<const PlaneInk> inks) {
   const size_t made = area(mask.at.width, mask.at.height);
   KB_TRY(make_room(area(mask.pixels.width, mask.pixels.height), made));
-  KB_ASSIGN(const size_t pixels, arena_.add(mask.pixels));
+  KB_ASSIGN(const size_t pixels, slot().arena.add(mask.pixels));
   const auto cover = static_cast<uint32_t>(made_bytes_);
   masks_.push_back({static_cast<uint32_t>(pixels), cover, mask.across, mask.down, mask.at,
                     std::min(mask.edge, kWidestEdge)});
@@ -136,48 +136,46 @@ Status Drawer::tint(const HostMask& mask, std::span<const PlaneInk> inks) {
 
 /// Uploads everything that was collected, and returns the jobs on it.
 Result<DrawJob> Drawer::upload(CoverJob& covers) {
+  UploadArena& arena = slot().arena;
   std::array<size_t, kDrawnPlanes> at{}, operations{};
   for (size_t i = 0; i < plane_count_; ++i) {
-    KB_ASSIGN(at[i], arena_.add(lists_[i].at));
-    KB_ASSIGN(operations[i], arena_.add(lists_[i].operations));
+    KB_ASSIGN(at[i], arena.add(lists_[i].at));
+    KB_ASSIGN(operations[i], arena.add(lists_[i].operations));
   }
-  KB_ASSIGN(const size_t letters, arena_.add(letters_));
-  KB_ASSIGN(const size_t masks, arena_.add(masks_));
-  KB_ASSIGN(const size_t tiles, arena_.add(tiles_));
-  KB_TRY(arena_.upload(stream_));
-  auto* const made = reinterpret_cast<uint8_t*>(made_.get());
-  const auto* const uploaded = arena_.at<uint8_t>(0);
-  covers = {arena_.at<DrawnMask>(masks), arena_.at<CoverTile>(tiles),
+  KB_ASSIGN(const size_t letters, arena.add(letters_));
+  KB_ASSIGN(const size_t masks, arena.add(masks_));
+  KB_ASSIGN(const size_t tiles, arena.add(tiles_));
+  KB_TRY(arena.upload(stream_));
+  auto* const made = reinterpret_cast<uint8_t*>(slot().made.get());
+  const auto* const uploaded = arena.at<uint8_t>(0);
+  covers = {arena.at<DrawnMask>(masks), arena.at<CoverTile>(tiles),
             static_cast<uint32_t>(tiles_.size()), uploaded, made};
   DrawJob job{.planes = {},
               .plane_count = plane_count_,
               .uploaded = uploaded,
               .made = made,
-              .letters = arena_.at<DrawnLetter>(letters),
-              .sheet = {arena_.at<uint8_t>(sheet_offset_), sheet_.width, sheet_.height}};
+              .letters = arena.at<DrawnLetter>(letters),
+              .sheet = {arena.at<uint8_t>(sheet_offset_), sheet_.width, sheet_.height}};
   for (size_t i = 0; i < plane_count_; ++i)
     job.planes[i] = {planes_[i], static_cast<uint32_t>(lists_[i].at.size()),
-                     arena_.at<DrawnRect>(at[i]), arena_.at<DrawOperation>(operations[i])};
+                     arena.at<DrawnRect>(at[i]), arena.at<DrawOperation>(operations[i])};
   return job;
 }
 
-/// Uploads and launches, after drawings on other streams that read the same memory.
 Status Drawer::start() {
   KB_TRY(prepare());
-  if (made_bytes_ > made_capacity_) {
-    made_capacity_ = 0;
-    KB_ASSIGN(made_, allocate_device(made_bytes_));
-    made_capacity_ = made_bytes_;
+  Slot& own = slot();
+  if (made_bytes_ > own.made_capacity) {
+    own.made_capacity = 0;
+    KB_ASSIGN(own.made, allocate_device(made_bytes_));
+    own.made_capacity = made_bytes_;
   }
-  if (drawing_) KB_TRY_CUDA(cudaStreamWaitEvent(stream_, drawn_.get(), 0));
   CoverJob covers;
   KB_ASSIGN(const DrawJob job, upload(covers));
-  KB_TRY_CUDA(cudaEventRecord(uploaded_.get(), stream_));
-  waiting_ = true;
   KB_TRY_CUDA(launch_covers(covers, stream_));
   KB_TRY_CUDA(launch_draw(job, stream_));
-  KB_TRY_CUDA(cudaEventRecord(drawn_.get(), stream_));
-  drawing_ = true;
+  KB_TRY_CUDA(cudaEventRecord(own.drawn.get(), stream_));
+  own.drawing = true;
   return {};
 }
 
@@ -185,6 +183,7 @@ Status Drawer::flush() {
   if (is_empty()) return {};
   const Status started = start();
   if (!started) (void)cudaStreamSynchronize(stream_);  // an upload may still read the host memory
+  slot_ = (slot_ + 1) % kSlots;
   clear();
   return started;
 }

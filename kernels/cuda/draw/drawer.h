@@ -68,6 +68,16 @@ class Drawer {
     std::vector<DrawOperation> operations;
   };
 
+  /// The memory of a drawing, which is used again once the drawing is done.
+  struct Slot {
+    UploadArena arena;
+    DeviceBlob made;
+    size_t made_capacity = 0;
+    Event drawn;
+    bool drawing = false;  // since the event was recorded
+  };
+  static constexpr size_t kSlots = 4;
+
   bool is_empty() const;
   void clear();
   Status prepare();
@@ -78,24 +88,20 @@ class Drawer {
   void add_tiles(const DrawnMask& mask);
   Result<DrawJob> upload(CoverJob& covers);
   Status start();
+  Slot& slot() { return slots_[slot_]; }
 
   std::array<DrawnPlane, kDrawnPlanes> planes_;
   uint32_t plane_count_ = 0;
   cudaStream_t stream_ = nullptr;
-  Event uploaded_;        // after the last upload
-  bool waiting_ = false;  // that upload may still read the host memory
-  Event drawn_;           // after the last drawing, which reads the memory of the device
-  bool drawing_ = false;  // a drawing was started
+  std::array<Slot, kSlots> slots_;
+  size_t slot_ = 0;
   std::array<PlaneList, kDrawnPlanes> lists_;
   std::vector<DrawnLetter> letters_;
   std::vector<DrawnMask> masks_;
   std::vector<CoverTile> tiles_;
-  ByteRows sheet_;           // that was uploaded
-  size_t sheet_offset_ = 0;  // of that sheet
-  UploadArena arena_;
+  ByteRows sheet_;  // that was uploaded
+  size_t sheet_offset_ = 0;
   size_t made_bytes_ = 0;
-  DeviceBlob made_;
-  size_t made_capacity_ = 0;
 };
 
 }  // namespace keepbox::cuda
