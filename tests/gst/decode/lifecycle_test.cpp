@@ -227,6 +227,11 @@ TEST(Eos, WarnsWhyThereWereNoBoxes) {
   EXPECT_EQ(after("boxdecode", frame_with(kTwoRows)), "");
   EXPECT_NE(after("boxdecode score-threshold=0.95", frame_with(kTwoRows)).find("score-threshold"),
             std::string::npos);
+  const std::string small =
+      after("boxdecode score-threshold=0.95 model-width=64 model-height=64", frame_with(kTwoRows));
+  test::expect_words(small,
+                     {"exceeded the score threshold", "only 64x64", "Lower score-threshold="});
+  EXPECT_LT(small.find("score threshold"), small.find("64x64")) << small;
   EXPECT_NE(after("boxdecode include-classes=7", frame_with(kTwoRows)).find("include-classes"),
             std::string::npos);
   EXPECT_NE(after("boxdecode on-mismatch=pass", gst_buffer_new()).find("missing"),
