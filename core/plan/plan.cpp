@@ -71,7 +71,12 @@ Status confirm(Plan& plan, std::span<const TensorView> tensors, const Request& r
   Error error = agrees.error();
   const bool named = plan.basis == Basis::kNamed &&
                      (plan.spec->name == request.declared || spec_by_ids(tensors) != nullptr);
-  if (plan.basis == Basis::kSet || (named && check_values(plan.layout, tensors, false))) {
+  const bool far = named && check_values(plan.layout, tensors, false);
+  if (plan.basis == Basis::kSet || far) {
+    if (far)
+      error.hint =
+          "compare the boxes with the picture: if they are wrong, check the model input: channel "
+          "order and value range (input-std= of tensorinfer)";
     plan.warnings.push_back(std::move(error));
     return {};
   }

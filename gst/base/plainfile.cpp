@@ -23,7 +23,7 @@ const char* kind_of(mode_t mode) {
 }
 
 std::unexpected<Error> unopened(const std::string& path, const char* why, std::string hint) {
-  return file_error("Cannot read " + path + ": " + why, std::move(hint));
+  return file_error("Cannot read " + path + ": " + why, opening_hint(why, std::move(hint)));
 }
 
 /// Opens with O_NONBLOCK, because opening a FIFO would wait for its other end.

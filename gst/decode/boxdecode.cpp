@@ -66,6 +66,7 @@ struct State : CountedProps<DecodeProps, decode_properties, DecodeStats> {
   // Set by any thread to end the current frame:
   std::atomic<bool> stopping = false;
   // The streaming thread's own:
+  DecodeProps asked;  // as last taken
   Decoder decoder;
   DecodeBatches batches;
   bool in_batches = false;  // the caps are those of batches
@@ -102,6 +103,7 @@ void take_props(KeepboxBoxDecode* self) {
   s.decoder.set_props(props);
   s.batches.set_props(props);
   show_in_force(self, props);
+  s.asked = std::move(props);
 }
 
 GstFlowReturn report(KeepboxBoxDecode* self, const Decoder& decoder, const Error& error) {
@@ -159,7 +161,9 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   KeepboxBoxDecode* self = Self::cast(base);
   take_props(self);
   State& s = *self->state;
-  return s.in_batches ? decode_batch(self, buffer) : decode(self, buffer);
+  const GstFlowReturn flow = s.in_batches ? decode_batch(self, buffer) : decode(self, buffer);
+  if (s.decoder.take_reverted()) show_in_force(self, s.asked);
+  return flow;
 }
 
 /// Warns at the end of a stream without any box, which may be right or one wrong property away.

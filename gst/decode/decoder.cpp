@@ -33,6 +33,8 @@ void Decoder::set_props(DecodeProps props) {
     for (const Error& wrong : stream_.files.revert_invalid(props, stream_.props))
       post_warning(stream_.element, wrong);
   if (props == stream_.props) return;
+  if (started_ && props.tensor_ids != stream_.props.tensor_ids)
+    intake_.doubt_ids(stream_.props.tensor_ids);
   if (needs_plan(props)) {
     drop_processor();
     planner_.forget_family();
@@ -62,7 +64,7 @@ Status Decoder::start() {
 
 void Decoder::stop() {
   started_ = false;
-  intake_.set_decoded(nullptr);
+  intake_.forget();
   drop_processor();
   planner_.forget_family();
   if (!shares_device_) device_.stop();

@@ -42,8 +42,10 @@ class Decoder {
 
   /// Takes properties. The next frame is planned again unless only thresholds or classes differ.
   /// After the first decoded frame, invalid lists of classes, sizes and regions keep their previous
-  /// value, with one element warning each.
+  /// value, with one element warning each, and so do ids that the next tensors do not have.
   void set_props(DecodeProps props);
+  /// True once after a frame for which props() got the previous tensor-ids= again.
+  bool take_reverted() { return intake_.take_reverted(); }
   const DecodeProps& props() const { return stream_.props; }
   void set_picture(const Picture& picture);
 

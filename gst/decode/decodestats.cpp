@@ -80,14 +80,15 @@ std::optional<Error> DecodeStats::why_no_box() const {
                 "lower score-threshold=");
   if (max_counts_.anchors == 0)
     return none("the tensors had no rows", "check that the model finds objects in these pictures");
+  const std::string low = "no score of " + std::to_string(max_counts_.anchors) +
+                          " anchors per frame exceeded the score threshold";
   if (max_counts_.above_threshold == 0 && max_counts_.anchors < kFewAnchors && is_small(input_))
-    return none("the model's input was only " + std::to_string(input_.width) + "x" +
-                    std::to_string(input_.height) + " pixels, with " +
-                    std::to_string(max_counts_.anchors) + " anchors",
-                "use larger frames, or enlarge the input with input-width= and input-height=");
+    return none(low + ", and the model's input was only " + std::to_string(input_.width) + "x" +
+                    std::to_string(input_.height) + " pixels",
+                "lower score-threshold=, use larger frames, or enlarge the input with input-width= "
+                "and input-height=");
   if (max_counts_.above_threshold == 0)
-    return none("no score of " + std::to_string(max_counts_.anchors) +
-                    " anchors per frame exceeded the score threshold",
+    return none(low,
                 "lower score-threshold=, or check the model input: channel order and value range "
                 "(input-std= of tensorinfer)");
   if (max_counts_.after_class_filter == 0)

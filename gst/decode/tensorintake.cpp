@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "gst/base/error.h"
+#include "gst/decode/settings/decodesettings.h"
 #include "gst/metas/pixeltransforms.h"
 #include "gst/tensors/decodednote.h"
 
@@ -92,7 +94,28 @@ Status TensorIntake::list_tensors(GstBuffer* buffer, FrameTensors& tensors) cons
   return {};
 }
 
+void TensorIntake::doubt_ids(const std::string& before) {
+  if (!ids_before_) ids_before_ = before;
+}
+
+void TensorIntake::forget() {
+  decoded_.reset();
+  ids_before_.reset();
+}
+
+void TensorIntake::check_ids(GstBuffer* buffer) {
+  if (!ids_before_ || was_skipped(buffer) || had_no_objects(buffer)) return;
+  FrameTensors all;
+  if (!all.list_tensors(buffer, TensorSelection::kUndecoded) || all.listed().empty()) return;
+  const std::string before = *std::exchange(ids_before_, std::nullopt);
+  const auto wrong = revert_missing_ids(stream_.props, before, all.listed());
+  if (!wrong) return;
+  reverted_ = true;
+  post_warning(stream_.element, *wrong);
+}
+
 Status TensorIntake::take(GstBuffer* buffer, FrameTensors& tensors) {
+  check_ids(buffer);
   KB_TRY(list_tensors(buffer, tensors));
   skipped_ = is_skipped(buffer, tensors);
   if (skipped_) return {};

@@ -4,6 +4,10 @@
 
 #include <gst/gst.h>
 
+#include <optional>
+#include <string>
+#include <utility>
+
 #include "core/base/result.h"
 #include "core/plan/plan.h"
 #include "gst/decode/decodestream.h"
@@ -44,16 +48,27 @@ class TensorIntake {
   /// Sets the source of the last decoded frame, to which a skipped frame belongs; nullptr: unknown.
   void set_decoded(SharedProvenance source) { decoded_ = std::move(source); }
 
+  /// Makes take() compare changed tensor-ids= with the next frame that has tensors of all models.
+  /// If it has none with one of the ids, `before` is set again, with an element warning.
+  void doubt_ids(const std::string& before);
+  /// True once after that.
+  bool take_reverted() { return std::exchange(reverted_, false); }
+  /// Forgets the last decoded frame, and doubts.
+  void forget();
+
  private:
   bool is_skipped(GstBuffer* buffer, const FrameTensors& tensors) const;
   bool is_own(std::string_view id) const;
   bool has_wanted_id(const FrameTensors& tensors) const;
+  void check_ids(GstBuffer* buffer);
   Status follow_picture(GstBuffer* buffer, FrameTensors& tensors) const;
   Status quantize(FrameTensors& tensors);
 
   DecodeStream& stream_;
   Result<Quantization> quantization_;  // parsed from the properties
   SharedProvenance decoded_;
+  std::optional<std::string> ids_before_;  // the last tensor-ids= that were found, if in doubt
+  bool reverted_ = false;
   bool skipped_ = false;
 };
 

@@ -202,7 +202,7 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
 
 gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
   if (GST_EVENT_TYPE(event) == GST_EVENT_EOS)
-    post_warnings(GST_ELEMENT(base), Self::of(base).painter.privacy().unused());
+    post_warnings(GST_ELEMENT(base), Self::of(base).painter.privacy().take_unused());
   return Self::parent_as<GstBaseTransformClass>()->sink_event(base, event);
 }
 

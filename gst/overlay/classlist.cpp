@@ -28,12 +28,13 @@ bool is_named(std::string_view entry, const FrameBox& box) {
 
 }  // namespace
 
-void ClassList::set(const std::string& text) {
-  if (text == text_) return;
+bool ClassList::set(const std::string& text) {
+  if (text == text_) return false;
   text_ = text;
   entries_.clear();
   for (const std::string_view entry : split(text, ','))
     if (!entry.empty()) entries_.push_back({std::string(entry)});
+  return true;
 }
 
 bool ClassList::has(const FrameBox& box) {

@@ -14,8 +14,8 @@ namespace keepbox {
 /// not be known before boxes have them.
 class ClassList {
  public:
-  /// Takes another list. Without a change, nothing is done.
-  void set(const std::string& text);
+  /// Takes another list. @return false without a change, which does nothing.
+  bool set(const std::string& text);
 
   /// True if the list has the box's class; notes that its entry is in use.
   bool has(const FrameBox& box);

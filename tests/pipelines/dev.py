@@ -31,9 +31,10 @@ def lay_out(folder, ninja=NINJA):
     return checkout
 
 
-def start(checkout, *words, path=os.environ['PATH']):
+def start(checkout, *words, path=os.environ['PATH'], cuda=''):
     environment = {**os.environ, 'KEEPBOX_INSIDE': 'native',
                    'KEEPBOX_CACHE': str(checkout / 'cache'),
+                   'KEEPBOX_CUDA': cuda,
                    'PATH': path}
     return subprocess.Popen([checkout / 'dev', *words], env=environment, text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
@@ -78,6 +79,22 @@ def test_a_signal_ends_a_build_at_once(folder):
 def test_a_build_that_fails_fails(folder):
     checkout = lay_out(folder, '#!/bin/sh\nexit 3\n')
     assert 'building failed' in told(checkout, 'build', status=1)
+
+
+def test_a_word_for_cuda_is_no_architecture(folder):
+    options = f'settle_cuda; cuda_options "{folder}/new"'
+    for words, expected in ((('0', 'off', 'no'), '-Dcuda=disabled\n'),
+                            (('1',), '-Dcuda=enabled\n'),
+                            (('89,90',), '-Dcuda=enabled\n-Dcuda-targets=89,90\n')):
+        for word in words:
+            assert sourced(options, KEEPBOX_CUDA=word) == (0, expected), word
+    checkout = lay_out(folder)
+    for word in 'auto', 'false', 'sm_90', '90,', '89 90', '9':
+        said = told(checkout, 'build', status=1, cuda=word)
+        assert f'KEEPBOX_CUDA={word} is unknown; set it to' in said, said
+        assert said.count('\n') == 1, said
+    assert told(checkout, 'build', cuda='off') == ''
+    assert 'contradict' in told(checkout, 'build', '--cuda', status=1, cuda='no')
 
 
 def test_a_checkout_that_was_moved(folder):

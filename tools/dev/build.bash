@@ -2,6 +2,18 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Building; sourced by ./dev.
 
+# Checks KEEPBOX_CUDA and makes it 0, 1, a list of architectures, or empty.
+settle_cuda() {
+  case ${KEEPBOX_CUDA:-} in
+    '' | 0 | 1) ;;
+    off | no) KEEPBOX_CUDA=0 ;;
+    *)
+      [[ $KEEPBOX_CUDA =~ ^[1-9][0-9]{1,2}(,[1-9][0-9]{1,2})*$ ]] ||
+        die "KEEPBOX_CUDA=$KEEPBOX_CUDA is unknown; set it to 0, off or no for no GPU kernels, 1 for all, or architectures such as 89,90"
+      ;;
+  esac
+}
+
 # The kernels take minutes to compile, and cannot run without a driver.
 cuda_options() { # FOLDER
   case ${KEEPBOX_CUDA:-} in
@@ -61,7 +73,7 @@ run_ninja_briefly() { run_ninja | { grep -vE '^ninja: (Entering directory|no wor
 
 want_cuda() {
   KEEPBOX_CUDA=${KEEPBOX_CUDA:-1}
-  [[ $KEEPBOX_CUDA != 0 ]] || die "--cuda and KEEPBOX_CUDA=0 contradict each other; remove one of them"
+  [[ $KEEPBOX_CUDA != 0 ]] || die "--cuda and KEEPBOX_CUDA=0 (off, no) contradict each other; remove one of them"
 }
 
 command_build() { # [--cuda]

@@ -2,6 +2,7 @@
 // Settings from properties, labels and the source of the tensors.
 #include "gst/decode/settings/decodesettings.h"
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <string>
@@ -27,11 +28,12 @@ constexpr struct {
               {"regions", &DecodeProps::regions},
               {"exclude-regions", &DecodeProps::exclude_regions}};
 
-/// Properties that name a family, files or scales, each of which can be checked alone.
+/// Properties that name a family, ids, files or scales. Without tensors, ids are always right.
 constexpr struct {
   const char* name;
   std::string DecodeProps::* text;
 } kNames[] = {{"detector", &DecodeProps::detector},
+              {"tensor-ids", &DecodeProps::tensor_ids},
               {"label-file", &DecodeProps::label_file},
               {"priors-file", &DecodeProps::priors_file},
               {"quantization", &DecodeProps::quantization}};
@@ -141,6 +143,17 @@ std::vector<Error> revert_invalid_names(DecodeProps& props, const DecodeProps& o
     if (!right) wrong.push_back(kept(name, props.*text, old.*text, right.error()));
   }
   return wrong;
+}
+
+std::optional<Error> revert_missing_ids(DecodeProps& props, const std::string& before,
+                                        std::span<const TensorView> listed) {
+  for (const std::string& id : ids_of(props.tensor_ids))
+    if (!std::ranges::contains(listed, std::string_view(id), &TensorView::id))
+      return kept("tensor-ids", props.tensor_ids, before,
+                  fail(ErrorKind::kMismatch, "a tensor with id " + id, to_string(listed),
+                       "set tensor-ids= to ids of these")
+                      .error());
+  return std::nullopt;
 }
 
 std::vector<const char*> take_texts(DecodeProps& props, const DecodeProps& asked,

@@ -3,6 +3,9 @@
 #pragma once
 
 #include <functional>
+#include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "core/plan/plan.h"
@@ -27,6 +30,11 @@ std::vector<Error> revert_invalid_lists(DecodeProps& props, const DecodeProps& o
 /// @return one error for each; its hint names the value that is kept.
 std::vector<Error> revert_invalid_names(DecodeProps& props, const DecodeProps& old,
                                         const std::function<Status(const DecodeProps&)>& check);
+
+/// Replaces tensor-ids= by the value before if one of its ids is not that of a listed tensor.
+/// @return the error; its hint names the value that is kept.
+std::optional<Error> revert_missing_ids(DecodeProps& props, const std::string& before,
+                                        std::span<const TensorView> listed);
 
 /// Replaces texts that were asked for by those in force, unless they have changed since.
 /// @return the names of the properties that were replaced.

@@ -14,6 +14,7 @@ namespace {
 constexpr int64_t kMinGrid = 21;  // cells of the smallest input
 constexpr int64_t kReadyColumns = 6;
 constexpr int64_t kUnknown = -1;
+constexpr std::string_view kClassify = "classify";  // task of the models that classdecode reads
 
 /// An export and its family.
 struct FamilyExport {
@@ -111,7 +112,8 @@ void take_task(const ModelDeclaration& declaration, const ModelMetadata& metadat
   const auto boxes = output_of_rank(declaration, 3), maps = output_of_rank(declaration, 4);
   if (candidates.empty() || !boxes) {
     out.remarks.push_back("task " + metadata.task + " has no boxes");
-    out.warnings.push_back("task " + metadata.task + ", whose tensors hold no boxes");
+    if (metadata.task != kClassify)
+      out.warnings.push_back("task " + metadata.task + ", whose tensors hold no boxes");
     return;
   }
   out.units = Units::kPixels;

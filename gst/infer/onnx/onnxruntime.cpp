@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "gst/base/error.h"
+#include "gst/base/fileerror.h"
 
 GST_DEBUG_CATEGORY_EXTERN(tensorinfer_debug);
 
@@ -53,6 +54,13 @@ std::string one_line(std::string text) {
   return text;
 }
 
+/// Returns the error for a library that is not loaded, which need not be missing.
+std::unexpected<Error> not_loaded(const std::string& name, const std::string& reason) {
+  const std::string hint = opening_hint(reason, kInstall);
+  const std::string what = hint == kInstall ? "was not found" : "cannot be loaded";
+  return file_error("ONNX Runtime " + what + " (" + name + "): " + reason, hint);
+}
+
 /// Returns the first reason that differs from the first name's, such as of a library that exists
 /// but cannot be loaded. Most reasons begin with the name of the library.
 const std::string& most_informative(const std::vector<std::string>& names,
@@ -91,9 +99,7 @@ Result<const OnnxRuntime*> OnnxRuntime::load(const std::string& library) {
     GST_CAT_INFO(tensorinfer_debug, "%s from %s", (*opened)->name().c_str(), name.c_str());
     return loaded[names.front()] = *opened;
   }
-  return file_error(
-      "ONNX Runtime was not found (" + names.front() + "): " + most_informative(names, reasons),
-      kInstall);
+  return not_loaded(names.front(), most_informative(names, reasons));
 }
 
 Result<const OnnxRuntime*> OnnxRuntime::open(LateLibrary& library) {
@@ -132,7 +138,7 @@ Status OnnxRuntime::check(OrtStatus* status, const std::string& what, std::strin
   if (status == nullptr) return {};
   const std::string why = one_line(api_->GetErrorMessage(status));
   api_->ReleaseStatus(status);
-  return file_error(what + ": " + why, std::move(hint));
+  return file_error(what + ": " + why, opening_hint(why, std::move(hint)));
 }
 
 void OnnxRuntime::terminate(OrtRunOptions* options, bool on) const {

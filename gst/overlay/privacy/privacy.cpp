@@ -2,9 +2,17 @@
 // Chooses the boxes to obscure, and warns of settings that leave some of them visible.
 #include "gst/overlay/privacy/privacy.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "gst/base/words.h"
 
 namespace keepbox {
+namespace {
+
+constexpr int kFramesOfAChange = 30;
+
+}  // namespace
 
 Obscuring Privacy::listed(const FrameBox& box) {
   const bool blurred = blur_.has(box);
@@ -25,8 +33,7 @@ void Privacy::warn_untracked(const OverlayProps& props, const FrameBox& box) {
 void Privacy::choose(std::span<const FrameBox> boxes, const OverlayProps& props, GstClockTime time,
                      std::vector<ObscuredBox>& out) {
   out.clear();
-  blur_.set(props.blur);
-  pixelate_.set(props.pixelate);
+  take_lists(props);
   if (blur_.empty() && pixelate_.empty()) return lost_.clear();
   lost_.start(time, static_cast<GstClockTime>(props.blur_lost * GST_SECOND));
   for (const FrameBox& box : boxes) {
@@ -37,6 +44,27 @@ void Privacy::choose(std::span<const FrameBox> boxes, const OverlayProps& props,
     if (how != Obscuring::kNone) out.push_back({box.box, box.angle, box.mask, how});
   }
   lost_.add_lost(out);
+  check_changed_lists(!boxes.empty());
+}
+
+void Privacy::take_lists(const OverlayProps& props) {
+  const bool blur = blur_.set(props.blur), pixelate = pixelate_.set(props.pixelate);
+  if (!std::exchange(began_, true) || (!blur && !pixelate)) return;
+  frames_left_ = kFramesOfAChange;
+  told_unused_ = false;
+}
+
+void Privacy::check_changed_lists(bool boxes) {
+  if (!frames_left_ || !boxes || --*frames_left_ > 0) return;
+  frames_left_.reset();
+  std::ranges::move(take_unused(), std::back_inserter(warnings_));
+}
+
+std::vector<Error> Privacy::take_unused() {
+  std::vector<Error> out;
+  if (!told_unused_) out = unused();
+  told_unused_ = told_unused_ || !out.empty();
+  return out;
 }
 
 std::vector<Error> Privacy::unused() const {

@@ -4,6 +4,7 @@
 
 #include <gst/gst.h>
 
+#include <optional>
 #include <set>
 #include <span>
 #include <utility>
@@ -30,10 +31,15 @@ class Privacy {
 
   /// Returns warnings about the last frames, each once.
   std::vector<Error> take_warnings() { return std::exchange(warnings_, {}); }
-  /// Returns a warning for each listed class that no box had, if there were other boxes.
-  std::vector<Error> unused() const;
+  /// Returns a warning for each listed class that no box had, if there were other boxes, unless
+  /// take_warnings() had them: after a change of the lists it has them after some frames with
+  /// boxes, because a live stream has no end.
+  std::vector<Error> take_unused();
 
  private:
+  std::vector<Error> unused() const;
+  void take_lists(const OverlayProps& props);
+  void check_changed_lists(bool boxes);
   Obscuring listed(const FrameBox& box);
   void warn_untracked(const OverlayProps& props, const FrameBox& box);
 
@@ -41,6 +47,9 @@ class Privacy {
   LostBoxes lost_;
   std::set<GQuark> labels_;  // of the boxes so far
   std::vector<Error> warnings_;
+  bool began_ = false;              // a frame has been there
+  std::optional<int> frames_left_;  // with boxes, until changed lists are checked
+  bool told_unused_ = false;        // of these lists
   bool warned_untracked_ = false;
 };
 

@@ -158,6 +158,19 @@ TEST_F(ClassDecode, ClassifiesFrames) {
   EXPECT_NEAR(gst_analytics_cls_mtd_get_level(&cls, 0), 1, 1e-3);  // 1, 0, 0 adds up to 1
 }
 
+TEST_F(ClassDecode, TakesUltralyticsClassifiersWithoutAWarning) {
+  test::onnx::Model model = colour_model("colours");
+  model.outputs = {{"output0", test::onnx::Type::kFloat, {"N", 3}}};
+  model.add("Flatten", {"colours"}, {}, "output0");
+  model.metadata.insert({{"task", "classify"}, {"stride", "1"}});
+  Harness h(infer(model) + " ! classdecode", kScene);
+  ASSERT_TRUE(h.run(painted(kScene, test::grey))) << h.error();
+  EXPECT_EQ(h.warning(), "");
+  Harness boxes(infer(model) + " ! boxdecode", kScene);
+  EXPECT_FALSE(boxes.run(painted(kScene, test::grey)));
+  test::expect_words(boxes.error(), {"a classifier with 3 classes"});
+}
+
 /// Tensors of another element than tensorinfer are of the frame.
 TEST_F(ClassDecode, ClassifiesFramesOfOtherProducers) {
   Harness h("classdecode", kScene);

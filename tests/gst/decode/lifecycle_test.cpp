@@ -187,6 +187,35 @@ TEST(PropertyChanges, KeepsNamesOnInvalidChanges) {
   }
 }
 
+TEST(PropertyChanges, KeepsIdsThatNoTensorHas) {
+  Harness h("boxdecode");
+  const auto found = [&] {
+    const Buffer out = h.run(frame_with(kTwoRows));
+    EXPECT_TRUE(out) << h.error();
+    return out ? boxes(out).size() : 99;
+  };
+  const auto in_force = [&] {
+    g_autofree gchar* text = nullptr;
+    g_object_get(h.element(), "tensor-ids", &text, nullptr);
+    return std::string(text != nullptr ? text : "");
+  };
+  EXPECT_EQ(found(), 2u);
+  for (const std::string right : {"", "yolo-26-end2end-out"}) {
+    h.set("tensor-ids", right.c_str());
+    EXPECT_EQ(found(), 2u);
+    for (const char* wrong : {"nosuch", "yolo-26-end2end-out,nosuch"}) {
+      h.set("tensor-ids", wrong, "score-threshold", 0.3f);
+      EXPECT_EQ(found(), 2u) << wrong;
+      test::expect_words(
+          h.warning(), {"nosuch", "yolo-26-end2end-out 1x2x6", "tensor-ids stays", right.c_str()});
+      EXPECT_EQ(found(), 2u) << wrong;
+      EXPECT_EQ(h.warning(), "") << "once";
+      EXPECT_EQ(in_force(), right);
+    }
+  }
+  EXPECT_EQ(h.error(), "");
+}
+
 TEST(PropertyChanges, RejectsInvalidListsAtTheStart) {
   Harness h("boxdecode include-classes=nonsense");
   EXPECT_FALSE(h.run(frame_with(kTwoRows)));
@@ -227,6 +256,11 @@ TEST(Eos, WarnsWhyThereWereNoBoxes) {
   EXPECT_EQ(after("boxdecode", frame_with(kTwoRows)), "");
   EXPECT_NE(after("boxdecode score-threshold=0.95", frame_with(kTwoRows)).find("score-threshold"),
             std::string::npos);
+  const std::string small =
+      after("boxdecode score-threshold=0.95 model-width=64 model-height=64", frame_with(kTwoRows));
+  test::expect_words(small,
+                     {"exceeded the score threshold", "only 64x64", "Lower score-threshold="});
+  EXPECT_LT(small.find("score threshold"), small.find("64x64")) << small;
   EXPECT_NE(after("boxdecode include-classes=7", frame_with(kTwoRows)).find("include-classes"),
             std::string::npos);
   EXPECT_NE(after("boxdecode on-mismatch=pass", gst_buffer_new()).find("missing"),

@@ -87,5 +87,26 @@ TEST(SkippedFrames, FrameOfOneModelIsDecodedForTheOther) {
   EXPECT_EQ(boxes(second).size(), 1u);
 }
 
+TEST(SkippedFrames, SayNothingAboutChangedIds) {
+  Harness h("boxdecode tensor-ids=a", kHd);
+  const auto found = [&](std::vector<const char*> ids, bool skipped) {
+    GstBuffer* frame = empty_frame().release();
+    for (const char* id : ids) attach(frame, plain_rows(kOne, id), nullptr);
+    if (skipped) note_skipped(frame);
+    const Buffer out = h.run(frame);
+    EXPECT_TRUE(out) << h.error();
+    return out ? boxes(out).size() : 99;
+  };
+  EXPECT_EQ(found({"a", "b"}, false), 1u);
+  h.set("tensor-ids", "b");
+  EXPECT_EQ(found({"a"}, true), 0u) << "the model of b may run on the next one";
+  EXPECT_EQ(found({"a", "b"}, false), 1u);
+  EXPECT_EQ(h.warning(), "");
+  h.set("tensor-ids", "c");
+  EXPECT_EQ(found({"a"}, true), 0u);
+  EXPECT_EQ(found({"a", "b"}, false), 1u);
+  test::expect_words(h.warning(), {"id c", "tensor-ids stays \"b\""});
+}
+
 }  // namespace
 }  // namespace keepbox

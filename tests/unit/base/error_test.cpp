@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <string>
+
+#include "gst/base/fileerror.h"
 
 namespace keepbox {
 namespace {
@@ -22,6 +25,16 @@ TEST(ShownErrors, HaveNoControlCharacters) {
             {ErrorKind::kMismatch, "a tensor", "'out\x1b[2J\x7f\u009b', \"a\nb\tc\" \u00e9\u200b"});
   EXPECT_STREQ(error->message,
                "expected a tensor, found 'out\\x1b[2J\\x7f\\x9b', \"a\\nb\\tc\" \u00e9\u200b");
+}
+
+TEST(FileErrors, OpeningHasAHintOfItsOwn) {
+  const auto hint = [](int code) {
+    return opening_hint(std::string("lib.so: ") + g_strerror(code), "install it");
+  };
+  EXPECT_TRUE(hint(EMFILE).contains("ulimit")) << hint(EMFILE);
+  EXPECT_TRUE(hint(ENFILE).contains("system")) << hint(ENFILE);
+  EXPECT_TRUE(hint(EACCES).contains("read")) << hint(EACCES);
+  EXPECT_EQ(hint(ENOENT), "install it");
 }
 
 }  // namespace

@@ -144,13 +144,36 @@ TEST(Privacy, WarnsOnceIfNothingIsTracked) {
 
 TEST(Privacy, NamesListedClassesThatNoBoxHad) {
   Stream stream({.blur = "person,persn", .pixelate = "plate"});
-  EXPECT_TRUE(stream.privacy().unused().empty()) << "without any box";
+  EXPECT_TRUE(stream.privacy().take_unused().empty()) << "without any box";
   stream.frame({box_of("person"), box_of("car")});
-  const auto unused = stream.privacy().unused();
+  const auto unused = stream.privacy().take_unused();
   ASSERT_EQ(unused.size(), 2u);
   EXPECT_TRUE(unused[0].message().starts_with("blur names \"persn\", but boxes had the classes "))
       << unused[0].message();
   EXPECT_TRUE(unused[1].message().starts_with("pixelate names \"plate\"")) << unused[1].message();
+}
+
+/// A live stream has no end at which it could be said.
+TEST(Privacy, NamesClassesThatNoBoxHasAfterAChange) {
+  Stream stream({.blur = "disk"});
+  for (int frame = 0; frame < 100; ++frame) stream.frame({box_of("disc")});
+  EXPECT_TRUE(stream.privacy().take_warnings().empty()) << "at the end, if it has one";
+  stream.props().blur = "disc,dis";
+  stream.frame({box_of("disc")});
+  EXPECT_TRUE(stream.privacy().take_warnings().empty()) << "the object may still come";
+  for (int frame = 0; frame < 100; ++frame) {
+    stream.frame({});
+    stream.frame({box_of("disc")});
+  }
+  const auto warnings = stream.privacy().take_warnings();
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0].message(),
+            "blur names \"dis\", but boxes had the classes \"disc\". Correct the name if you meant "
+            "one of these.");
+  EXPECT_TRUE(stream.privacy().take_unused().empty()) << "once";
+  stream.props().blur = "dsc";
+  stream.frame({box_of("disc")});
+  EXPECT_EQ(stream.privacy().take_unused().size(), 1u) << "at the end at the latest";
 }
 
 TEST(LostBoxes, KeepAtMostKMaxBoxesPerFrame) {

@@ -106,7 +106,9 @@ TEST(Hints, CentresFarOutsideAreAWarningForADeclaredFamily) {
   const auto plan = plan_of({far}, settings);
   ASSERT_TRUE(plan) << plan.error().message();
   ASSERT_EQ(plan->warnings.size(), 1u);
-  expect_words(plan->warnings[0].message(), {"decoded boxes for yolov8"});
+  expect_words(plan->warnings[0].message(),
+               {"decoded boxes for yolov8", "input-std= of tensorinfer"});
+  EXPECT_FALSE(plan->warnings[0].hint.contains("detector=")) << "the model names its family";
   settings.declared_detector = "";
   far.id = "yolo-v8-out";
   EXPECT_TRUE(plan_of({far}, settings)) << "an id is a declaration";

@@ -47,6 +47,8 @@ TEST(Ranking, PrefersKnownClassesToPublishedOnes) {
   EXPECT_EQ(chosen({1, 8400, 85}, {.label_count = 81}), "yolov8");
   EXPECT_EQ(chosen({1, 777, 84}, {.class_count = 79}), "yolov5");
   EXPECT_EQ(chosen({1, 777, 84}), "yolov8");
+  EXPECT_EQ(chosen({1, 8400, 85}, {.label_count = 80, .class_count = 81}), "yolov8")
+      << "the number that is set prevails over labels";
 }
 
 TEST(Ranking, DecidesOnlyForOneFamilyOfARank) {
