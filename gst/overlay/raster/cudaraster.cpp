@@ -158,12 +158,13 @@ class CudaRasters final : public DeviceRasters {
     const CUstream used = stream != nullptr ? stream : side_->own.get();
     KB_TRY(side_->drawer->begin(planes, used));
     CudaRaster raster(*side_->drawer, frame.info);
-    const Status drawn = act(raster);
-    KB_TRY(raster.status());
-    KB_TRY(drawn);
-    KB_TRY(side_->drawer->flush());
-    if (stream != nullptr) return {};
-    return cuda_status(cuda_driver().stream_synchronize(used), "drawing on a frame");
+    Status status = act(raster);
+    if (!raster.status()) status = raster.status();
+    if (status) status = side_->drawer->flush();
+    if (stream != nullptr) return status;
+    // Also after an error, because the host draws on the frame then.
+    const Status done = cuda_status(cuda_driver().stream_synchronize(used), "drawing on a frame");
+    return status ? done : status;
   }
 
   std::unique_ptr<DeviceDrawer> side_;

@@ -38,6 +38,37 @@ __device__ uint32_t collect(const PlaneJob& job, const Tile& tile, uint32_t base
   return all;
 }
 
+/// An operation that touches a tile, in shared memory.
+struct Staged {
+  DrawnRect at;
+  DrawOperation operation;
+};
+
+/// Limits a text to the letters that touch the tile.
+__device__ void narrow(const DrawJob& job, const Tile& tile, Staged& staged) {
+  Cover& text = staged.operation.cover;
+  const int shift = staged.operation.shift_x;
+  const int left = (tile.left - staged.at.x) * (1 << shift);
+  const int right = left + (kTileColumns << shift);
+  const DrawnLetter* const letters = job.letters + text.offset;
+  uint32_t first = 0, end = text.width;
+  while (first < end && letters[first].x + letters[first].width <= left) ++first;
+  while (end > first && letters[end - 1].x >= right) --end;
+  text.offset += first;
+  text.width = end - first;
+}
+
+/// Copies the operations that were found. Synchronises the block.
+__device__ void stage(const DrawJob& job, const PlaneJob& on, const Tile& tile,
+                      const uint32_t* found, uint32_t count, Staged* staged) {
+  const uint32_t i = threadIdx.x;
+  if (i < count) {
+    staged[i] = {on.at[found[i]], on.operations[found[i]]};
+    if (staged[i].operation.cover.kind == CoverKind::kText) narrow(job, tile, staged[i]);
+  }
+  __syncthreads();
+}
+
 /// Returns the largest coverage of a text's letters at a pixel of its area.
 __device__ uint32_t text_cover(const DrawJob& job, const Cover& text, int x, int y) {
   const int row = y - text.top;
@@ -94,9 +125,8 @@ __device__ void apply(const DrawJob& job, const DrawOperation& each, const Drawn
 
 /// Applies some operations of a tile to a plane of values of a type.
 template <class T, int channels>
-__device__ void apply_typed(const DrawJob& job, const PlaneJob& on, const Tile& tile,
-                            const uint32_t* found, uint32_t count) {
-  const DrawnPlane& plane = on.plane;
+__device__ void apply_typed(const DrawJob& job, const DrawnPlane& plane, const Tile& tile,
+                            const Staged* staged, uint32_t count) {
   const int x = tile.left + int(threadIdx.x) % kTileColumns;
   const int first = tile.top + int(threadIdx.x) / kTileColumns;
   const int end = min(tile.top + kTileRows, plane.height);
@@ -107,33 +137,35 @@ __device__ void apply_typed(const DrawJob& job, const PlaneJob& on, const Tile& 
 #pragma unroll
     for (int c = 0; c < channels; ++c) pixel[c] = at[c];
     for (uint32_t i = 0; i < count; ++i)
-      apply<channels>(job, on.operations[found[i]], on.at[found[i]], x, y, plane.unused_bits,
-                      pixel);
+      apply<channels>(job, staged[i].operation, staged[i].at, x, y, plane.unused_bits, pixel);
 #pragma unroll
     for (int c = 0; c < channels; ++c) at[c] = T(pixel[c]);
   }
 }
 
 template <class T>
-__device__ void apply_all(const DrawJob& job, const PlaneJob& on, const Tile& tile,
-                          const uint32_t* found, uint32_t count) {
-  switch (on.plane.channels) {
-    case 1: return apply_typed<T, 1>(job, on, tile, found, count);
-    case 2: return apply_typed<T, 2>(job, on, tile, found, count);
-    case 3: return apply_typed<T, 3>(job, on, tile, found, count);
-    default: return apply_typed<T, 4>(job, on, tile, found, count);
+__device__ void apply_all(const DrawJob& job, const DrawnPlane& plane, const Tile& tile,
+                          const Staged* staged, uint32_t count) {
+  switch (plane.channels) {
+    case 1: return apply_typed<T, 1>(job, plane, tile, staged, count);
+    case 2: return apply_typed<T, 2>(job, plane, tile, staged, count);
+    case 3: return apply_typed<T, 3>(job, plane, tile, staged, count);
+    default: return apply_typed<T, 4>(job, plane, tile, staged, count);
   }
 }
 
 __global__ void __launch_bounds__(kThreads) draw(const __grid_constant__ DrawJob job) {
   __shared__ uint32_t found[kThreads];
+  __shared__ Staged staged[kThreads];
   const PlaneJob& on = job.planes[blockIdx.z];
   const Tile tile{int(blockIdx.x) * kTileColumns, int(blockIdx.y) * kTileRows};
   if (tile.left >= on.plane.width || tile.top >= on.plane.height) return;
   for (uint32_t base = 0; base < on.count; base += kThreads) {
     const uint32_t count = collect(on, tile, base, found);
-    if (count != 0 && on.plane.bytes == 1) apply_all<uint8_t>(job, on, tile, found, count);
-    else if (count != 0) apply_all<uint16_t>(job, on, tile, found, count);
+    if (count == 0) continue;
+    stage(job, on, tile, found, count, staged);
+    if (on.plane.bytes == 1) apply_all<uint8_t>(job, on.plane, tile, staged, count);
+    else apply_all<uint16_t>(job, on.plane, tile, staged, count);
     __syncthreads();  // before the next ones are found
   }
 }

@@ -98,8 +98,8 @@ Status Drawer::blend(const ByteRows& cover, std::span<const PlaneInk> inks, uint
 
 /// Uploads the sheet once for all texts.
 Status Drawer::use_sheet(const ByteRows& sheet) {
+  if (sheet_.bytes == sheet.bytes) return prepare();
   KB_TRY(make_room(area(sheet.width, sheet.height), 0));
-  if (sheet_.bytes == sheet.bytes) return {};
   KB_ASSIGN(sheet_offset_, slot().arena.add(sheet));
   sheet_ = sheet;
   return {};
