@@ -12,9 +12,9 @@
  * and of the first eight, differ for every kind of colour vision. Labels of boxes with higher
  * scores are placed first.
  *
- * Frames in CUDA memory are drawn on where they are, with the same pixels: coverage of letters,
- * masks and slanted lines is computed on the CPU and blended on the GPU. Of objects to blur, the
- * area of each is copied to the CPU and back.
+ * Frames in CUDA memory are drawn on where they are, with the same pixels. Only the coverage of
+ * slanted lines is computed on the CPU. Of objects to blur, the area of each is copied to the CPU
+ * and back.
  *
  * Frames that cannot be drawn on where they are, in GL, VA or DMABuf memory or in another format,
  * get their boxes as a #GstVideoOverlayComposition if downstream draws it, as glimagesink and
