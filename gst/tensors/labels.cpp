@@ -19,8 +19,8 @@ constexpr size_t kMaxLabelsBytes = size_t{1} << 24;
 constexpr const char* kLabelsHint =
     "set label-file= to a UTF-8 text file with one class name per line";
 
-/// Returns the case-insensitive edit distance of two texts, or more than `max_edits` if it is larger
-/// than that.
+/// Returns the case-insensitive edit distance of two texts, or more than `max_edits` if it exceeds
+/// that.
 size_t edits(std::string_view a, std::string_view b, size_t max_edits) {
   if (std::max(a.size(), b.size()) - std::min(a.size(), b.size()) > max_edits) return max_edits + 1;
   std::vector<size_t> row(b.size() + 1);
