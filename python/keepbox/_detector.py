@@ -2,8 +2,8 @@
 """A model and its settings."""
 from __future__ import annotations
 
+import contextlib
 import os
-import pathlib
 import reprlib
 import weakref
 from collections.abc import Sequence
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ._errors import Error
 from ._frame import Frame
 from ._gi import Gst
+from ._labels import label_file_of, names_in
 from ._line import Pipeline, is_installed
 from ._properties import (as_text, closest, dashed, names_of, names_of_enum, owner_of,
                           set_property)
@@ -93,12 +94,13 @@ class Detector:
         # Never play; they check values and hold them for streams to come.
         self._pattern = [Gst.ElementFactory.make(name) for name in ('tensorinfer', 'boxdecode')]
         self._set: dict[str, object] = {}
+        self._names_in_file: list[str] = []
+        self._labels: dict[str, str] = {}  # of all lines
         given = {'model': model, 'classes': classes, 'confidence': confidence, 'iou': iou,
                  'labels': labels, **properties}
         self.set(**{name: value for name, value in given.items() if value is not None})
         line = self._picture_pipeline()
         line.await_model()
-        self._labels = line.labels
         self._give_back(line)
 
     if not TYPE_CHECKING:  # a type checker would take it for a class with any attribute
@@ -158,6 +160,8 @@ class Detector:
             pattern = owner_of(name, self._pattern, _meant)
             set_property(pattern, name, value)
             self._set[name] = value
+            if name in ('detector', 'label-file'):
+                self._read_labels()
             for line in list(self._lines):
                 set_property(owner_of(name, self._elements(line)), name, value)
 
@@ -194,11 +198,12 @@ class Detector:
     @property
     def names(self) -> dict[int, str]:
         """Names of the classes by number, as Ultralytics' model.names, also before the first frame:
-        those of labels, otherwise those in the metadata of the model that the detector was made
-        with. Empty if there are none; boxes are then called class-0, class-1 and so on."""
-        file = self._pattern[1].get_property('label-file')
-        lines = pathlib.Path(file).read_text('utf-8-sig') if file else self._labels
-        names = (line.strip() for line in lines.rstrip().split('\n') if lines.strip())
+        those of labels or of the detector file's label-file, as they were when that was set,
+        otherwise those in the metadata of the model. Empty if there are none; boxes are then called
+        class-0, class-1 and so on. With a GPU that fails, so that the CPU follows, a model's names
+        are known from the first frame on."""
+        model = self._pattern[0].get_property('model-file')
+        names = self._names_in_file or self._labels.get(model, '').split('\n')[:-1]
         return {number: name or f'class-{number}' for number, name in enumerate(names)}
 
     def close(self) -> None:
@@ -229,6 +234,14 @@ class Detector:
         settable = meant.isidentifier() and not hasattr(Detector, meant)
         return f'{text}did you mean {f"set({meant}=...)" if settable else meant}?'
 
+    def _read_labels(self) -> None:
+        """Reads the label file. One that cannot be read is an error of the elements, and running
+        streams keep the one before."""
+        label_file, detector = map(self._pattern[1].get_property, ('label-file', 'detector'))
+        label_file = label_file or label_file_of(detector or '')
+        with contextlib.suppress(OSError, ValueError):
+            self._names_in_file = names_in(label_file) if label_file else []
+
     def _number(self, name: str) -> float | None:
         """Returns a setting, or None if it was not set; elements keep it as a float32."""
         return round(self._pattern[1].get_property(name), 6) if name in self._set else None
@@ -243,6 +256,7 @@ class Detector:
     def _start(self, line: Pipeline) -> None:
         for name, value in self._set.items():
             set_property(owner_of(name, self._elements(line)), name, value)
+        line.labels = self._labels
         line.play()
         self._lines.add(line)
 

@@ -36,7 +36,8 @@ class Pipeline:
         self.bus = self.pipeline.get_bus()
         self.error: Error | None = None
         self.loaded = False  # the model of its tensorinfer, or that failed
-        self.labels = ''  # class names in the model's metadata, one per line
+        # class names in models' metadata, each with a line feed, by the file of the model
+        self.labels: dict[str, str] = {}
         self.stop = weakref.finalize(self, self.pipeline.set_state, Gst.State.NULL)
 
     def element(self, name: str) -> Any:
@@ -73,7 +74,9 @@ class Pipeline:
         elif message.type == Gst.MessageType.ELEMENT and message.has_name('tensorinfer-model'):
             self.loaded = True
             about = message.get_structure()
-            self.labels = about.get_string('labels') or self.labels
+            # none of a GPU that failed, if the CPU follows
+            if labels := about.get_string('labels'):
+                self.labels[about.get_string('file')] = labels
             text = about.get_string('error')
             if text and self.error is None:
                 self.error = Error(text, element=message.src.get_name())

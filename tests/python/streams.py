@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Tests the streams of the Python package: their end, errors, warnings, settings, threads."""
 import gc
-import shutil
 import threading
 import time
 import weakref
@@ -51,30 +50,6 @@ def test_live_settings(folder):
     assert set(names(detect.detect(image))) <= {'ring'}
     detect.classes = None
     assert len(set(names(detect.detect(image)))) > 1
-
-
-def test_names_of_classes(folder):
-    shapes = ['circle', 'square', 'triangle', 'star', 'cross', 'ring']
-    with detector() as found:
-        assert found.names == dict(enumerate(shapes)), 'before the first frame'
-        frame = found.detect(CLIP)
-        assert [found.names[number] for number in frame.boxes.cls] == names(frame)
-    file = folder / 'some.labels'
-    file.write_text('\ufeffdisc\r\n\nwedge\n star\nplus\nhoop\n\n', 'utf-8')
-    with detector(labels=file) as found:
-        assert list(found.names.values()) == ['disc', 'class-1', 'wedge', 'star', 'plus', 'hoop']
-        frame = found.detect(CLIP)
-        assert [found.names[number] for number in frame.boxes.cls] == names(frame)
-
-
-def test_a_model_without_names(folder):
-    model = folder / 'plain.onnx'
-    model.write_bytes(MODEL.read_bytes().replace(b'names', b'nomes'))
-    shutil.copy(f'{MODEL}.modelinfo', f'{model}.modelinfo')
-    need_inference()
-    with keepbox.Detector(model) as found:
-        assert found.names == {}
-        assert set(names(found.detect(CLIP))) <= {f'class-{number}' for number in range(6)}
 
 
 def test_a_wrong_live_setting_is_a_warning(folder):
