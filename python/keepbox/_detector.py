@@ -25,6 +25,8 @@ ALIASES = {'confidence': 'score-threshold', 'iou': 'iou-threshold', 'classes': '
            'labels': 'label-file', 'model': 'model-file'}
 # Of the constructor alone.
 FIXED = ('colors', 'tracker')
+# Properties of tensorinfer that may change while it plays.
+LIVE = ('interval', 'hold', 'qos')
 # Names that other packages have for arguments.
 OTHER_NAMES = {'agnostic': 'class_agnostic', 'agnostic_nms': 'class_agnostic',
                'class_names': 'labels', 'conf': 'confidence', 'conf_thres': 'confidence',
@@ -91,6 +93,7 @@ class Detector:
         self._renderer = Renderer(colors)
         self._lines: weakref.WeakSet[Pipeline] = weakref.WeakSet()
         self._idle: list[PicturePipeline] = []
+        self._retired: weakref.WeakSet[Pipeline] = weakref.WeakSet()  # end with their stream
         # Never play; they check values and hold them for streams to come.
         self._pattern = [Gst.ElementFactory.make(name) for name in ('tensorinfer', 'boxdecode')]
         self._set: dict[str, object] = {}
@@ -164,6 +167,8 @@ class Detector:
                 self._read_labels()
             for line in list(self._lines):
                 set_property(owner_of(name, self._elements(line)), name, value)
+            if pattern is self._pattern[0] and name not in LIVE:
+                self._retire_lines()
 
     @property
     def confidence(self) -> float | None:
@@ -266,8 +271,16 @@ class Detector:
         return line
 
     def _give_back(self, line: PicturePipeline) -> None:
-        if line.is_open:
+        if line in self._retired:
+            line.close()
+        elif line.is_open:
             self._idle.append(line)
+
+    def _retire_lines(self) -> None:
+        """Lets later streams have new lines, because a model is loaded once for a line."""
+        self._retired.update(self._lines)
+        while self._idle:
+            self._idle.pop().close()
 
     def _video_pipeline(self, video: Video, live: bool) -> Pipeline:
         queue = 'queue max-size-time=0 max-size-bytes=0 max-size-buffers='

@@ -114,6 +114,14 @@ def test_names_follow_the_model(folder):
         found.set(model=changed_model(folder, 'circle', 'sphere'))
         assert_names_of_boxes(found)
         assert found.names == dict(enumerate(['sphere', *SHAPES[1:]]))
+        image = found.detect(CLIP).image
+        assert 'sphere' in names(found.detect(image)), 'pictures have the new model too'
+        stream = found([image, image])
+        next(stream)
+        found.set(model=MODEL)
+        assert 'sphere' in names(next(stream)), 'a stream keeps its model'
+        stream.close()
+        assert 'sphere' not in names(found.detect(image))
 
 
 if __name__ == '__main__':
