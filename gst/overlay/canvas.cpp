@@ -87,7 +87,7 @@ void Canvas::blend(const cv::Rect& at, const cv::Mat& mask, cv::Mat& coarse, Rgb
 }
 
 void Canvas::write(const cv::Rect& at, const PlacedText& text, Rgb color, PaintScratch& scratch) {
-  if (raster_.write(text, inks_for(at, color))) return;
+  if (raster_.write(text, at, inks_for(at, color))) return;
   cv::Mat mask = cleared(scratch.cover, at.size());
   text.letters->write(mask, text.text, text.start);
   blend(at, mask, scratch.coarse, color);

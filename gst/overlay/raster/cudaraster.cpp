@@ -43,14 +43,14 @@ class CudaRaster final : public Raster {
   void blend(const cv::Mat& cover, std::span<const Ink> inks, int gain, cv::Mat&) override {
     require(drawer_.blend(rows_of(cover), device_inks(inks), static_cast<uint8_t>(gain)));
   }
-  bool write(const PlacedText& text, std::span<const Ink> inks) override {
+  bool write(const PlacedText& text, const cv::Rect& at, std::span<const Ink> inks) override {
     letters_.clear();
     text.letters->place(text.text, text.start.x, [&](const PlacedLetter& letter) {
       letters_.push_back({letter.x, letter.column, letter.width});
     });
-    require(
-        drawer_.write({rows_of(text.letters->sheet()), letters_, text.letters->top(text.start.y)},
-                      device_inks(inks)));
+    require(drawer_.write({rows_of(text.letters->sheet()), letters_,
+                           text.letters->top(text.start.y), at.width, at.height},
+                          device_inks(inks)));
     return true;
   }
   bool tint(const EnlargedMask& mask, const cv::Rect& at, int edge,

@@ -58,9 +58,11 @@ class Raster {
 
   /// Draw a text, and an object with an edge of that width in pixels, if the raster computes their
   /// coverage itself; otherwise return false, and nothing is drawn. @param at the area.
-  virtual bool write(const PlacedText&, std::span<const Ink>) { return false; }
-  virtual bool tint(const EnlargedMask&, const cv::Rect& at, int edge, std::span<const Ink>) {
-    (void)at, (void)edge;
+  virtual bool write(const PlacedText&, const cv::Rect& /*at*/, std::span<const Ink>) {
+    return false;
+  }
+  virtual bool tint(const EnlargedMask&, const cv::Rect& /*at*/, int /*edge*/,
+                    std::span<const Ink>) {
     return false;
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Coverage of silhouettes, tile by tile. A block finds the object's pixels as bits, erodes them in
-// words of 32, and smooths the result.
+// Coverage of masks and texts, tile by tile. For a mask, a block finds the object's pixels as bits,
+// erodes them in words of 32, and smooths the result.
 #include "core/formula/silhouette.h"
 #include "kernels/cuda/draw/draw.h"
 
@@ -11,19 +11,15 @@ constexpr int kThreads = 256, kWarps = kThreads / 32;
 constexpr int kMargin = kWidestEdge + kSmoothingMargin;  // around a tile, below a word
 constexpr int kWords = kCoverTileColumns / 32 + 2;       // per row, with a word at each side
 constexpr int kRows = kCoverTileRows + 2 * kMargin;
-constexpr int kCells = kWords * kRows;
 static_assert(kMargin <= 32);
 
 /// A bit per pixel around a tile.
 using Bits = uint32_t[kRows][kWords];
 
-/// What the pixels of a row, or of a column, around a tile have in common.
+/// Bits of a tile's object, and of the object without its edge.
 struct Shared {
   Bits object, eroded[2];
-  MaskLines lines[kRows];
-  bool in_rows[kRows];    // of the mask's area
-  int near[kWords * 32];  // pixel_before() of a column
-  bool in_columns[kWords * 32];
+  uint32_t changes[kWarps][kWords];  // of the rows that warps find: where the object begins or ends
 };
 
 /// The tile of a block.
@@ -43,49 +39,87 @@ struct Place {
   }
 };
 
-/// Prepares rows and columns.
-__device__ void prepare(const Place& place, Shared& shared) {
-  const DrawnMask& mask = place.mask;
-  for (int i = int(threadIdx.x); i < kRows; i += kThreads) {
-    const int line = mask.at.y + place.y_of(i);
-    shared.in_rows[i] = line >= mask.down.first && line < mask.down.last;
-    if (shared.in_rows[i]) shared.lines[i] = lines_at(mask.down, line);
+/// The part of a row around a tile that is in the mask's area, in pixels of the frame.
+struct Span {
+  int origin;       // pixel of the first bit of the row
+  int first, last;  // without the last
+
+  __device__ Span(const Place& place)
+      : origin(place.mask.at.x + place.x_of(0)),
+        first(max(place.mask.across.first, origin)),
+        last(min(place.mask.across.last, origin + kWords * 32)) {}
+  /// Returns the bits of a word that are in the span.
+  __device__ uint32_t bits_of(int word) const {
+    const int low = max(first - origin - word * 32, 0), end = min(last - origin - word * 32, 32);
+    return low >= end ? 0 : (~0u >> (32 - (end - low))) << low;
   }
-  for (int i = int(threadIdx.x); i < kWords * 32; i += kThreads) {
-    const int column = mask.at.x + place.x_of(0) + i;
-    shared.in_columns[i] = column >= mask.across.first && column < mask.across.last;
-    if (shared.in_columns[i]) shared.near[i] = pixel_before(mask.across, column);
+};
+
+/// Marks the pixels of a line at which the object begins or ends, after the first one of the span.
+/// Returns true if that one belongs to it. Called by a warp.
+__device__ bool find_changes(const MaskSide& across, const MaskLines& lines, const Span& span,
+                             const uint8_t* above, const uint8_t* below, uint32_t* changes) {
+  const auto both = [&](int i) { return 2 * (above[i] != 0) + (below[i] != 0); };
+  const int begin = max(pixel_before(across, span.first), 1);
+  const int end = min(pixel_before(across, span.last - 1) + 2, across.count - 1);
+  bool inside = lines.inside(both(min(begin - 1, across.count - 1)));
+  for (int i = begin + int(threadIdx.x) % 32; __any_sync(~0u, i <= end); i += 32) {
+    bool before = false;  // the change is before the second pixel
+    if (i <= end) {
+      const int here = both(i - 1), next = both(i);
+      if (lines.inside(here) != lines.inside(next)) {
+        const int at = crossing(across, i - 1, lines.level(here), lines.level(next));
+        before = at <= span.first;
+        const int bit = at - span.origin;
+        if (!before && at < span.last) atomicXor(changes + bit / 32, 1u << bit % 32);
+      }
+    }
+    inside ^= (__popc(__ballot_sync(~0u, before)) & 1) != 0;
   }
+  return inside;
 }
 
-/// True if a pixel of the area belongs to the object.
-__device__ bool belongs(const Place& place, const Shared& shared, const uint8_t* pixels, int row,
-                        int column) {
-  if (!shared.in_rows[row] || !shared.in_columns[column]) return false;
+/// Returns bits that change their value at each bit that is set.
+__device__ uint32_t toggled(uint32_t bits) {
+  for (int by = 1; by < 32; by *= 2) bits ^= bits << by;
+  return bits;
+}
+
+/// Returns a word of the object's pixels in a row of the mask's area. Called by a warp for its
+/// first kWords lanes.
+__device__ uint32_t pixels_of(const Place& place, const uint8_t* pixels, int line, const Span& span,
+                              uint32_t* changes) {
   const DrawnMask& mask = place.mask;
-  const MaskLines lines = shared.lines[row];
+  const int lane = int(threadIdx.x) % 32, word = min(lane, kWords - 1);
+  if (lane < kWords) changes[lane] = 0;
+  __syncwarp();
+  const MaskLines lines = lines_at(mask.down, line);
   const int below = min(lines.above + 1, mask.down.count - 1);
-  const uint8_t* const first = pixels + size_t(lines.above) * size_t(mask.across.count);
-  const uint8_t* const second = pixels + size_t(below) * size_t(mask.across.count);
-  const auto both = [&](int i) { return 2 * (first[i] != 0) + (second[i] != 0); };
-  return is_inside(mask.across, lines, mask.at.x + place.x_of(0) + column, shared.near[column],
-                   both);
+  const bool first = find_changes(mask.across, lines, span,
+                                  pixels + size_t(lines.above) * size_t(mask.across.count),
+                                  pixels + size_t(below) * size_t(mask.across.count), changes);
+  __syncwarp();
+  bool carried = first;
+  for (int i = 0; i < word; ++i) carried ^= (__popc(changes[i]) & 1) != 0;
+  const uint32_t found = toggled(changes[word]) ^ (carried ? ~0u : 0);
+  __syncwarp();
+  return found & span.bits_of(word);
 }
 
 /// Finds the object's pixels. Those outside of the area count as the object's, so that it has no
 /// edge where the frame ends.
 __device__ void find_pixels(const Place& place, const uint8_t* pixels, Shared& shared) {
-  const int lane = int(threadIdx.x) % 32;
-  for (int cell = int(threadIdx.x) / 32; cell < kCells; cell += kWarps) {
-    const int row = cell / kWords, word = cell % kWords;
-    const int x = place.x_of(word) + lane, y = place.y_of(row);
-    const bool near = x >= place.left - place.margin &&
-                      x < place.left + kCoverTileColumns + place.margin &&
-                      row >= kMargin - place.margin && row < kRows - kMargin + place.margin;
-    const bool outside = !place.has_row(y) || x < 0 || x >= place.mask.at.width;
-    const uint32_t found = __ballot_sync(
-        ~0u, !near || outside || belongs(place, shared, pixels, row, word * 32 + lane));
-    if (lane == 0) shared.object[row][word] = found;
+  const DrawnMask& mask = place.mask;
+  const Span span(place);
+  const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32;
+  const int end = kRows - kMargin + place.margin;
+  for (int row = kMargin - place.margin + warp; row < end; row += kWarps) {
+    const int y = place.y_of(row), line = mask.at.y + y;
+    uint32_t found = 0;
+    if (span.first < span.last && line >= mask.down.first && line < mask.down.last)
+      found = pixels_of(place, pixels, line, span, shared.changes[warp]);
+    if (lane < kWords)
+      shared.object[row][lane] = found | (place.has_row(y) ? ~place.columns_of(lane) : ~0u);
   }
 }
 
@@ -99,11 +133,12 @@ __device__ uint32_t with_neighbours(const uint32_t* row, int word) {
 
 /// Removes the outer pixels of the object: by a cross, or by a square.
 __device__ void erode(const Place& place, bool square, const Bits& from, Bits& to) {
-  for (int cell = int(threadIdx.x); cell < kCells; cell += kThreads) {
+  const int first = kMargin - place.margin, end = kRows - first;
+  for (int cell = int(threadIdx.x) + first * kWords; cell < end * kWords; cell += kThreads) {
     const int row = cell / kWords, word = cell % kWords;
     uint32_t left = with_neighbours(from[row], word);
     for (const int next : {row - 1, row + 1}) {
-      if (next < 0 || next >= kRows) continue;
+      if (next < first || next >= end) continue;
       left &= square ? with_neighbours(from[next], word) : from[next][word];
     }
     const uint32_t inside = place.has_row(place.y_of(row)) ? place.columns_of(word) : 0;
@@ -137,24 +172,55 @@ __device__ uint32_t smoothed(const Bits& object, const Bits& inner, const Place&
   return (sum + 8) >> 4;
 }
 
-__device__ void write(const Place& place, const Bits& object, const Bits& inner, uint8_t* cover) {
-  for (int i = int(threadIdx.x); i < kCoverTileColumns * kCoverTileRows; i += kThreads) {
-    const int x = place.left + i % kCoverTileColumns, y = place.top + i / kCoverTileColumns;
-    if (x >= place.mask.at.width || y >= place.mask.at.height) continue;
-    cover[size_t(y) * size_t(place.mask.at.width) + size_t(x)] =
-        uint8_t(place.mask.edge > 1 ? smoothed(object, inner, place, x, y)
-                                    : cover_of(object, inner, place, x, y));
+/// Returns six bits of a row from the pixel before a column on.
+__device__ uint32_t window(const uint32_t* row, int column) {
+  const int bit = column + 31;  // a word is before the tile
+  return __funnelshift_r(row[bit / 32], row[bit / 32 + 1], bit % 32) & 63;
+}
+
+/// Adds the pixels of a row to four sums, with weights 1, 2, 1 times that of the row.
+__device__ void add_row(uint32_t object, uint32_t inner, uint32_t weight, uint32_t (&sums)[4]) {
+  for (int i = 0; i < 4; ++i) {
+    const auto weighed = [&](uint32_t bits) {
+      return (bits >> i & 1) + 2 * (bits >> (i + 1) & 1) + (bits >> (i + 2) & 1);
+    };
+    sums[i] += weight * (255 * weighed(object) - (255 - kTintCover) * weighed(inner));
   }
 }
 
-__global__ void __launch_bounds__(kThreads) make_covers(const __grid_constant__ CoverJob job) {
-  __shared__ Shared shared;
-  const CoverTile tile = job.tiles[blockIdx.x];
-  const DrawnMask& mask = job.masks[tile.mask];
+/// Writes four smoothed pixels that are not at the area's edge, like smoothed().
+__device__ void write_inner(const Bits& object, const Bits& inner, int column, int row,
+                            uint8_t* to) {
+  uint32_t sums[4] = {8, 8, 8, 8};
+  for (int j = -1; j <= 1; ++j)
+    add_row(window(object[row + j], column), window(inner[row + j], column), j == 0 ? 2 : 1, sums);
+  for (int i = 0; i < 4; ++i) to[i] = uint8_t(sums[i] >> 4);
+}
+
+/// Writes the coverage of a tile, four pixels at a time.
+__device__ void write(const Place& place, const Bits& object, const Bits& inner, uint8_t* cover) {
+  const int width = place.mask.at.width, height = place.mask.at.height;
+  constexpr int kGroups = kCoverTileColumns / 4;
+  for (int i = int(threadIdx.x); i < kGroups * kCoverTileRows; i += kThreads) {
+    const int column = i % kGroups * 4, row = i / kGroups;
+    const int x = place.left + column, y = place.top + row;
+    if (x >= width || y >= height) continue;
+    uint8_t* const to = cover + size_t(y) * size_t(width) + size_t(x);
+    if (place.mask.edge > 1 && x > 0 && x + 4 < width && y > 0 && y + 1 < height) {
+      write_inner(object, inner, column, row + kMargin, to);
+      continue;
+    }
+    for (int j = 0; j < 4 && x + j < width; ++j)
+      to[j] = uint8_t(place.mask.edge > 1 ? smoothed(object, inner, place, x + j, y)
+                                          : cover_of(object, inner, place, x + j, y));
+  }
+}
+
+/// Makes the coverage of a tile of a mask.
+__device__ void make_silhouette(const CoverJob& job, const CoverTile& tile, Shared& shared) {
+  const DrawnMask& mask = job.masks[tile.index];
   const Place place{mask, tile.column * kCoverTileColumns, tile.row * kCoverTileRows,
                     mask.edge + kSmoothingMargin};
-  prepare(place, shared);
-  __syncthreads();
   find_pixels(place, job.uploaded + mask.pixels, shared);
   __syncthreads();
   const Bits* inner = &shared.object;
@@ -165,6 +231,40 @@ __global__ void __launch_bounds__(kThreads) make_covers(const __grid_constant__ 
     __syncthreads();
   }
   write(place, shared.object, *inner, job.made + mask.cover);
+}
+
+/// Returns the largest coverage of a text's letters at a pixel of its area.
+__device__ uint32_t text_cover(const CoverJob& job, const DrawnText& text, int x, int y) {
+  const int row = y - text.top;
+  if (row < 0 || row >= job.sheet.height) return 0;
+  const uint8_t* const line = job.sheet.bytes + size_t(row) * size_t(job.sheet.width);
+  uint32_t most = 0;
+  for (uint32_t i = 0; i < text.count; ++i) {
+    const DrawnLetter& letter = job.letters[text.first + i];
+    const int column = x - letter.x;
+    if (column < 0) break;  // as all behind it
+    if (column < letter.width) most = max(most, uint32_t(line[letter.column + column]));
+  }
+  return most;
+}
+
+/// Makes the coverage of a tile of a text.
+__device__ void make_text(const CoverJob& job, const CoverTile& tile) {
+  const DrawnText& text = job.texts[tile.index];
+  for (int i = int(threadIdx.x); i < kCoverTileColumns * kCoverTileRows; i += kThreads) {
+    const int x = tile.column * kCoverTileColumns + i % kCoverTileColumns;
+    const int y = tile.row * kCoverTileRows + i / kCoverTileColumns;
+    if (x < text.width && y < text.height)
+      job.made[text.cover + size_t(y) * size_t(text.width) + size_t(x)] =
+          uint8_t(text_cover(job, text, x, y));
+  }
+}
+
+__global__ void __launch_bounds__(kThreads) make_covers(const __grid_constant__ CoverJob job) {
+  __shared__ Shared shared;
+  const CoverTile& tile = job.tiles[blockIdx.x];
+  if (tile.text) make_text(job, tile);
+  else make_silhouette(job, tile, shared);
 }
 
 }  // namespace

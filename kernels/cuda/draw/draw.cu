@@ -44,65 +44,27 @@ struct Staged {
   DrawOperation operation;
 };
 
-/// Limits a text to the letters that touch the tile.
-__device__ void narrow(const DrawJob& job, const Tile& tile, Staged& staged) {
-  Cover& text = staged.operation.cover;
-  const int shift = staged.operation.shift_x;
-  const int left = (tile.left - staged.at.x) * (1 << shift);
-  const int right = left + (kTileColumns << shift);
-  const DrawnLetter* const letters = job.letters + text.offset;
-  uint32_t first = 0, end = text.width;
-  while (first < end && letters[first].x + letters[first].width <= left) ++first;
-  while (end > first && letters[end - 1].x >= right) --end;
-  text.offset += first;
-  text.width = end - first;
-}
-
 /// Copies the operations that were found. Synchronises the block.
-__device__ void stage(const DrawJob& job, const PlaneJob& on, const Tile& tile,
-                      const uint32_t* found, uint32_t count, Staged* staged) {
+__device__ void stage(const PlaneJob& on, const uint32_t* found, uint32_t count, Staged* staged) {
   const uint32_t i = threadIdx.x;
-  if (i < count) {
-    staged[i] = {on.at[found[i]], on.operations[found[i]]};
-    if (staged[i].operation.cover.kind == CoverKind::kText) narrow(job, tile, staged[i]);
-  }
+  if (i < count) staged[i] = {on.at[found[i]], on.operations[found[i]]};
   __syncthreads();
-}
-
-/// Returns the largest coverage of a text's letters at a pixel of its area.
-__device__ uint32_t text_cover(const DrawJob& job, const Cover& text, int x, int y) {
-  const int row = y - text.top;
-  if (row < 0 || row >= job.sheet.height) return 0;
-  const uint8_t* const line = job.sheet.bytes + size_t(row) * size_t(job.sheet.width);
-  uint32_t most = 0;
-  for (uint32_t i = 0; i < text.width; ++i) {
-    const DrawnLetter& letter = job.letters[text.offset + i];
-    const int column = x - letter.x;
-    if (column < 0) break;  // as all behind it
-    if (column < letter.width) most = max(most, uint32_t(line[letter.column + column]));
-  }
-  return most;
-}
-
-/// Returns the coverage of a pixel of the area.
-__device__ uint32_t cover_at(const DrawJob& job, const Cover& cover, int x, int y) {
-  if (cover.kind == CoverKind::kText) return text_cover(job, cover, x, y);
-  const uint8_t* const bytes = cover.kind == CoverKind::kMade ? job.made : job.uploaded;
-  return bytes[cover.offset + size_t(y) * cover.width + size_t(x)];
 }
 
 /// Returns the mean coverage of the pixels that a pixel of a plane represents, rounded as OpenCV
 /// does: half up for four pixels, else half to even.
 __device__ uint32_t mean_cover(const DrawJob& job, const DrawOperation& each, int x, int y) {
-  if (each.cover.kind == CoverKind::kFull) return 255;
+  const Cover& cover = each.cover;
+  if (cover.kind == CoverKind::kFull) return 255;
   const int dx = each.shift_x, dy = each.shift_y;
+  const uint8_t* const from = (cover.kind == CoverKind::kMade ? job.made : job.uploaded) +
+                              cover.offset + (size_t(y) << dy) * cover.width + (size_t(x) << dx);
+  if (dx + dy == 0) return *from;
   uint32_t sum = 0;
   for (int i = 0; i < 1 << dy; ++i)
-    for (int j = 0; j < 1 << dx; ++j)
-      sum += cover_at(job, each.cover, (x << dx) + j, (y << dy) + i);
-  if (dx + dy == 0) return sum;
+    for (int j = 0; j < 1 << dx; ++j) sum += from[size_t(i) * cover.width + size_t(j)];
   const uint32_t mean = dx + dy == 2 ? (sum + 2) >> 2 : (sum + (sum >> 1 & 1)) >> 1;
-  return min(mean * each.cover.gain, 255u);
+  return min(mean * cover.gain, 255u);
 }
 
 template <int channels>
@@ -163,7 +125,7 @@ __global__ void __launch_bounds__(kThreads) draw(const __grid_constant__ DrawJob
   for (uint32_t base = 0; base < on.count; base += kThreads) {
     const uint32_t count = collect(on, tile, base, found);
     if (count == 0) continue;
-    stage(job, on, tile, found, count, staged);
+    stage(on, found, count, staged);
     if (on.plane.bytes == 1) apply_all<uint8_t>(job, on.plane, tile, staged, count);
     else apply_all<uint16_t>(job, on.plane, tile, staged, count);
     __syncthreads();  // before the next ones are found

@@ -38,17 +38,15 @@ struct Paint {
 enum class CoverKind : uint8_t {
   kFull,      // every pixel is covered
   kUploaded,  // bytes from the host
-  kMade,      // bytes that make_covers() wrote
-  kText,      // letters of the sheet
+  kMade,      // bytes that launch_covers() makes
 };
 
 /// Coverage of an area of the frame, 8 bits per pixel in rows without gaps.
 struct Cover {
   CoverKind kind = CoverKind::kFull;
   uint8_t gain = 1;     // of the mean of several pixels
-  uint32_t offset = 0;  // of the bytes; of a text the index of its first letter
-  uint32_t width = 0;   // of the area; of a text the number of its letters
-  int32_t top = 0;      // of a text: the row of the area in which its letters begin
+  uint32_t offset = 0;  // of the bytes
+  uint32_t width = 0;   // of the area
 };
 
 /// Replaces or blends the pixels of a rectangle of a plane, which its DrawnRect gives.
@@ -78,10 +76,19 @@ struct DrawnMask {
   int edge = 1;  // width of the edge, up to kWidestEdge
 };
 
-/// A part of a silhouette that a block makes.
+/// A text whose letters are drawn.
+struct DrawnText {
+  uint32_t first = 0, count = 0;  // letters
+  int32_t top = 0;                // row of the area in which they begin
+  uint32_t cover = 0;             // offset among the made bytes
+  int width = 0, height = 0;      // of the area
+};
+
+/// A part of a mask's or a text's coverage that a block makes.
 struct CoverTile {
-  uint32_t mask = 0;
+  uint32_t index = 0;  // of the mask or text
   uint16_t column = 0, row = 0;
+  bool text = false;
 };
 
 /// The operations of a plane.
@@ -98,13 +105,14 @@ struct DrawJob {
   uint32_t plane_count = 0;
   const uint8_t* uploaded = nullptr;
   const uint8_t* made = nullptr;
-  const DrawnLetter* letters = nullptr;
-  LetterSheet sheet;
 };
 
-/// Silhouettes to make.
+/// Coverage to make.
 struct CoverJob {
   const DrawnMask* masks = nullptr;
+  const DrawnText* texts = nullptr;
+  const DrawnLetter* letters = nullptr;
+  LetterSheet sheet;
   const CoverTile* tiles = nullptr;
   uint32_t tile_count = 0;
   const uint8_t* uploaded = nullptr;
@@ -114,8 +122,8 @@ struct CoverJob {
 /// Size of a CoverTile in pixels of the frame.
 inline constexpr int kCoverTileColumns = 64, kCoverTileRows = 32;
 
-/// Makes the coverage of silhouettes: the object with an edge inside, smoothed if the edge is wider
-/// than a pixel.
+/// Makes coverage: of masks the object with an edge inside, smoothed if the edge is wider than a
+/// pixel; of texts the largest value of their letters.
 cudaError_t launch_covers(const CoverJob& job, cudaStream_t stream);
 
 /// Executes the operations of each plane in their order.

@@ -55,6 +55,7 @@ void Drawer::clear() {
   for (PlaneList& list : lists_) list.at.clear(), list.operations.clear();
   letters_.clear();
   masks_.clear();
+  texts_.clear();
   tiles_.clear();
   slot().arena.clear();
   sheet_ = {};
@@ -92,7 +93,7 @@ Status Drawer::blend(const ByteRows& cover, std::span<const PlaneInk> inks, uint
   KB_TRY(make_room(area(cover.width, cover.height), 0));
   KB_ASSIGN(const size_t offset, slot().arena.add(cover));
   add(inks, {CoverKind::kUploaded, gain, static_cast<uint32_t>(offset),
-             static_cast<uint32_t>(cover.width), 0});
+             static_cast<uint32_t>(cover.width)});
   return {};
 }
 
@@ -105,32 +106,41 @@ Status Drawer::use_sheet(const ByteRows& sheet) {
   return {};
 }
 
+/// Adds the tiles of an area whose coverage is made, and returns its offset.
+uint32_t Drawer::add_made(CoverTile of, int width, int height) {
+  const auto offset = static_cast<uint32_t>(made_bytes_);
+  made_bytes_ += area(width, height);
+  for (int y = 0; y * kCoverTileRows < height; ++y)
+    for (int x = 0; x * kCoverTileColumns < width; ++x) {
+      of.column = static_cast<uint16_t>(x);
+      of.row = static_cast<uint16_t>(y);
+      tiles_.push_back(of);
+    }
+  return offset;
+}
+
 Status Drawer::write(const HostText& text, std::span<const PlaneInk> inks) {
   KB_TRY(use_sheet(text.sheet));
-  const auto first = static_cast<uint32_t>(letters_.size());
+  KB_TRY(make_room(0, area(text.width, text.height)));
+  KB_TRY(use_sheet(text.sheet));  // again, if what was collected has been executed
+  const CoverTile tile{.index = static_cast<uint32_t>(texts_.size()), .text = true};
+  const uint32_t cover = add_made(tile, text.width, text.height);
+  texts_.push_back({static_cast<uint32_t>(letters_.size()),
+                    static_cast<uint32_t>(text.letters.size()), text.top, cover, text.width,
+                    text.height});
   letters_.insert(letters_.end(), text.letters.begin(), text.letters.end());
-  add(inks, {CoverKind::kText, 1, first, static_cast<uint32_t>(text.letters.size()), text.top});
+  add(inks, {CoverKind::kMade, 1, cover, static_cast<uint32_t>(text.width)});
   return {};
 }
 
-/// Adds the tiles of the last mask.
-void Drawer::add_tiles(const DrawnMask& mask) {
-  const auto index = static_cast<uint32_t>(masks_.size() - 1);
-  for (int y = 0; y * kCoverTileRows < mask.at.height; ++y)
-    for (int x = 0; x * kCoverTileColumns < mask.at.width; ++x)
-      tiles_.push_back({index, static_cast<uint16_t>(x), static_cast<uint16_t>(y)});
-}
-
 Status Drawer::tint(const HostMask& mask, std::span<const PlaneInk> inks) {
-  const size_t made = area(mask.at.width, mask.at.height);
-  KB_TRY(make_room(area(mask.pixels.width, mask.pixels.height), made));
+  const auto [x, y, width, height] = mask.at;
+  KB_TRY(make_room(area(mask.pixels.width, mask.pixels.height), area(width, height)));
   KB_ASSIGN(const size_t pixels, slot().arena.add(mask.pixels));
-  const auto cover = static_cast<uint32_t>(made_bytes_);
+  const uint32_t cover = add_made({.index = static_cast<uint32_t>(masks_.size())}, width, height);
   masks_.push_back({static_cast<uint32_t>(pixels), cover, mask.across, mask.down, mask.at,
                     std::min(mask.edge, kWidestEdge)});
-  made_bytes_ += made;
-  add_tiles(masks_.back());
-  add(inks, {CoverKind::kMade, 1, cover, static_cast<uint32_t>(mask.at.width), 0});
+  add(inks, {CoverKind::kMade, 1, cover, static_cast<uint32_t>(width)});
   return {};
 }
 
@@ -144,18 +154,20 @@ Result<DrawJob> Drawer::upload(CoverJob& covers) {
   }
   KB_ASSIGN(const size_t letters, arena.add(letters_));
   KB_ASSIGN(const size_t masks, arena.add(masks_));
+  KB_ASSIGN(const size_t texts, arena.add(texts_));
   KB_ASSIGN(const size_t tiles, arena.add(tiles_));
   KB_TRY(arena.upload(stream_));
   auto* const made = reinterpret_cast<uint8_t*>(slot().made.get());
   const auto* const uploaded = arena.at<uint8_t>(0);
-  covers = {arena.at<DrawnMask>(masks), arena.at<CoverTile>(tiles),
-            static_cast<uint32_t>(tiles_.size()), uploaded, made};
-  DrawJob job{.planes = {},
-              .plane_count = plane_count_,
-              .uploaded = uploaded,
-              .made = made,
-              .letters = arena.at<DrawnLetter>(letters),
-              .sheet = {arena.at<uint8_t>(sheet_offset_), sheet_.width, sheet_.height}};
+  covers = {.masks = arena.at<DrawnMask>(masks),
+            .texts = arena.at<DrawnText>(texts),
+            .letters = arena.at<DrawnLetter>(letters),
+            .sheet = {arena.at<uint8_t>(sheet_offset_), sheet_.width, sheet_.height},
+            .tiles = arena.at<CoverTile>(tiles),
+            .tile_count = static_cast<uint32_t>(tiles_.size()),
+            .uploaded = uploaded,
+            .made = made};
+  DrawJob job{.planes = {}, .plane_count = plane_count_, .uploaded = uploaded, .made = made};
   for (size_t i = 0; i < plane_count_; ++i)
     job.planes[i] = {planes_[i], static_cast<uint32_t>(lists_[i].at.size()),
                      arena.at<DrawnRect>(at[i]), arena.at<DrawOperation>(operations[i])};

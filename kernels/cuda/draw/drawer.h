@@ -33,7 +33,8 @@ struct HostMask {
 struct HostText {
   ByteRows sheet;  // masks of all letters
   std::span<const DrawnLetter> letters;
-  int top = 0;  // row of the area in which they begin
+  int top = 0;                // row of the area in which they begin
+  int width = 0, height = 0;  // of the area
 };
 
 /// Collects operations on a frame and executes them together. Everything is called with the frame's
@@ -85,7 +86,7 @@ class Drawer {
   void add(uint32_t plane, const PlaneInk& ink, const Cover& cover);
   void add(std::span<const PlaneInk> inks, const Cover& cover);
   Status use_sheet(const ByteRows& sheet);
-  void add_tiles(const DrawnMask& mask);
+  uint32_t add_made(CoverTile of, int width, int height);
   Result<DrawJob> upload(CoverJob& covers);
   Status start();
   Slot& slot() { return slots_[slot_]; }
@@ -98,6 +99,7 @@ class Drawer {
   std::array<PlaneList, kDrawnPlanes> lists_;
   std::vector<DrawnLetter> letters_;
   std::vector<DrawnMask> masks_;
+  std::vector<DrawnText> texts_;
   std::vector<CoverTile> tiles_;
   ByteRows sheet_;  // that was uploaded
   size_t sheet_offset_ = 0;
