@@ -45,7 +45,7 @@ class TileMerger {
   const Funnel& funnel() const { return funnel_; }
 
  private:
-  /// Where a box is from.
+  /// Tile and rank of a box.
   struct Source {
     const Detection* box;
     uint32_t tile, index;  // rank in the tile

@@ -34,7 +34,7 @@ struct Paint {
   uint16_t channel[kDrawnChannels];
 };
 
-/// Where an operation's coverage of the frame's pixels comes from.
+/// Source of an operation's coverage of the frame's pixels.
 enum class CoverKind : uint8_t {
   kFull,      // every pixel is covered
   kUploaded,  // bytes from the host

@@ -133,7 +133,9 @@ TEST_F(FrameLabels, AreAnObjectOfJsonLines) {
       Harness h(classify_ + " ! boxsink write-empty=false location=" + path, kScene);
       GstBuffer* in = scored();
       FrameBox box[] = {{.box = {1, 2, 11, 12}, .class_id = 1, .anchor = 2}};
-      if (with_box) ASSERT_TRUE(attach_boxes(in, box, {}));
+      if (with_box) {
+        ASSERT_TRUE(attach_boxes(in, box, {}));
+      }
       h.run(in);
       gst_harness_push_event(h.get(), gst_event_new_eos());
       EXPECT_EQ(h.error(), "");
