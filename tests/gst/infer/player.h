@@ -2,11 +2,28 @@
 // Pipelines with tensorinfer, played to the end or stopped.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 
 #include "tests/gst/infer/infer.h"
 
 namespace keepbox::test {
+
+/// Returns the time that an action takes, in microseconds.
+gint64 microseconds(auto act) {
+  const gint64 start = g_get_monotonic_time();
+  act();
+  return g_get_monotonic_time() - start;
+}
+
+/// Returns the shortest of several measurements, which a busy machine can only make longer, at the
+/// first one below the limit.
+gint64 shortest(gint64 limit, auto measure) {
+  constexpr int kTries = 5;
+  gint64 out = measure();
+  for (int i = 1; i < kTries && out >= limit; ++i) out = std::min(out, measure());
+  return out;
+}
 
 /// A pipeline, and the output of its sinks.
 class Player {
