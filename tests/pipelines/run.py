@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Runs the scripts of pipelines/ like a user, and real photos through a real model. Tests with
-whole clips are in clips.py."""
+whole clips are in clips.py and tracks.py."""
 import csv
 import io
 import json

@@ -10,6 +10,7 @@ import textwrap
 SOURCE = pathlib.Path(os.environ['KEEPBOX_SOURCE'])
 DATA = pathlib.Path(os.environ['KEEPBOX_TEST_DATA'])
 PIPELINES = SOURCE / 'pipelines'
+CLIP = PIPELINES / 'media/shapes.webm'
 SCHEMA_LINE = re.compile('Schema error: |$')  # ONNX Runtime of Debian prints them by the hundred
 
 

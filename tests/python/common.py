@@ -10,18 +10,20 @@ import sys
 import time
 import warnings
 
+import numpy as np
+
 sys.path.insert(0, str(pathlib.Path(os.environ['KEEPBOX_SOURCE']) / 'tests/pipelines'))
-from tap import PIPELINES, need_inference, run  # noqa: E402
+from tap import CLIP, PIPELINES, need_inference, run  # noqa: E402
 
 MODEL = PIPELINES / 'models/shapes.onnx'
-CLIP = PIPELINES / 'media/shapes.webm'
+CONFIDENCE = .5
 
 
 def detector(**properties):
     """Returns a detector of the demo's model."""
     need_inference()
     import keepbox
-    return keepbox.Detector(MODEL, **{'confidence': .5, **properties})
+    return keepbox.Detector(MODEL, **{'confidence': CONFIDENCE, **properties})
 
 
 def names(frame):
@@ -36,6 +38,12 @@ def boxsink(model, *properties):
                  'videoconvert', '!', 'tensorinfer', f'model-file={PIPELINES}/models/{model}', '!',
                  'boxdecode', *properties, '!', 'boxsink')
     return [json.loads(line) for line in out.splitlines()]
+
+
+def same(array, expected, kind, shape):
+    """Checks that an array has that type, that shape and those values."""
+    assert array.dtype == kind and array.shape == shape, (array.dtype, array.shape, shape)
+    assert np.array_equal(array, np.asarray(expected, kind).reshape(shape)), (array, expected)
 
 
 def fails(kind, word, call):

@@ -7,12 +7,12 @@
 #include <random>
 
 #include "gst/metas/boxclasses.h"
-#include "gst/metas/framelabels.h"
 #include "gst/metas/records/labelrecords.h"
 #include "gst/metas/trackofbox.h"
 #include "gst/metas/weakboxes.h"
 #include "gst/metas/wire/boxwire.h"
 #include "gst/metas/wire/wiremeta.h"
+#include "tests/gst/metas/frametext.h"
 #include "tests/gst/metas/parts.h"
 #include "tests/masks.h"
 #include "tests/tempdir.h"
@@ -22,6 +22,7 @@ namespace {
 
 using test::Buffer;
 using test::plain_box;
+using test::text_of;
 
 /// A frame with everything that boxes can have.
 class WireFormat : public testing::Test {
@@ -64,48 +65,6 @@ class WireFormat : public testing::Test {
   Buffer frame;
   GstAnalyticsRelationMeta* meta;
 };
-
-std::string text_of(const BoxLabel& label) {
-  return std::format(" [{} {} {} {} {}]", label.text, label.level, label.class_id.value_or(9999),
-                     label.attribute, label.model);
-}
-
-std::string text_of(const FrameBox& b) {
-  std::string out =
-      std::format("{} {} {} {} s{} a{} {} class{} anchor{} {} {}{}{} parent{} track{} since{}",
-                  b.box.x1, b.box.y1, b.box.x2, b.box.y2, b.score, b.angle, b.label,
-                  b.class_id.value_or(9999), b.anchor.value_or(9999), b.model, b.unnamed, b.held,
-                  b.predicted, b.parent.value_or(9999), b.tracking_id.value_or(0), b.tracked_since);
-  for (const Keypoint& p : b.keypoints.points) out += std::format(" ({},{},{})", p.x, p.y, p.score);
-  for (const Edge& e : b.keypoints.edges) out += std::format(" {}-{}", e.from, e.to);
-  for (const float v : b.values.values) out += std::format(" v{}", v);
-  out += std::format(" {} {}", b.keypoints.name, b.values.kind);
-  for (const BoxLabel& l : b.labels) out += text_of(l);
-  const Box& p = b.mask.place;
-  for (const int pixel : test::pixels_of(b.mask.pixels)) out += pixel != 0 ? '#' : '.';
-  return out + std::format(" in {} {} {} {}", p.x1, p.y1, p.x2, p.y2);
-}
-
-/// Returns everything that readers find on a frame.
-std::string text_of(GstBuffer* buffer) {
-  std::vector<FrameBox> boxes;
-  KeypointStore points;
-  std::string out = read_boxes(buffer, boxes, &points) ? "boxes\n" : "none\n";
-  for (const FrameBox& box : boxes) out += text_of(box) + '\n';
-  for (const FrameBox& box : read_weak_boxes(buffer)) out += "weak " + text_of(box) + '\n';
-  auto* meta = gst_buffer_get_analytics_relation_meta(buffer);
-  if (meta == nullptr) return out;
-  for (const BoxLabel& label : read_frame_labels(buffer)) out += text_of(label);
-  for (const BoxClasses& classes : classes_of_frame(meta))
-    out += std::format("frame {} {}\n", classes.names[0], classes.levels[0]);
-  for (const FrameBox& box : boxes) {
-    if (const auto track = track_of(meta, box.od_id))
-      out += std::format("{} {} {}\n", track->first_seen, track->last_seen, track->lost);
-    for (const BoxClasses& c : classes_of(meta, box.od_id))
-      out += std::format("{} of {} {} {}\n", c.names.size(), box.label, c.from_box, c.to_box);
-  }
-  return out;
-}
 
 Buffer empty() { return Buffer(gst_buffer_new_allocate(nullptr, 64, nullptr)); }
 

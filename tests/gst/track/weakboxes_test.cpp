@@ -104,7 +104,7 @@ TEST(WeakBoxes, AreScaledWithTheFrame) {
 }
 
 /// Attaches a box, a weak one on frames with an odd time.
-void add_box(GstElement*, GstBuffer* buffer, gpointer) {
+void add_weak_or_strong(GstElement*, GstBuffer* buffer, gpointer) {
   const bool weak = GST_BUFFER_PTS(buffer) % 2 != 0;
   const Keypoint points[] = {{60, 90, 0.9f}};
   FrameBox list[] = {test::plain_box({50, 80, 150, 160}, weak ? 0.2f : 0.9f)};
@@ -119,7 +119,7 @@ TEST(WeakBoxes, GoThroughFramerestore) {
       "! identity name=mid signal-handoffs=true ! framerestore ! boxtrack",
       kWeakCaps);
   GstElement* mid = gst_bin_get_by_name(h.bin(), "mid");
-  g_signal_connect(mid, "handoff", G_CALLBACK(add_box), nullptr);
+  g_signal_connect(mid, "handoff", G_CALLBACK(add_weak_or_strong), nullptr);
   gst_object_unref(mid);
   for (guint i = 0; i < 2; ++i) {
     GstBuffer* in = gst_buffer_new_allocate(nullptr, 640 * 640 * 3, nullptr);

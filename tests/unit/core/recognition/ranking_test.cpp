@@ -7,11 +7,12 @@
 #include <vector>
 
 #include "tests/dense.h"
+#include "tests/unit/core/recognition/recognising.h"
 
 namespace keepbox {
 namespace {
 
-TensorView tensor(Shape shape) { return {.type = DataType::kFloat32, .shape = shape}; }
+using test::tensor;
 
 /// Returns the names of the ranked families up to the last that has more evidence than its shape.
 std::string ranked(Shape shape, const Request& request = {}) {

@@ -1,29 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Many frames at once: in one tensor, and in many instances on one GPU.
-#include <atomic>
-#include <barrier>
-#include <chrono>
+// Many frames at once in one run: in one tensor, as tiles of a frame, and with tensors of their
+// own.
 #include <cstdio>
-#include <ctime>
 #include <format>
-#include <thread>
+#include <span>
 #include <vector>
 
 #include "core/plan/joint.h"
-#include "tests/bench/gpu/gpu.h"
-#include "tests/bench/gpu/neighbour.h"
+#include "tests/bench/gpu/scale.h"
 
 namespace keepbox::test::gpu {
 namespace {
 
-constexpr size_t kAnchors = 8400, kChannels = 84;
+constexpr size_t kChannels = 84;
 constexpr size_t kFrameBytes = kAnchors * kChannels * sizeof(float);
-constexpr size_t kScenes = 16;
-
-Input make_scenes(Session& session, const char* section) {
-  return make_input(session, section, "84x8400, street, score > 0.25", "",
-                    frame_settings(true, 0.25f), scenes(true, kAnchors, kStreet, kScenes));
-}
 
 /// Returns the scene at a position of a batch.
 size_t scene_at(size_t batch, size_t images, size_t image) {
@@ -40,17 +30,6 @@ std::vector<DeviceBuffer> make_batches(const Input& input, size_t images) {
   }
   KB_CUDA(cudaDeviceSynchronize());
   return batches;
-}
-
-void run_or_exit(Processor& processor, std::span<const TensorView> views) {
-  const Status status = processor.run(views);
-  if (status) return;
-  std::fprintf(stderr, "gpu-bench: %s\n", status.error().message().c_str());
-  std::exit(1);
-}
-
-void run_or_exit(Processor& processor, const TensorView& view) {
-  run_or_exit(processor, std::span(&view, 1));
 }
 
 /// Times runs on the batches in turn. @param view of a batch.
@@ -182,117 +161,6 @@ void measure_frames(Session& session, const Input& input, uint32_t frames, bool 
   session.add(std::move(row));
 }
 
-/// Times of one instance, and whether its boxes were correct.
-struct Instance {
-  std::vector<double> times;
-  std::string check = "exact";
-};
-
-void check_all(Processor& processor, const Input& input, Instance& instance) {
-  for (size_t i = 0; i < input.size(); ++i) {
-    run_or_exit(processor, input.view(i, MemorySpace::kCuda));
-    const std::string check = compare(processor.detections(), input.expected[i]);
-    if (check != "exact") instance.check = check;
-  }
-}
-
-/// State shared by instances.
-struct Together {
-  const Input& input;
-  Launch producer;      // runs before each frame; empty: the tensors are ready
-  std::barrier<> gate;  // passed twice: before the first frame and after the last
-  std::atomic<bool> stop = false;
-};
-
-/// Runs frames until stopped, and checks the number of boxes.
-/// @param stream the producer's, or null
-void run_frames(Together& together, Processor& processor, size_t first, cudaStream_t stream,
-                Instance& instance) {
-  using Clock = std::chrono::steady_clock;
-  const Input& input = together.input;
-  for (size_t i = first; !together.stop.load(std::memory_order_relaxed); ++i) {
-    const size_t tensor = i % input.size();
-    TensorView view = input.view(tensor, MemorySpace::kCuda);
-    const auto started = Clock::now();
-    if (together.producer) {
-      together.producer(stream);
-      view.ready_stream = stream;
-    }
-    run_or_exit(processor, view);
-    const std::chrono::duration<double, std::micro> took = Clock::now() - started;
-    instance.times.push_back(took.count());
-    if (processor.detections().size() != input.expected[tensor].size())
-      instance.check = "DIFFERS: a frame's number of boxes";
-  }
-}
-
-/// Runs frames between the gates, and checks all boxes before and after.
-void run_instance(Together& together, size_t first, Instance& instance) {
-  auto processor = make_processor(together.input.plan, "cuda", MemorySpace::kCuda);
-  if (processor) check_all(*processor, together.input, instance);
-  const Stream stream;
-  together.gate.arrive_and_wait();
-  if (processor) run_frames(together, *processor, first, stream.get(), instance);
-  together.gate.arrive_and_wait();
-  if (processor) check_all(*processor, together.input, instance);
-}
-
-/// Returns the processor time of all threads.
-double cpu_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-/// Wall-clock and processor time of a run.
-struct Spent {
-  double seconds, cpu_seconds;
-};
-
-Spent run_together(Together& together, std::vector<Instance>& instances) {
-  constexpr auto kSpan = std::chrono::milliseconds(500);
-  using Clock = std::chrono::steady_clock;
-  std::vector<std::jthread> threads;
-  for (size_t i = 0; i < instances.size(); ++i) {
-    instances[i].times.reserve(size_t{1} << 17);
-    threads.emplace_back([&, i] { run_instance(together, i, instances[i]); });
-  }
-  together.gate.arrive_and_wait();
-  const auto started = Clock::now();
-  const double cpu_before = cpu_seconds();
-  std::this_thread::sleep_for(kSpan);
-  together.stop = true;
-  together.gate.arrive_and_wait();
-  const std::chrono::duration<double> took = Clock::now() - started;
-  return {took.count(), cpu_seconds() - cpu_before};
-}
-
-void measure_instances_of(Session& session, const Input& input, size_t count,
-                          const Launch& producer = {}) {
-  std::vector<Instance> instances(count);
-  Together together{input, producer, std::barrier(static_cast<std::ptrdiff_t>(count) + 1)};
-  const Spent spent = run_together(together, instances);
-  Row row{.section = input.section,
-          .input = input.name,
-          .contender = std::format("keepbox cuda, {} instances", count),
-          .state = "in turn",
-          .check = "exact",
-          .boxes = input.expected[0].size()};
-  std::vector<double> times;
-  for (const Instance& instance : instances) {
-    times.insert(times.end(), instance.times.begin(), instance.times.end());
-    if (instance.check != "exact") row.check = instance.check;
-  }
-  const auto frames = static_cast<double>(times.size());
-  row.frames_per_s = frames / spent.seconds;
-  row.cpu_us = 1e6 * spent.cpu_seconds / frames;
-  const Times merged = times_of(std::move(times));
-  row.p50 = merged.p50;
-  row.p99 = merged.p99;
-  row.calls = merged.calls;
-  session.add(std::move(row));
-}
-
 }  // namespace
 
 void measure_batches(Session& session) {
@@ -302,17 +170,6 @@ void measure_batches(Session& session) {
   measure_tiles(session, input);
   for (uint32_t frames = 1; frames <= 16; frames *= 2)
     for (const bool together : {false, true}) measure_frames(session, input, frames, together);
-}
-
-void measure_instances(Session& session) {
-  const Input input = make_scenes(session, "instances");
-  for (size_t count = 1; count <= 64; count *= 2) measure_instances_of(session, input, count);
-}
-
-void measure_waiting(Session& session) {
-  const Input input = make_scenes(session, "waiting");
-  const Launch producer = make_work(1, 1, 5000);
-  for (const size_t count : {1, 16, 64}) measure_instances_of(session, input, count, producer);
 }
 
 }  // namespace keepbox::test::gpu

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Boxes and labels of frames as text, to compare frames.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <string>
+
+namespace keepbox::test {
+
+/// Returns everything that readers find on a frame.
+std::string text_of(GstBuffer* buffer);
+
+}  // namespace keepbox::test
