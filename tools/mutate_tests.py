@@ -19,7 +19,6 @@ UNIT, FORMULAS = 'tests/unit/unit-test', 'tests/unit/formula-test'
 PARITY = 'tests/parity/parity-test'
 ELEMENTS, API, TOOL = 'tests/gst/element-test', 'tests/gst/api-test', 'gst/tool/keepbox'
 FAULTS = 'tests/faults/faults-test'
-PLUGINS = ['gst/libgstkeepbox.so', 'gst/libgstkeepboxoverlay.so', 'gst/libgstkeepboxpublish.so']
 FEW = '--gtest_filter=-*Planted*'  # with few seeds some families do not detect their bug
 MEMORY = 8 << 30
 ONE_TARGET = "'-DHWY_DISABLED_TARGETS=(~(HWY_AVX2|HWY_SSE2))'"
@@ -101,7 +100,7 @@ class Scratch:
         self.top, self.folder = top, folder
         self.tree = folder / 'tree'
         self.build = self.tree / 'build'
-        self.sources = {}
+        self.sources, self.plugins = {}, []
 
     def copy_tree(self):
         """Copies files; unchanged ones keep their times, so that they are not rebuilt."""
@@ -140,11 +139,14 @@ class Scratch:
         self.read_builds()
 
     def read_builds(self):
-        """Sets up the environment of the tests, and finds out which files each target compiles."""
+        """Sets up the environment of the tests, and finds out which plugins there are and which
+        files each target compiles."""
         tests = json.loads((self.build / 'meson-info/intro-tests.json').read_text())
         environment = next(test['env'] for test in tests if test['name'] == 'elements')
         self.environment = {**os.environ, **environment,
                             'KEEPBOX_TEST_DATA': str(self.top.parent / 'shared/data')}
+        self.plugins = re.findall(r'^build (gst/plugins/\w+\.so):',
+                                  (self.build / 'build.ninja').read_text(), re.M)
         out = subprocess.run(['ninja', '-C', self.build, '-t', 'deps'], capture_output=True,
                              text=True, check=True).stdout
         self.sources = collections.defaultdict(set)
@@ -220,10 +222,10 @@ class Scratch:
             steps.append(Step('tool.py', [TOOL], ['python3', script, TOOL], 60))
         near = suites(self.tree / 'tests/gst' / room)
         if near:
-            steps.append(self.google(ELEMENTS, near, seconds=180, targets=PLUGINS))
-        steps.append(self.google(ELEMENTS, '', near, seconds=180, targets=PLUGINS))
-        steps.append(self.google(API, '', targets=PLUGINS))
-        steps.append(self.google(FAULTS, '', targets=PLUGINS))
+            steps.append(self.google(ELEMENTS, near, seconds=180, targets=self.plugins))
+        steps.append(self.google(ELEMENTS, '', near, seconds=180, targets=self.plugins))
+        steps.append(self.google(API, '', targets=self.plugins))
+        steps.append(self.google(FAULTS, '', targets=self.plugins))
         return steps
 
     def try_step(self, step):

@@ -46,7 +46,7 @@ def axes(left, x_ticks, y_ticks, x_of, y_of):
                f'<text x="{x}" y="{low + 20}" text-anchor="middle">{number(tick)}</text>')
 
 
-def told(samples, key, name):
+def spread(samples, key, name):
     minimum, maximum = min(s[key] for s in samples), max(s[key] for s in samples)
     return f'{name}: {minimum:.0f}' + (f' to {maximum:.0f}' if maximum > minimum else '')
 
@@ -71,7 +71,7 @@ def panel(left, title, samples):
                    'stroke-width="2"/>'
                    f'<text x="{left + PANEL - 6}" y="{last + 18:.1f}" text-anchor="end" '
                    f'{paint(subject)}>{name}: {samples[-1][key] / MIB:.1f} MiB</text>')
-    counts = ', '.join(told(samples, key, name) for key, name in COUNTS)
+    counts = ', '.join(spread(samples, key, name) for key, name in COUNTS)
     out.append(f'<text x="{left}" y="{low + 46}">{counts}</text>')
     return out
 

@@ -154,7 +154,7 @@ def losses(net, images, which, objects, masks):
     scenes, points = torch.nonzero(which >= 0, as_tuple=True)
     index = which[scenes, points]
     mine = objects[scenes, index]
-    score_loss, box_loss, told = box_losses(boxes, which, mine)
+    score_loss, box_loss, parts = box_losses(boxes, which, mine)
     some = torch.randperm(len(scenes), device=which.device)[:MASKS_A_STEP]
     part, place = scenes[some], points[some]
     masked = mask_loss(coefficients[part, :, place], prototypes, part,
@@ -165,7 +165,7 @@ def losses(net, images, which, objects, masks):
                               side)
     loss = 2 * score_loss + 2 * box_loss + masked + boxed + 2 * angle + tipped + 0.5 * seen
     return loss, {"scores": score_loss, "boxes": box_loss, "masks": masked, "turned": boxed,
-                  "angle": angle, "points": tipped, "seen": seen, **told}
+                  "angle": angle, "points": tipped, "seen": seen, **parts}
 
 
 def main():

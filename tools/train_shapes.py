@@ -33,8 +33,8 @@ def losses(net, images, which, objects, _masks):
     """Return the loss of a batch, and its parts."""
     scenes, points = torch.nonzero(which >= 0, as_tuple=True)
     mine = objects[scenes, which[scenes, points]]
-    score_loss, box_loss, told = box_losses(net(images), which, mine)
-    return score_loss + 2 * box_loss, {"scores": score_loss, "boxes": box_loss, **told}
+    score_loss, box_loss, parts = box_losses(net(images), which, mine)
+    return score_loss + 2 * box_loss, {"scores": score_loss, "boxes": box_loss, **parts}
 
 
 def report(net, folder, scenes=200, shown=12, score=0.4):

@@ -53,8 +53,8 @@ def error_of(message: Any, source: str = '') -> Error:
     text, details = without_password(error.message), without_password(details or '')
     if not _reads(message.src):
         source = ''
-    elif told := _told_by(details):
-        text = f'{text.rstrip(".")}: {told}'
+    elif reason := _reason_in(details):
+        text = f'{text.rstrip(".")}: {reason}'
     return Error(text, message.src.get_name() if message.src else '', details, source)
 
 
@@ -67,7 +67,7 @@ def _reads(element: Any) -> bool:
     return False
 
 
-def _told_by(details: str) -> str:
+def _reason_in(details: str) -> str:
     """Returns what the details of an error tell beyond its place in the code: their last line."""
     _, *lines = details.strip().split('\n')
     if not lines:

@@ -82,8 +82,8 @@ bool add_lent(Input& input, GstBuffer* buffer, Lent& lent) {
   const Described described = any_info(input);
   const gsize bytes = std::min<gsize>(described.bytes, 1 << 16);
   lent.bytes.reset(new uint8_t[bytes]());
-  const bool told = !input.chance(5);  // the right size is given
-  const gsize size = told ? bytes : bytes + 1 + input.below(100);
+  const bool exact = !input.chance(5);  // the right size is given
+  const gsize size = exact ? bytes : bytes + 1 + input.below(100);
   const bool shared = input.chance(5);
   if (shared) gst_buffer_ref(buffer);
   g_autoptr(GError) error = nullptr;
@@ -91,9 +91,9 @@ bool add_lent(Input& input, GstBuffer* buffer, Lent& lent) {
                                                give_back, &lent, &error);
   if (shared) gst_buffer_unref(buffer);
   check_refusal(taken, error);
-  if (taken && (shared || described.wrong || (described.good && !told)))
-    violated("taken against what is said");
-  if (!taken && described.good && !described.wrong && told && !shared)
+  if (taken && (shared || described.wrong || (described.good && !exact)))
+    violated("taken although it does not fit");
+  if (!taken && described.good && !described.wrong && exact && !shared)
     violated(std::string("refused: ") + error->message);
   return taken;
 }
@@ -122,7 +122,7 @@ bool add_batch(Input& input, std::vector<GstBuffer*> frames, Lent& lent) {
                                                 lent.bytes.get(), size, give_back, &lent, &error);
   check_refusal(taken, error);
   if (taken != (dims[0] == frames.size() && !twice && !frames.empty()))
-    violated("a batch that is not what is said");
+    violated("a batch that is not as described");
   return taken;
 }
 

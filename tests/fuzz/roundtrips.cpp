@@ -58,11 +58,12 @@ void compare(const Recorded& recorded, const StoredTensor& read) {
   if (gst_buffer_get_size(read.data.get()) != size ||
       (size != 0 && gst_buffer_memcmp(read.data.get(), 0, recorded.data.data(), size) != 0))
     violated("data that are read otherwise");
-  const SharedProvenance &wrote = recorded.tensor.source, said = provenance_of(read.data.get());
-  if ((wrote == nullptr) != (said == nullptr)) violated("a source that is lost or invented");
+  const SharedProvenance &wrote = recorded.tensor.source,
+                         read_back = provenance_of(read.data.get());
+  if ((wrote == nullptr) != (read_back == nullptr)) violated("a source that is lost or invented");
   if (wrote == nullptr) return;
-  if (said->labels.size() != wrote->labels.size()) violated("labels that are read otherwise");
-  const Letterbox &a = wrote->geometry, &b = said->geometry;
+  if (read_back->labels.size() != wrote->labels.size()) violated("labels that are read otherwise");
+  const Letterbox &a = wrote->geometry, &b = read_back->geometry;
   if (a.scale_x != b.scale_x || a.scale_y != b.scale_y || a.pad_y != b.pad_y)
     violated("a geometry that is read otherwise");
 }

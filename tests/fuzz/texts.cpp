@@ -138,14 +138,14 @@ void model_texts(Input& input) {
     const std::string good(input.pick(kNames));
     return input.chance(50) ? damaged(input, good, kWordsOfTexts) : good;
   };
-  const auto said = read_metadata({{"names", text()},
-                                   {"imgsz", text()},
-                                   {"stride", text()},
-                                   {"kpt_shape", text()},
-                                   {"args", text()},
-                                   {"task", "detect"}});
-  count(said.labels.empty() ? "metadata without names" : "metadata with names");
-  for (const std::string& label : said.labels)
+  const auto declared = read_metadata({{"names", text()},
+                                       {"imgsz", text()},
+                                       {"stride", text()},
+                                       {"kpt_shape", text()},
+                                       {"args", text()},
+                                       {"task", "detect"}});
+  count(declared.labels.empty() ? "metadata without names" : "metadata with names");
+  for (const std::string& label : declared.labels)
     if (!is_utf8(label) || label.contains('\0')) violated("a name that GLib cannot take");
   model_files(input);
 }

@@ -167,7 +167,7 @@ inline guint64 counted(GstElement* element, const char* field) {
 }
 
 /// Returns a text of a boxdecode's stats.
-inline std::string told(GstElement* element, const char* field) {
+inline std::string stat_text(GstElement* element, const char* field) {
   g_autoptr(GstStructure) stats = nullptr;
   g_object_get(element, "stats", &stats, nullptr);
   return gst_structure_get_string(stats, field);

@@ -11,10 +11,10 @@ def main():
     env = dict(os.environ, GST_TRACERS='leaks(check-refs=true)', GST_DEBUG='GST_TRACER:7',
                GST_DEBUG_NO_COLOR='1')
     run = subprocess.run(sys.argv[1:], env=env, capture_output=True, text=True, errors='replace')
-    told = [line for line in run.stderr.splitlines() if 'object-alive' in line]
+    messages = [line for line in run.stderr.splitlines() if 'object-alive' in line]
     # Lines that announce the tracer are not leaks, nor is the allocator that libgstcuda keeps.
     no_leaks = ('build_format', '(string)GstCudaAllocator')
-    alive = [line for line in told if not any(text in line for text in no_leaks)]
+    alive = [line for line in messages if not any(text in line for text in no_leaks)]
     passed = re.search(r'\[  PASSED  \] (\d+) tests', run.stdout)
     print('1..2')
     ok = run.returncode == 0 and passed
@@ -25,7 +25,7 @@ def main():
                  for each in lines[i:i + 6]]
         print('\n'.join('# ' + line for line in (wrong or run.stderr.splitlines())[-40:]
                         + lines[-5:]))
-    print(f'{"ok" if told and not alive else "not ok"} 2 - nothing is left alive')
+    print(f'{"ok" if messages and not alive else "not ok"} 2 - nothing is left alive')
     print('\n'.join('# ' + line for line in alive[:20]))
 
 

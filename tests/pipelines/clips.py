@@ -20,31 +20,31 @@ def test_file_with_boxes_held_between(folder):
     need_inference()
     each, third = folder / 'each.jsonl', folder / 'third.jsonl'
     run(PIPELINES / 'file', CLIP, each)
-    _, told = run(PIPELINES / 'file', '--interval', 3, CLIP, third)
-    assert 'interval=3 hold=true' in told, told
+    _, messages = run(PIPELINES / 'file', '--interval', 3, CLIP, third)
+    assert 'interval=3 hold=true' in messages, messages
     truth, held = places(each), places(third)
     assert len(held) == len(truth) == 250
     assert held == [truth[number // 3 * 3] for number in range(250)] and held != truth
     for number, line in enumerate(third.read_text().splitlines()):
         assert ('"held":true' in line) == (number % 3 != 0), f'{number}: {line}'
-    _, told = run(PIPELINES / 'file', '--interval', 0, 'x', status=2)
-    assert 'not 0' in told, told
+    _, messages = run(PIPELINES / 'file', '--interval', 0, 'x', status=2)
+    assert 'not 0' in messages, messages
 
 
 def test_streams(folder):
     need_inference()
-    told, line = run(PIPELINES / 'streams', '--interval', 5, folder)
+    messages, line = run(PIPELINES / 'streams', '--interval', 5, folder)
     assert line.count('tensorinfer') == 8, line
-    words = told.split()
-    assert words[:4] == ['8', 'streams,', '2000', 'frames,'] and float(words[4]) > 0, told
+    words = messages.split()
+    assert words[:4] == ['8', 'streams,', '2000', 'frames,'] and float(words[4]) > 0, messages
     run(PIPELINES / 'file', '--interval', 5, CLIP, folder / 'alone.jsonl')
     alone = places(folder / 'alone.jsonl')
     for number in range(8):
         assert places(folder / f'{number}.jsonl') == alone, number
     still = folder / 'with a blank.png'
     run(PIPELINES / 'kept', still)
-    told, _ = run(PIPELINES / 'streams', folder / 'with a blank', still, CLIP)
-    assert told.startswith('2 streams, 251 frames, '), told
+    messages, _ = run(PIPELINES / 'streams', folder / 'with a blank', still, CLIP)
+    assert messages.startswith('2 streams, 251 frames, '), messages
     one, other = (places(folder / 'with a blank' / f'{number}.jsonl') for number in range(2))
     assert one != other[:1]
     assert 'the folder for the boxes' in run(PIPELINES / 'streams', status=2)[1]
@@ -75,22 +75,22 @@ def test_wall(folder):
 def test_hero(folder):
     need_inference()
     need('webpenc')
-    _, told = run(PIPELINES / 'hero', folder / 'hero.webp')
+    _, messages = run(PIPELINES / 'hero', folder / 'hero.webp')
     data = (folder / 'hero.webp').read_bytes()
     assert data[:4] == b'RIFF' and data[8:12] == b'WEBP' and 60 <= data.count(b'ANMF') <= 62, \
         (data[:12], data.count(b'ANMF'))
     assert 300_000 < len(data) < 1_500_000, len(data)
-    assert 'boxtrack' in told and 'one name is needed' in run(PIPELINES / 'hero', status=2)[1]
+    assert 'boxtrack' in messages and 'one name is needed' in run(PIPELINES / 'hero', status=2)[1]
 
 
 def test_pictures_of_what_is_kept(folder):
     need_inference()
-    _, told = run(PIPELINES / 'kept', folder / 'kept.png', PIPELINES / 'media/wall-1.webm', 20)
+    _, messages = run(PIPELINES / 'kept', folder / 'kept.png', PIPELINES / 'media/wall-1.webm', 20)
     data = (folder / 'kept.png').read_bytes()
     assert data.startswith(b'\x89PNG')
     strip = 44 if importlib.util.find_spec('cairo') else 0
     assert struct.unpack('>II', data[16:24]) == (1288, 360 + strip), 'no strip for the numbers'
-    line = told.splitlines()[0].replace(' -e ', ' -q -e ')
+    line = messages.splitlines()[0].replace(' -e ', ' -q -e ')
     before, decode = line.split(' ! tee name=tensors')[0], 'boxdecode score-threshold=0.5'
     counts = []
     for more in ('nms-method=none score-threshold=0.25', 'iou-threshold=0.5'):
@@ -104,9 +104,9 @@ def test_pictures_of_what_is_kept(folder):
 
 def test_pictures_of_tiles(folder):
     need_inference()
-    _, told = run(PIPELINES / 'tiles', folder / 'tiles.png')
+    _, messages = run(PIPELINES / 'tiles', folder / 'tiles.png')
     strip = 44 if importlib.util.find_spec('cairo') else 0
-    line = told.splitlines()[0]
+    line = messages.splitlines()[0]
     assert line.count('tiles=4x3 tile-whole=true') == 1, line
     assert line.count('left=1500 top=1000') == 2, line
     run('gst-launch-1.0', '-q', 'filesrc', f'location={folder / "tiles.png"}', '!', 'pngdec', '!',
@@ -143,8 +143,8 @@ def test_captions(folder):
     # The number at the left differs, the word behind it does not.
     places = np.flatnonzero((strip[0] != strip[1]).any(0))
     assert 0 < len(places) and places.max() < 190, places
-    _, told = run(PIPELINES / 'caption.py', picture, boxes, 'a', boxes, status=1)
-    assert 'WORDS are missing' in told, told
+    _, messages = run(PIPELINES / 'caption.py', picture, boxes, 'a', boxes, status=1)
+    assert 'WORDS are missing' in messages, messages
 
 
 if __name__ == '__main__':

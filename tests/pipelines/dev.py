@@ -40,11 +40,11 @@ def start(checkout, *words, path=os.environ['PATH'], cuda=''):
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
 
 
-def told(checkout, *words, status=0, **options):
+def messages(checkout, *words, status=0, **options):
     with start(checkout, *words, **options) as dev:
-        out, said = dev.communicate(timeout=60)
-    assert dev.returncode == status, f'{words}: {dev.returncode}, {out}{said}'
-    return said
+        out, text = dev.communicate(timeout=60)
+    assert dev.returncode == status, f'{words}: {dev.returncode}, {out}{text}'
+    return text
 
 
 def runs(pid):
@@ -78,7 +78,7 @@ def test_a_signal_ends_a_build_at_once(folder):
 
 def test_a_build_that_fails_fails(folder):
     checkout = lay_out(folder, '#!/bin/sh\nexit 3\n')
-    assert 'building failed' in told(checkout, 'build', status=1)
+    assert 'building failed' in messages(checkout, 'build', status=1)
 
 
 def test_a_word_for_cuda_is_no_architecture(folder):
@@ -90,22 +90,23 @@ def test_a_word_for_cuda_is_no_architecture(folder):
             assert sourced(options, KEEPBOX_CUDA=word) == (0, expected), word
     checkout = lay_out(folder)
     for word in 'auto', 'false', 'sm_90', '90,', '89 90', '9':
-        said = told(checkout, 'build', status=1, cuda=word)
-        assert f'KEEPBOX_CUDA={word} is unknown; set it to' in said, said
-        assert said.count('\n') == 1, said
-    assert told(checkout, 'build', cuda='off') == ''
-    assert 'contradict' in told(checkout, 'build', '--cuda', status=1, cuda='no')
+        text = messages(checkout, 'build', status=1, cuda=word)
+        assert f'KEEPBOX_CUDA={word} is unknown; set it to' in text, text
+        assert text.count('\n') == 1, text
+    assert messages(checkout, 'build', cuda='off') == ''
+    assert 'contradict' in messages(checkout, 'build', '--cuda', status=1, cuda='no')
 
 
 def test_a_checkout_that_was_moved(folder):
     checkout = lay_out(folder)
     (checkout / 'build/made-as').write_text(f'{checkout}/build\n')
-    assert told(checkout, 'build') == ''
+    assert messages(checkout, 'build') == ''
     other = checkout.rename(folder / 'other')
-    said = told(other, 'build', status=1)
-    assert f'{other}/build was made as {checkout}/build' in said, said
-    assert f"run 'rm -r {other}/build'" in said, said
-    assert said in told(other, 'run', 'true'), 'a command runs, and the reason is known if it fails'
+    text = messages(other, 'build', status=1)
+    assert f'{other}/build was made as {checkout}/build' in text, text
+    assert f"run 'rm -r {other}/build'" in text, text
+    # a command runs, and the reason is known if it fails
+    assert text in messages(other, 'run', 'true')
 
 
 def test_a_build_folder_knows_its_name(folder):
@@ -114,7 +115,7 @@ def test_a_build_folder_knows_its_name(folder):
     (checkout / 'build/environment').write_text('another\n')
     tools = folder / 'tools'
     (checkout / 'build/gst/tool').rename(tools)
-    told(checkout, 'build', path=f'{tools}:{os.environ["PATH"]}')
+    messages(checkout, 'build', path=f'{tools}:{os.environ["PATH"]}')
     assert (checkout / 'build/made-as').read_text() == f'{checkout}/build\n'
 
 

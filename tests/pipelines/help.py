@@ -52,10 +52,10 @@ def test_what_python_lacks_is_named(folder):
     program.write_text('"""Does this and that."""\nimport needed\n'
                        'needed.modules(__doc__, "sys", "nosuchmodule")\nprint("it runs")\n')
     environment = {'PYTHONPATH': str(SOURCE / 'tools'), 'PYTHONDONTWRITEBYTECODE': '1'}
-    for words, status, told in (([], 1, 'missing: nosuchmodule'), (['--help'], 0, 'Does this')):
+    for words, status, messages in (([], 1, 'missing: nosuchmodule'), (['--help'], 0, 'Does this')):
         done = subprocess.run([sys.executable, program, *words], capture_output=True, text=True,
                               env=environment, check=False)
-        assert done.returncode == status and told in done.stdout + done.stderr, done
+        assert done.returncode == status and messages in done.stdout + done.stderr, done
         assert 'it runs' not in done.stdout, done
 
 

@@ -268,11 +268,11 @@ def test_the_cpu_needs_no_libgstcuda(folder):
     replay = f'gst-launch-1.0 -q tensorreplay location={PIPELINES}/media/shapes-tensors.f16.raw' \
         ' dims=1,10,2100 type=float16'
     registry = f'export GST_REGISTRY={folder}/registry.bin'
-    out, told = run_without_libgstcuda(f'{registry}; {replay} ! boxdecode ! boxsink;'
-                                       f' {BUILD}/pipelines/embed')
-    assert '"detection"' in out and 'frame 9' in out, told
-    _, told = run_without_libgstcuda(f'{registry}; {replay} memory=cuda ! boxdecode ! fakesink')
-    assert 'libgstcuda-1.0.so.0, cannot be loaded' in told, told
+    out, messages = run_without_libgstcuda(f'{registry}; {replay} ! boxdecode ! boxsink;'
+                                           f' {BUILD}/pipelines/embed')
+    assert '"detection"' in out and 'frame 9' in out, messages
+    _, messages = run_without_libgstcuda(f'{registry}; {replay} memory=cuda ! boxdecode ! fakesink')
+    assert 'libgstcuda-1.0.so.0, cannot be loaded' in messages, messages
 
 
 def test_unloading_leaves_the_code(folder):

@@ -43,8 +43,8 @@ def near(found, expected, off):
 def test_each_picture_has_a_line_with_its_name(folder):
     need_all()
     place, out = lay_out(folder), folder / 'new/results'
-    _, told = run(SCRIPT, place, out)
-    assert 'broken.jpg' in told and 'notes.txt' not in told, told
+    _, messages = run(SCRIPT, place, out)
+    assert 'broken.jpg' in messages and 'notes.txt' not in messages, messages
     texts = (out / 'boxes.jsonl').read_text().splitlines()
     lines = {line['picture']: line for line in map(json.loads, texts)}
     assert list(lines) == sorted(ENCODERS), list(lines)
@@ -98,17 +98,17 @@ def test_options(folder):
 def test_what_is_wrong_is_said_first(folder):
     place = folder / 'pictures'
     place.mkdir()
-    for words, told in (([place], '1 names were given'),
-                        ([folder / 'nosuch', folder / 'out'], 'there is no folder'),
-                        ([place, place], "the folder of the pictures"),
-                        (['--modle', 'x'], '--modle is not an option'),
-                        ([place, folder / 'out', '--model'], '--model needs a value'),
-                        (['--threshold', 'low', place, folder / 'out'], 'not low')):
-        assert told in run(SCRIPT, *words, status=2)[1], words
+    for words, messages in (([place], '1 names were given'),
+                            ([folder / 'nosuch', folder / 'out'], 'there is no folder'),
+                            ([place, place], "the folder of the pictures"),
+                            (['--modle', 'x'], '--modle is not an option'),
+                            ([place, folder / 'out', '--model'], '--model needs a value'),
+                            (['--threshold', 'low', place, folder / 'out'], 'not low')):
+        assert messages in run(SCRIPT, *words, status=2)[1], words
     need_all()
-    for words, told in (([place], 'no pictures in the folder'),
-                        (['--classes', 'nosuch', lay_out(folder)], 'nosuch')):
-        assert told in run(SCRIPT, *words, folder / 'out', status=1)[1], words
+    for words, messages in (([place], 'no pictures in the folder'),
+                            (['--classes', 'nosuch', lay_out(folder)], 'nosuch')):
+        assert messages in run(SCRIPT, *words, folder / 'out', status=1)[1], words
 
 
 if __name__ == '__main__':

@@ -199,9 +199,9 @@ def test_program_of_the_page(folder):
     need_inference()
     (folder / 'pipelines').symlink_to(PIPELINES)
     (folder / 'app.py').write_text(code_of_pages()[0])
-    out, told = run(sys.executable, 'app.py', cwd=folder)
+    out, messages = run(sys.executable, 'app.py', cwd=folder)
     rows = [line.split() for line in out.splitlines()]
-    assert len(rows) > 1500 and not told, (len(rows), told)
+    assert len(rows) > 1500 and not messages, (len(rows), messages)
     assert all(len(row) == 6 and 0.25 < float(row[1]) <= 1 for row in rows), rows[0]
     assert {'ring', 'star', 'circle'} <= {row[0] for row in rows}
 

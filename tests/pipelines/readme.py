@@ -71,12 +71,12 @@ def launch(line, folder, status=0):
                                check=False).stdout
     if 'input-image-format' not in inspected:
         line = line.replace(' input-image-format=chw', '')
-    out, told = run('bash', '-c', line, cwd=folder, status=status)
+    out, messages = run('bash', '-c', line, cwd=folder, status=status)
     named = re.search(r'! boxsink (?:format=\w+ )?location=(\S+)', line)
     if not named or status:
-        return out, told
+        return out, messages
     written = sorted(folder.glob(re.sub('%[0-9]*[A-Za-z]', '*', named[1])))
-    return ''.join(path.read_text() for path in written), told
+    return ''.join(path.read_text() for path in written), messages
 
 
 def boxes_in(text):
@@ -99,8 +99,8 @@ def test_stock_line_has_the_boxes_of_the_model_by_itself(folder):
         place = folder / photo.stem
         place.mkdir()
         lay_out(place, photo.name)
-        out, told = launch(stock_line(), place)
-        assert not told, told
+        out, messages = launch(stock_line(), place)
+        assert not messages, messages
         expected = yolox.expected_boxes(photo, sizes[f'yolox/{photo.stem}.yolox.raw']['frame'],
                                         place / 'yolox_nano.onnx', place)
         compare(boxes_in(out), expected)
@@ -150,8 +150,8 @@ def test_photo_line_turns_a_photo_as_it_was_held(folder):
 def test_photo_line_says_what_is_wrong(folder):
     need_photos()
     lay_out(folder)
-    _, told = launch(photo_line().replace('photo.jpg', 'photos.jpg'), folder, status=255)
-    assert 'No such file "photos.jpg"' in told, told
+    _, messages = launch(photo_line().replace('photo.jpg', 'photos.jpg'), folder, status=255)
+    assert 'No such file "photos.jpg"' in messages, messages
 
 
 def test_photo_line_draws_a_picture(folder):
@@ -194,8 +194,8 @@ def test_every_other_line(folder):
               if not (is_photo_line(block) or is_gpu_line(block) or is_tried_elsewhere(block))]
     assert others
     for line in others:
-        out, told = launch(line, folder)
-        assert '"detection"' in out and not told, f'{line}{out[-500:]}{told}'
+        out, messages = launch(line, folder)
+        assert '"detection"' in out and not messages, f'{line}{out[-500:]}{messages}'
 
 
 def test_lines_print_warnings(folder):
@@ -210,9 +210,9 @@ def test_line_of_two_models_has_the_boxes_of_both(folder):
     need('tensorinfer')
     lay_out(folder)
     line, = (block for block in blocks_of_pages('sh') if 'model-name=turned' in block)
-    out, told = launch(line, folder)
+    out, messages = launch(line, folder)
     frames = [json.loads(text) for text in out.splitlines()]
-    assert not told, told
+    assert not messages, messages
     assert len(frames) == 250
     for frame in frames:
         found = {model: [box for box in frame['objects']
@@ -231,8 +231,9 @@ def test_family_step_by_step(folder):
     detector, = (block for block in blocks_of(page, 'ini') if 'name=rows' in block)
     assert len(steps) == 6, steps
     for step in steps:
-        out, told = run('bash', '-c', step, cwd=folder)
-        assert ('WARNING' in out and 'yolov10' in out) == ('on-mismatch=warn' in step), out + told
+        out, messages = run('bash', '-c', step, cwd=folder)
+        warns = 'WARNING' in out and 'yolov10' in out
+        assert warns == ('on-mismatch=warn' in step), out + messages
         if 'keepbox detector yolov10' in step:
             assert 'coding=corners' in (folder / 'rows.detector').read_text()
             (folder / 'rows.detector').write_text(detector)

@@ -71,9 +71,10 @@ def test_file(folder):
     run(PIPELINES / 'file', PIPELINES / 'media/shapes.webm', folder / 'boxes.jsonl')
     frames, labels = labels_in(folder / 'boxes.jsonl')
     assert len(frames) > 100 and 'star' in labels
-    for words, told in (([], 'one or two names are needed'), (['--modle', 'x'], '--modle is none'),
-                        (['--channels', 'gbr', 'x'], '--channels must be rgb or bgr')):
-        assert told in run(PIPELINES / 'file', *words, status=2)[1]
+    for words, messages in (([], 'one or two names are needed'),
+                            (['--modle', 'x'], '--modle is none'),
+                            (['--channels', 'gbr', 'x'], '--channels must be rgb or bgr')):
+        assert messages in run(PIPELINES / 'file', *words, status=2)[1]
 
 
 def pixels(picture, folder):
@@ -111,14 +112,14 @@ def boxes_of_models(lines):
 def test_cascade(folder):
     need_inference()
     street = PIPELINES / 'media/street.webm'
-    _, told = run(PIPELINES / 'cascade', street, folder / 'both.png')
+    _, messages = run(PIPELINES / 'cascade', street, folder / 'both.png')
     assert (folder / 'both.png').read_bytes().startswith(b'\x89PNG')
     drawn, shown = (pixels(path, folder)
                     for path in (folder / 'both.png', PIPELINES / 'cascade.png'))
     apart = np.abs(drawn - shown).max(1) > 40
     assert apart.mean() < .01, f"README's picture differs in {apart.mean():.0%} of its pixels"
     # The boxes of both on the full frame, as of each model alone.
-    line = told.splitlines()[0].split(' ! boxoverlay')[0].replace(' -e ', ' -q -e ')
+    line = messages.splitlines()[0].split(' ! boxoverlay')[0].replace(' -e ', ' -q -e ')
     first = ' ! decodebin ! identity eos-after=2'
     both, _ = run('bash', '-c', line.replace(' ! decodebin', first) + ' ! boxsink')
     alone = []
@@ -137,8 +138,9 @@ def test_cascade(folder):
 
 def test_objects(folder):
     need_inference()
-    read, told = run(PIPELINES / 'objects', PIPELINES / 'media/street.webm', folder / 'objects.png')
-    assert 'WARNING' not in told, told
+    read, messages = run(PIPELINES / 'objects', PIPELINES / 'media/street.webm',
+                         folder / 'objects.png')
+    assert 'WARNING' not in messages, messages
     assert [line.split()[0] for line in sorted(read.splitlines())] == \
         ['CR055Z', 'NJ073Z', 'SC382S', 'VU545W'], read
     drawn, shown = (pixels(place / 'objects.png', folder) for place in (folder, PIPELINES))
@@ -148,9 +150,9 @@ def test_objects(folder):
 
 def test_gpu_falls_back(folder):
     need_inference()
-    _, told = run(PIPELINES / 'gpu', PIPELINES / 'media/shapes.webm', folder / 'gpu.jsonl')
+    _, messages = run(PIPELINES / 'gpu', PIPELINES / 'media/shapes.webm', folder / 'gpu.jsonl')
     run(PIPELINES / 'file', PIPELINES / 'media/shapes.webm', folder / 'file.jsonl')
-    assert 'gst-launch-1.0' in told
+    assert 'gst-launch-1.0' in messages
     found, others = (labels_in(folder / name)[0] for name in ('gpu.jsonl', 'file.jsonl'))
     assert len(found) == len(others) == 250
     # Except on the CPU, numbers differ in their last digits.
@@ -179,9 +181,9 @@ def test_detect_prints_boxes(folder):
         wanted = [float(row['score']), x2 - x1, y2 - y1, x1, y1]
         assert (label, round(float(time) * 25)) == (row['label'], int(row['frame'])), row
         assert all(abs(a - b) < .06 for a, b in zip(found, wanted)), f'{shown}: {row}'
-    _, told = run(PIPELINES / 'detect.py', folder / 'none.onnx', PIPELINES / 'media/shapes.webm',
-                  status=1)
-    assert 'none.onnx' in told and 'model-file=' in told, told
+    _, messages = run(PIPELINES / 'detect.py', folder / 'none.onnx',
+                      PIPELINES / 'media/shapes.webm', status=1)
+    assert 'none.onnx' in messages and 'model-file=' in messages, messages
 
 
 def test_file_that_is_missing(folder):
@@ -237,8 +239,8 @@ def test_python_reader(folder):
                          f'{float(row["score"]):.3f}  {x2 - x1:.2f} x {y2 - y1:.2f} '
                          f'at {x1:.2f}, {y1:.2f}'), row
     run(PIPELINES / 'boxes.py', status=1)
-    _, told = run(PIPELINES / 'boxes.py', f'filesrc location={folder / "none"}', status=1)
-    assert 'Resource not found' in told, told
+    _, messages = run(PIPELINES / 'boxes.py', f'filesrc location={folder / "none"}', status=1)
+    assert 'Resource not found' in messages, messages
 
 
 def test_file_with_another_model_and_blanks_in_names(folder):
@@ -251,8 +253,8 @@ def test_file_with_another_model_and_blanks_in_names(folder):
     pathlib.Path(f'{model}.modelinfo').symlink_to(DATA / 'yolox/yolox_nano.onnx.modelinfo')
     names.symlink_to(DATA / 'yolox/coco.labels')
     out = folder / f'{BLANK}.jsonl'
-    _, told = run(PIPELINES / 'file', '--model', model, '--labels', names, '--size', 416,
-                  '--channels', 'rgb', '--threshold', 0.4, photo, out)
+    _, messages = run(PIPELINES / 'file', '--model', model, '--labels', names, '--size', 416,
+                      '--channels', 'rgb', '--threshold', 0.4, photo, out)
     found = json.loads(out.read_text())['objects']
     assert {'tvmonitor', 'chair'} <= {box['detection']['label'] for box in found}, found
     with_auto = folder / 'auto.jsonl'
@@ -260,7 +262,7 @@ def test_file_with_another_model_and_blanks_in_names(folder):
         with_auto)
     assert json.loads(with_auto.read_text())['objects'] != found, '--channels changes nothing'
     out.unlink()
-    run('bash', '-c', told)
+    run('bash', '-c', messages)
     assert json.loads(out.read_text())['objects'] == found, 'the line that is shown does otherwise'
 
 

@@ -59,15 +59,16 @@ def stop(command, outputs, folder, send=signal.SIGTERM, to_all=False):
         try:
             wait_for('boxes', lambda: all(path.exists() and path.stat().st_size for path in parts))
             (os.killpg if to_all else os.kill)(process.pid, send)
-            _, told = process.communicate(timeout=60)
+            _, messages = process.communicate(timeout=60)
             left = processes(str(folder))
         finally:
             for pid in processes(str(folder)):
                 os.kill(pid, signal.SIGKILL)
-    assert process.returncode == 0, f'{process.returncode}: {told[-2000:]}'
+    assert process.returncode == 0, f'{process.returncode}: {messages[-2000:]}'
     assert not left, f'still running: {left}'
     for path, part in zip(outputs, parts):
-        assert path.exists() and not part.exists(), f'{path.name} is not finished: {told[-2000:]}'
+        finished = path.exists() and not part.exists()
+        assert finished, f'{path.name} is not finished: {messages[-2000:]}'
         frames = [json.loads(line) for line in path.read_text().splitlines()]
         assert 0 < len(frames) < FRAMES, len(frames)
 

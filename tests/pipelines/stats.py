@@ -21,9 +21,9 @@ def samples(text):
     for line in text.splitlines():
         if re.fullmatch('# HELP \\w+ [a-z-]+ in the statistics of [a-z]+', line):
             continue
-        if told := re.fullmatch('# TYPE (\\w+) (counter|gauge)', line):
-            typed.append(told[1])
-            assert (told[2] == 'counter') == told[1].endswith('_total'), line
+        if messages := re.fullmatch('# TYPE (\\w+) (counter|gauge)', line):
+            typed.append(messages[1])
+            assert (messages[2] == 'counter') == messages[1].endswith('_total'), line
             continue
         name, labels, value = SAMPLE.fullmatch(line).groups()
         assert name == typed[-1] and (name, labels) not in found, line
@@ -45,9 +45,9 @@ def need_tracer():
 def test_the_file_has_the_figures_of_the_whole_stream(folder):
     need_tracer()
     file = folder / 'front.prom'
-    told = traced(f'videotestsrc num-buffers=20 ! {BOXES} ! boxsink location={folder}/b.jsonl',
-                  f'file={file},source="front door"')
-    assert not told, told
+    messages = traced(f'videotestsrc num-buffers=20 ! {BOXES} ! boxsink location={folder}/b.jsonl',
+                      f'file={file},source="front door"')
+    assert not messages, messages
     found = samples(file.read_text())
     of = 'source="front door",pipeline="pipeline0",element='
     assert found['keepbox_boxdecode_frames_total', of + '"decode"'] == 20, found
@@ -100,10 +100,10 @@ def test_the_file_is_there_before_the_first_interval(folder):
 
 def test_a_file_that_cannot_be_written_is_one_message(folder):
     need_tracer()
-    told = traced(f'videotestsrc is-live=true num-buffers=20 ! {BOXES}'
-                  f' ! boxsink location={folder}/b.jsonl',
-                  f'file={folder}/nosuch/x.prom,interval=0.1')
-    assert told.count('keepboxstats: Cannot write the statistics') == 1, told
+    messages = traced(f'videotestsrc is-live=true num-buffers=20 ! {BOXES}'
+                      f' ! boxsink location={folder}/b.jsonl',
+                      f'file={folder}/nosuch/x.prom,interval=0.1')
+    assert messages.count('keepboxstats: Cannot write the statistics') == 1, messages
     assert len((folder / 'b.jsonl').read_text().splitlines()) == 20
 
 
@@ -111,8 +111,8 @@ def test_wrong_parameters_are_a_message(folder):
     need_tracer()
     for params, words in (('', 'file= is not set'),
                           (f'file={folder}/x.prom,interval=0', 'seconds from 0.1 to 86,400')):
-        told = traced(f'videotestsrc num-buffers=2 ! {BOXES} ! fakesink', params)
-        assert words in told and 'GST_TRACERS=' in told, told
+        messages = traced(f'videotestsrc num-buffers=2 ! {BOXES} ! fakesink', params)
+        assert words in messages and 'GST_TRACERS=' in messages, messages
     assert not list(folder.iterdir())
 
 
@@ -138,8 +138,8 @@ def test_the_unit_writes_its_statistics(folder):
     params, = re.findall(r'^Environment="GST_TRACERS=keepboxstats\((.*)\)"$', unit, re.M)
     assert '\nRuntimeDirectory=keepbox/%i\n' in unit, unit
     params = params.replace('/run/keepbox/%i/', f'{folder}/').replace('%i', 'front')
-    told = traced(f'videotestsrc num-buffers=2 ! {BOXES} ! fakesink', params)
-    assert not told and 'source="front"' in (folder / 'front.prom').read_text(), told
+    messages = traced(f'videotestsrc num-buffers=2 ! {BOXES} ! fakesink', params)
+    assert not messages and 'source="front"' in (folder / 'front.prom').read_text(), messages
 
 
 if __name__ == '__main__':

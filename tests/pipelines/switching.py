@@ -46,8 +46,8 @@ def test_lines_of_switching(folder):
     lines = [block for block in blocks_of(SWITCHING, 'sh') if not is_graph(block)]
     assert lines
     for line in lines:
-        out, told = launch(line, folder)
-        assert '"detection"' in out and not told, f'{line}{out[-500:]}{told}'
+        out, messages = launch(line, folder)
+        assert '"detection"' in out and not messages, f'{line}{out[-500:]}{messages}'
 
 
 def test_switching_names_what_there_is(folder):

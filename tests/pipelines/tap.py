@@ -22,9 +22,9 @@ def run(*command, status=0, **options):
     """Returns the command's stdout, and its stderr without the lines about schemas."""
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
                           errors='replace', timeout=400, **options)
-    told = '\n'.join(line for line in done.stderr.splitlines() if not SCHEMA_LINE.match(line))
-    assert done.returncode == status, f'{command} ended with {done.returncode}: {told[-2000:]}'
-    return done.stdout, told
+    messages = '\n'.join(line for line in done.stderr.splitlines() if not SCHEMA_LINE.match(line))
+    assert done.returncode == status, f'{command} ended with {done.returncode}: {messages[-2000:]}'
+    return done.stdout, messages
 
 
 def need(element):

@@ -35,8 +35,8 @@ def test_count(folder):
     table, _ = count(lines, 'cat')
     assert table == ('begin,frames,mean,max,tracked\n0,2,1.50,2,2\n60,2,0.00,0,\n180,1,1.00,1,\n')
     assert count(lines[:2], 'dog', 0.5)[0].splitlines()[1:] == ['0.5,1,1.00,1,1', '59.5,1,0.00,0,']
-    _, told = count(lines, 'dgo')
-    assert told == 'count.py: no box has the class dgo; the classes were cat, dog', told
+    _, messages = count(lines, 'dgo')
+    assert messages == 'count.py: no box has the class dgo; the classes were cat, dog', messages
     assert 'there were no boxes' in count([frame(1)], 'cat')[1] and not count(lines, 'cat')[1]
     assert 'no timestamp: {"frame"' in count([{'frame': 0}], 'cat', status=1)[1]
     count([], status=1)
@@ -125,12 +125,12 @@ def test_predicted_boxes_of_clips(folder):
                                                      model)), 'predicted')
         held = between(each, objects_of(tracked('boxtrack', 'interval=3 hold=true', clip, model)),
                        'held')
-        told = (f'{clip}: mean {predicted.mean():.3f}, above 0.5 {(predicted > .5).mean():.3f}, '
-                f'held {held.mean():.3f} {(held > .5).mean():.3f}')
-        print(f'# {told}')
-        assert len(predicted) > 500 and len(held) > 500, told
-        assert predicted.mean() >= max(mean, held.mean()), told
-        assert (predicted > .5).mean() >= most, told
+        summary = (f'{clip}: mean {predicted.mean():.3f}, above 0.5 {(predicted > .5).mean():.3f}, '
+                   f'held {held.mean():.3f} {(held > .5).mean():.3f}')
+        print(f'# {summary}')
+        assert len(predicted) > 500 and len(held) > 500, summary
+        assert predicted.mean() >= max(mean, held.mean()), summary
+        assert (predicted > .5).mean() >= most, summary
 
 
 def test_tracks_in_trackeval(folder):
@@ -162,8 +162,8 @@ def test_tracks_in_trackeval(folder):
 
 def test_file_with_tracks(folder):
     need_inference()
-    _, told = run(PIPELINES / 'file', '--track', '--interval', 3, CLIP, folder / 'out.jsonl')
-    assert 'hold=true' not in told and 'boxtrack predict=true' in told, told
+    _, messages = run(PIPELINES / 'file', '--track', '--interval', 3, CLIP, folder / 'out.jsonl')
+    assert 'hold=true' not in messages and 'boxtrack predict=true' in messages, messages
     table, _ = run(PIPELINES / 'crossings.py', '--line', 'mid=0.5,1,0.5,0',
                    input=(folder / 'out.jsonl').read_text())
     name, into, out, *_ = table.splitlines()[1].split(',')
@@ -207,11 +207,11 @@ def test_crossings_explains(folder):
     walk = {0: [(7, 'cat', 10, 50)]}
     assert 'no box has the class dog; the classes were cat' in crossings(
         walk, '--line', 'a=0,0,9,9', '--class', 'dog')[1]
-    for words, told in (((), 'a --line or a --zone'), (('--line', 'a=1,2,3'), 'a=1,2,3 is not'),
-                        (('--zone', 'a=1,2,3,4'), 'X3,Y3'), (('--size', '3'), '--size is not'),
-                        (('--line', 'a=0,0,9,9', '--point', 'top'), 'not top'),
-                        (('--line', 'a=0,0,9,9', '--lost', 'x'), 'number of seconds')):
-        assert told in crossings(walk, *words, status=1)[1], words
+    for words, messages in (((), 'a --line or a --zone'), (('--line', 'a=1,2,3'), 'a=1,2,3 is not'),
+                            (('--zone', 'a=1,2,3,4'), 'X3,Y3'), (('--size', '3'), '--size is not'),
+                            (('--line', 'a=0,0,9,9', '--point', 'top'), 'not top'),
+                            (('--line', 'a=0,0,9,9', '--lost', 'x'), 'number of seconds')):
+        assert messages in crossings(walk, *words, status=1)[1], words
     untracked = '{"timestamp":0,"resolution":{"width":9,"height":9},"objects":[{"detection":{}}]}'
     assert 'put boxtrack before' in run(PIPELINES / 'crossings.py', '--line', 'a=0,0,9,9',
                                         input=untracked, status=1)[1]

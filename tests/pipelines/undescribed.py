@@ -61,13 +61,13 @@ def right(found, size=(1280, 720)):
 
 
 def check(folder, rows, output, *words):
-    status, told, found = launch(folder, rows, output)
-    assert status == 0 or 'ERROR: from element' in told, told
-    assert status or 'WARNING: from element' in told or right(found), \
+    status, messages, found = launch(folder, rows, output)
+    assert status == 0 or 'ERROR: from element' in messages, messages
+    assert status or 'WARNING: from element' in messages or right(found), \
         f'wrong without a word: {found}'
     for word in words:
-        assert word in told, f'{word} is not in {told}'
-    return status, told, found
+        assert word in messages, f'{word} is not in {messages}'
+    return status, messages, found
 
 
 def test_rows_of_18_classes(folder):
@@ -89,8 +89,9 @@ def test_rows_with_keypoints(folder):
 
 def test_rows_of_yolov6_under_another_name(folder):
     scores = classes(20)
-    status, told, found = check(folder, rows_of(lambda found: [1, *scores(found)]), 'detections')
-    assert status == 0 and right(found), f'{found} {told}'
+    rows = rows_of(lambda found: [1, *scores(found)])
+    status, messages, found = check(folder, rows, 'detections')
+    assert status == 0 and right(found), f'{found} {messages}'
 
 
 def test_right_sees_wrong_boxes(folder):

@@ -48,7 +48,7 @@ def bare(folder, **variables):
             'GST_REGISTRY': str(folder / 'registry.bin'), **variables}
 
 
-def said(folder, program, **variables):
+def output_of(folder, program, **variables):
     out, _ = run(sys.executable, '-W', 'error', '-c', program, env=bare(folder, **variables))
     return out.strip()
 
@@ -58,22 +58,22 @@ def test_a_checkout_needs_no_other_variable(folder):
     if not (BUILD / 'gst/plugins/libgstkeepbox.so').exists():
         raise Skip(f'no build in {BUILD}')
     for again in range(2):
-        assert said(folder, PROGRAM) == '8', again
+        assert output_of(folder, PROGRAM) == '8', again
     # a program may have started GStreamer itself
-    assert said(folder, 'import gi\ngi.require_version("Gst", "1.0")\n'
-                f'from gi.repository import Gst\nGst.init(None)\n{PROGRAM}') == '8'
+    assert output_of(folder, 'import gi\ngi.require_version("Gst", "1.0")\n'
+                     f'from gi.repository import Gst\nGst.init(None)\n{PROGRAM}') == '8'
 
 
 def test_what_is_missing_is_named(folder):
     for name in 'GstAnalytics', 'Keepbox':
-        text = said(folder, REFUSE.format(name=name))
+        text = output_of(folder, REFUSE.format(name=name))
         assert name in text and 'apt install' in text, text
-    assert 'python3-gi' in said(folder, WITHOUT.format(name='gi'))
+    assert 'python3-gi' in output_of(folder, WITHOUT.format(name='gi'))
 
 
 def test_it_needs_numpy_and_pygobject_only(folder):
-    out = said(folder, 'import sys\nbefore = set(sys.modules)\nimport keepbox\n'
-               'print(*{name.split(".")[0] for name in set(sys.modules) - before})')
+    out = output_of(folder, 'import sys\nbefore = set(sys.modules)\nimport keepbox\n'
+                    'print(*{name.split(".")[0] for name in set(sys.modules) - before})')
     foreign = {name for name in out.split() if name not in sys.stdlib_module_names}
     # the latter are aliases that PyGObject registers
     assert foreign <= {'keepbox', 'gi', 'numpy', 'gio', 'glib', 'gobject', 'gtk'}, foreign

@@ -19,8 +19,8 @@ def printed(folder, program):
     need_inference()
     (folder / 'pipelines').symlink_to(PIPELINES)
     (folder / 'app.py').write_text(program)
-    out, told = run(sys.executable, 'app.py', cwd=folder)
-    assert not told, told
+    out, messages = run(sys.executable, 'app.py', cwd=folder)
+    assert not messages, messages
     return out
 
 

@@ -59,8 +59,8 @@ def test_a_wrong_live_setting_is_a_warning(folder):
     next(stream)
     detect.classes = ['rinng']
     frames, found = warned(lambda: list(stream))
-    said, = found
-    assert 'rinng' in str(said.message) and said.filename == __file__, said
+    warning, = found
+    assert 'rinng' in str(warning.message) and warning.filename == __file__, warning
     assert all(len(frame.boxes) for frame in frames), 'the list before stays in force'
 
 
@@ -97,15 +97,15 @@ def test_errors(folder):
 def test_unknown_attributes(folder):
     del folder
     detect = detector()
-    for name, told in (('confidance', 'did you mean confidence?'), ('conf', 'mean confidence?'),
-                       ('max_detections', 'call set(max_detections=5)'),
-                       ('max_detection', 'did you mean set(max_detections=...)?'),
-                       ('device', 'did you mean set(provider=...)?'),
-                       ('labels', 'call set(labels=5)'), ('colors', 'another one with colors=5'),
-                       ('xyzzy', 'see help(keepbox.Detector)')):
+    for name, messages in (('confidance', 'did you mean confidence?'), ('conf', 'mean confidence?'),
+                           ('max_detections', 'call set(max_detections=5)'),
+                           ('max_detection', 'did you mean set(max_detections=...)?'),
+                           ('device', 'did you mean set(provider=...)?'),
+                           ('labels', 'call set(labels=5)'), ('colors', 'another one with colors=5'),
+                           ('xyzzy', 'see help(keepbox.Detector)')):
         fails(AttributeError, f'{name} is not an attribute of Detector: ',
               lambda: setattr(detect, name, 5))
-        fails(AttributeError, told, lambda: setattr(detect, name, 5))
+        fails(AttributeError, messages, lambda: setattr(detect, name, 5))
         assert not hasattr(detect, name)
     detect.confidence, detect.iou, detect.classes = .9, .3, ['ring']
     assert (detect.confidence, detect.iou, detect.classes) == (.9, .3, ['ring'])
@@ -120,12 +120,13 @@ def test_unknown_attributes(folder):
 def test_unknown_arguments(folder):
     del folder
     need_inference()
-    for name, told in (('conf', 'confidence'), ('confidance', 'confidence'), ('clases', 'classes'),
+    for name, messages in (('conf', 'confidence'), ('confidance', 'confidence'),
+                           ('clases', 'classes'),
                        ('device', 'provider'), ('max_det', 'max_detections'),
                        ('trackr', 'tracker'), ('lables', 'labels'),
                        ('iou_treshold', 'iou_threshold'), ('imgsz', 'input_width and input_height,'
                        ' for a model that takes any size')):
-        error = fails(TypeError, f'did you mean {told}?', lambda: detector(**{name: 1}))
+        error = fails(TypeError, f'did you mean {messages}?', lambda: detector(**{name: 1}))
         assert str(error).startswith(f'{name} is not a property of tensorinfer or boxdecode')
     error = fails(TypeError, 'xyzzy', lambda: detector(xyzzy=1))
     assert 'did you mean' not in str(error)
@@ -164,8 +165,8 @@ def test_warnings_of_elements(folder):
     detect = detector(confidence=2)
     frames, found = warned(lambda: list(detect(CLIP)))
     assert len(frames) == 250 and not any(len(frame.boxes) for frame in frames)
-    assert found and all(said.category is keepbox.ElementWarning for said in found)
-    assert {said.filename for said in found} == {__file__}, found
+    assert found and all(warning.category is keepbox.ElementWarning for warning in found)
+    assert {warning.filename for warning in found} == {__file__}, found
 
 
 def test_a_stream_that_is_left_early_leaves_nothing(folder):

@@ -75,7 +75,7 @@ bool judge(const char* what, const std::vector<Usage>& samples, double Bound::* 
   return fine;
 }
 
-bool said(const std::string& error) {
+bool failed(const std::string& error) {
   if (!error.empty()) std::printf("expected no error, found %s\n", error.c_str());
   return !error.empty();
 }
@@ -88,7 +88,7 @@ bool soak_frames(const std::string& folder, uint64_t frames, std::vector<Usage>&
   line.each([&](uint64_t number) {
     if (number % every == 0) samples.push_back(usage(number));
   });
-  if (said(line.play())) return false;
+  if (failed(line.play())) return false;
   if (line.frames() == frames) return true;
   std::printf("expected %zu frames, found %zu\n", size_t(frames), size_t(line.frames()));
   return false;
@@ -113,7 +113,7 @@ bool soak_cycles(const std::string& folder, uint64_t cycles, std::vector<Usage>&
     const std::string names[] = {folder + "/a.jsonl", folder + "/b.jsonl"};
     {
       Line line(folder, kCycleFrames, names[cycle % 2]);
-      if (said(line.play()) || said(line.cut(names[(cycle + 1) % 2]))) return false;
+      if (failed(line.play()) || failed(line.cut(names[(cycle + 1) % 2]))) return false;
     }
     samples.push_back(usage(cycle));
   }
@@ -124,7 +124,7 @@ bool soak_cycles(const std::string& folder, uint64_t cycles, std::vector<Usage>&
 bool soak_restarts(Streams& streams, uint64_t restarts, std::vector<Usage>& samples) {
   samples.reserve(restarts / Streams::kRestarts);
   for (uint64_t done = 0; done < restarts; done += Streams::kRestarts) {
-    if (said(streams.cycle())) return false;
+    if (failed(streams.cycle())) return false;
     samples.push_back(usage(done + Streams::kRestarts));
   }
   return true;
@@ -137,16 +137,16 @@ bool try_restarts(const Options& options, std::vector<Usage>& samples) {
     std::printf("skipped restarts: no ONNX Runtime\n");
     return true;
   }
-  const bool fine = !said(error) && soak_restarts(streams, options.restarts, samples);
+  const bool fine = !failed(error) && soak_restarts(streams, options.restarts, samples);
   return judge("restarts", samples, &Bound::restarts) && fine;
 }
 
 /// Takes samples when no pipeline plays.
 bool soak_visits(const Options& options, std::vector<Usage>& samples) {
   Visits visits(options.model);
-  bool fine = !said(visits.load());
+  bool fine = !failed(visits.load());
   while (fine && visits.frames() < options.visits) {
-    fine = !said(visits.round());
+    fine = !failed(visits.round());
     samples.push_back(usage(visits.frames()));
   }
   return judge("visits", samples, &Bound::visits) && fine;

@@ -121,16 +121,16 @@ def compare(wanted, found, threshold, limits):
     pairs = match(wanted, found, limits)
     missing = only(wanted, {i for i, _ in pairs}, threshold, limits)
     extra = only(found, {j for _, j in pairs}, threshold, limits)
-    said = []
+    differences = []
     most = max(len(wanted), len(found), 1)
     if max(len(missing), len(extra)) / most > 1 - limits['share']:
-        said.append(f'{len(wanted)} expected, {len(found)} found, {len(pairs)} the same')
+        differences.append(f'{len(wanted)} expected, {len(found)} found, {len(pairs)} the same')
         for text, objects in (('not found', missing), ('not expected', extra)):
             if objects:
-                said.append(f'{text}: {show(objects[0])}')
+                differences.append(f'{text}: {show(objects[0])}')
     pointed = [points_differ(wanted[i]['points'], found[j].get('points', []), limits)
                for i, j in pairs if 'points' in wanted[i]]
     wrong = sum(worst > 1 for worst in pointed)
     if pointed and wrong / len(pointed) > 1 - limits['share']:
-        said.append(f'points differ in {wrong} of {len(pointed)}')
-    return said, pairs
+        differences.append(f'points differ in {wrong} of {len(pointed)}')
+    return differences, pairs

@@ -2,8 +2,8 @@
 """supervision's InferenceSlicer on recorded tensors of tiles, and why its boxes may differ.
 
 The callback decodes the recorded tensor of its slice with NumPy and suppresses its boxes, as a user
-of InferenceSlicer does with a model. Slices are told apart by the image, whose pixels are their own
-positions.
+of InferenceSlicer does with a model. Slices are distinguished by the image, whose pixels are their
+own positions.
 """
 import json
 import warnings

@@ -151,10 +151,10 @@ void Bench::print_parts(const std::vector<Case>& cases) const {
     if (!each.why_not.empty() || each.way.paced) continue;
     const Figures f = median(each.rounds);
     // on a GPU boxdecode waits for the model
-    const double told = each.way.cuda ? f.input + f.model : f.before + f.infer + f.boxes_time;
+    const double measured = each.way.cuda ? f.input + f.model : f.before + f.infer + f.boxes_time;
     std::printf("%-15s %3d %9.0f %9.0f %9.0f %9.0f %9.0f %9.0f %9.0f\n", each.way.name.c_str(),
                 each.streams, f.p50, f.before, f.infer, f.input, f.model, f.boxes_time,
-                f.p50 - told);
+                f.p50 - measured);
   }
 }
 

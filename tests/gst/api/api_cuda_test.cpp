@@ -65,7 +65,8 @@ TEST_F(CudaApi, OrdersAfterPendingWork) {
         expect_same(api_boxes(h.run(frame.release())), want);
         if (HasFailure()) return;
       }
-      EXPECT_EQ(test::told(h.element(), "backend") == "cuda", std::string(line) == "boxdecode");
+      EXPECT_EQ(test::stat_text(h.element(), "backend") == "cuda",
+                std::string(line) == "boxdecode");
     }
   }
 }
@@ -161,7 +162,7 @@ TEST_F(CudaApi, SlicesOfABatchShareIt) {
       EXPECT_EQ(given_back, 0);
       expect_same(api_boxes(h.run(frame.release())), want);
     }
-    EXPECT_EQ(test::told(h.element(), "backend"), "cuda");
+    EXPECT_EQ(test::stat_text(h.element(), "backend"), "cuda");
     EXPECT_EQ(given_back, 1);
   }
   const CudaScope scope(context);
@@ -244,7 +245,7 @@ TEST_F(CudaApi, AcceptsMemoryOfThePrimaryContext) {
       if (HasFailure()) return;
     }
     EXPECT_EQ(counted(h.element(), "zero-copy-frames"), 49u) << "the first is read for the plan";
-    EXPECT_EQ(test::told(h.element(), "backend"), "cuda");
+    EXPECT_EQ(test::stat_text(h.element(), "backend"), "cuda");
     EXPECT_EQ(h.warning(), "");
   }
 }

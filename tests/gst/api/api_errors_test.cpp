@@ -97,9 +97,10 @@ TEST(Api, WithoutADriverCudaIsAnError) {
   keepbox_tensor_info_set_memory(lent.info.get(), KEEPBOX_MEMORY_CUDA);
   int given_back = 0;
   const Buffer frame = test::empty_frame();
-  const std::string said = refusal(frame.get(), lent, count_call, &given_back);
+  const std::string refused = refusal(frame.get(), lent, count_call, &given_back);
   // the hint differs there
-  EXPECT_TRUE(said.starts_with(std::string(error->message).substr(0, said.find(':') + 1))) << said;
+  EXPECT_TRUE(refused.starts_with(std::string(error->message).substr(0, refused.find(':') + 1)))
+      << refused;
   EXPECT_EQ(given_back, 0);
 }
 

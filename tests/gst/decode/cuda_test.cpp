@@ -19,8 +19,8 @@ using test::Harness;
 using test::kSmall;
 using test::Routes;
 using test::routes;
+using test::stat_text;
 using test::Tensor;
-using test::told;
 
 using Cuda = test::Gpu;
 
@@ -49,7 +49,7 @@ TEST_F(Cuda, GivesTheSameBoxesWithoutCopies) {
   for (int i = 0; i < 50; ++i)
     ASSERT_EQ(bits(h.run(test::empty_frame().release())), want) << h.error();
   EXPECT_EQ(routes(named(h, "d")), (Routes{50, 0, 1}));
-  EXPECT_EQ(told(named(h, "d"), "backend"), "cuda");
+  EXPECT_EQ(stat_text(named(h, "d"), "backend"), "cuda");
   EXPECT_EQ(h.warning(), "");
 }
 
@@ -57,11 +57,11 @@ TEST_F(Cuda, KeepsDeclaredTensorsOnTheDevice) {
   TensorProvenance source{.geometry = {{320, 320}, {320, 320}}, .detector = "yolov8"};
   for (const Units units : {Units::kPixels, Units::kAuto}) {
     source.units = units;
-    const auto said = std::make_shared<const TensorProvenance>(source);
+    const auto shared = std::make_shared<const TensorProvenance>(source);
     Harness h("boxdecode", kSmall);
     for (int i = 0; i < 3; ++i) {
       GstBuffer* frame = frame_on(context, crowd(5));
-      set_provenance(gst_tensor_meta_get(gst_buffer_get_tensor_meta(frame), 0)->data, said);
+      set_provenance(gst_tensor_meta_get(gst_buffer_get_tensor_meta(frame), 0)->data, shared);
       ASSERT_EQ(bits(h.run(frame)), expected(crowd(5))) << h.error();
     }
     const Routes told_all{3, 0, 0}, units_open{2, 0, 1};
@@ -136,7 +136,7 @@ TEST_F(Cuda, ChangesMemoryInMidStream) {
   for (int i = 0; i < 6; ++i) {
     const bool host = i % 3 == 0;
     ASSERT_EQ(bits(h.run(host ? frame_on_host(crowd(5)) : frame_on(context, crowd(5)))), want);
-    EXPECT_EQ(told(h.element(), "backend") == "cuda", !host);
+    EXPECT_EQ(stat_text(h.element(), "backend") == "cuda", !host);
   }
   EXPECT_EQ(routes(h.element()), (Routes{2, 0, 2}));
 }
@@ -183,7 +183,7 @@ TEST_F(Cuda, FollowsCapsAndProperties) {
   h.set("score-threshold", 0.9);
   host.set("score-threshold", 0.9);
   EXPECT_EQ(bits(h.run(frame_on(context, crowd(8)))), bits(host.run(frame_on_host(crowd(8)))));
-  EXPECT_EQ(told(h.element(), "backend"), "cuda");
+  EXPECT_EQ(stat_text(h.element(), "backend"), "cuda");
 }
 
 TEST_F(Cuda, ReleasesAllDeviceMemory) {

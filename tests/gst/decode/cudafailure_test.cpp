@@ -51,7 +51,7 @@ TEST_F(Cuda, DecodesOnTheCpuWhenTheDeviceIsFull) {
     for (const CUdeviceptr one : taken) CuMemFree(one);
   }
   EXPECT_EQ(bits(automatic.run(frames[2])), want) << "and stays there";
-  EXPECT_EQ(automatic.warning(), "") << "said once";
+  EXPECT_EQ(automatic.warning(), "") << "once";
   EXPECT_EQ(routes(automatic.element()), (Routes{0, 0, 2}));
 }
 

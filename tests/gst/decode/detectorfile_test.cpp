@@ -42,7 +42,7 @@ size_t count(Harness& h, GstBuffer* frame = frame_of_rows()) {
 }
 
 /// Returns the error of an element that starts with that family.
-std::string said_at_start(const std::string& detector) {
+std::string error_at_start(const std::string& detector) {
   GstElement* element = gst_element_factory_make("boxdecode", nullptr);
   GstBus* bus = gst_bus_new();
   gst_element_set_bus(element, bus);
@@ -69,7 +69,7 @@ TEST(DetectorFileProperty, DecodesAndNamesClasses) {
     const auto found = test::ods(out);
     ASSERT_EQ(found.size(), 1u);
     EXPECT_EQ(found[0], (test::Od{"c", 10, 20, 30, 40, 0.9f}));
-    EXPECT_EQ(test::told(h.element(), "detector"), "box");
+    EXPECT_EQ(test::stat_text(h.element(), "detector"), "box");
   }
   dir.write("others", "x\ny\nz\n");
   Harness own("boxdecode detector=" + path + " label-file=" + (dir / "others"));
@@ -81,14 +81,14 @@ TEST(DetectorFileProperty, DecodesAndNamesClasses) {
 TEST(DetectorFileProperty, ErrorPreventsTheStart) {
   const TempDir dir;
   const std::string path = dir.write("box.detector", kRowsFile + "codin=corners\n");
-  const std::string said = said_at_start(path);
-  EXPECT_TRUE(said.starts_with(path + ":8: codin: expected ")) << said;
-  EXPECT_TRUE(said.ends_with("found \"codin\"")) << said;
+  const std::string error = error_at_start(path);
+  EXPECT_TRUE(error.starts_with(path + ":8: codin: expected ")) << error;
+  EXPECT_TRUE(error.ends_with("found \"codin\"")) << error;
   dir.write("good.detector", kRowsFile + "label-file=none\n");
-  EXPECT_TRUE(said_at_start(dir / "good.detector").contains(dir / "none"));
-  EXPECT_TRUE(said_at_start("./none.detector").contains("none.detector"));
-  EXPECT_TRUE(said_at_start("yolov99").contains("yolov99"));
-  EXPECT_TRUE(said_at_start("box.detctor").contains("ends in .detector"));
+  EXPECT_TRUE(error_at_start(dir / "good.detector").contains(dir / "none"));
+  EXPECT_TRUE(error_at_start("./none.detector").contains("none.detector"));
+  EXPECT_TRUE(error_at_start("yolov99").contains("yolov99"));
+  EXPECT_TRUE(error_at_start("box.detctor").contains("ends in .detector"));
 }
 
 TEST(DetectorFileProperty, ChangesWhileStreaming) {

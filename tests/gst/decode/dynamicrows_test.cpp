@@ -53,7 +53,7 @@ TEST(DynamicRows, KeepTheirFamilyOnBlankFrames) {
   // Blank rows; yolov5 has the same number.
   const Buffer out = h.run(carrying(nameless(std::vector<Row>(63))));
   ASSERT_TRUE(out) << h.error();
-  EXPECT_EQ(test::told(h.element(), "detector"), "yolov10");
+  EXPECT_EQ(test::stat_text(h.element(), "detector"), "yolov10");
 }
 
 TEST(DynamicRows, OfAnyNumberAreNoGridOnTheFirstFrame) {
@@ -65,7 +65,7 @@ TEST(DynamicRows, OfAnyNumberAreNoGridOnTheFirstFrame) {
     test::attach(frame, nameless(std::vector<Row>(63)),
                  std::make_shared<const TensorProvenance>(source));
     ASSERT_TRUE(h.run(frame)) << h.error();
-    EXPECT_EQ(test::told(h.element(), "detector"), open ? "yolov10" : "yolov5");
+    EXPECT_EQ(test::stat_text(h.element(), "detector"), open ? "yolov10" : "yolov5");
   }
 }
 
@@ -86,7 +86,7 @@ TEST(DynamicRows, OtherModelsAreRecognisedAgain) {
   ASSERT_TRUE(h.run(carrying(nameless(found(20))))) << h.error();
   const Buffer out = h.run(carrying(test::crowd(1)));
   ASSERT_TRUE(out) << h.error();
-  EXPECT_EQ(test::told(h.element(), "detector"), "yolov8");
+  EXPECT_EQ(test::stat_text(h.element(), "detector"), "yolov8");
 }
 
 }  // namespace

@@ -166,7 +166,7 @@ TEST_F(FrameGroups, FollowTheSourcesOfFrames) {
     source.geometry.frame = {320 + 160 * guint(stream), 240 + 100 * guint(stream)};
     source.geometry.scale_x = 0.5f + 0.1f * float(number);
     source.held = number % 2 == 0;
-    return test::said(source, {{100, 240, 300, 340, 0.9f, 1}, {10, 150, 60, 190, 0.6f, 3}});
+    return test::with_source(source, {{100, 240, 300, 340, 0.9f, 1}, {10, 150, 60, 190, 0.6f, 3}});
   };
   for (unsigned batch = 0; batch < 4; ++batch) {
     const unsigned first = 3 * batch;

@@ -46,7 +46,7 @@ TEST(WithoutCuda, AutomaticChoiceIsUnchanged) {
     ASSERT_TRUE(out) << h.error();
     EXPECT_EQ(test::ods(out).size(), 1u);
   }
-  EXPECT_NE(test::told(h.element(), "backend"), "cuda");
+  EXPECT_NE(test::stat_text(h.element(), "backend"), "cuda");
   for (const char* field : {"zero-copy-frames", "uploaded-frames", "downloaded-frames"})
     EXPECT_EQ(counted(h.element(), field), 0u) << field;
   EXPECT_EQ(h.warning(), "");

@@ -20,9 +20,9 @@ using test::kHd;
 using test::kOne;
 using test::plain_rows;
 using test::rows_model;
-using test::said;
+using test::stat_text;
 using test::Tensor;
-using test::told;
+using test::with_source;
 
 TEST(Provenance, TravelsWithTheData) {
   const auto first = std::make_shared<const TensorProvenance>(rows_model());
@@ -65,8 +65,8 @@ TEST(Provenance, ComparesAllFields) {
 
 TEST(Provenance, ReplacesProperties) {
   Harness h("boxdecode include-classes=dog,bird", kHd);
-  const Buffer out =
-      h.run(said(rows_model(), {kOne[0], {0, 140, 30, 150, 0.8f, 0}, {0, 140, 30, 150, 0.7f, 3}}));
+  const Buffer out = h.run(
+      with_source(rows_model(), {kOne[0], {0, 140, 30, 150, 0.8f, 0}, {0, 140, 30, 150, 0.7f, 3}}));
   ASSERT_TRUE(out) << h.error();
   const auto found = boxes(out);
   ASSERT_EQ(found.size(), 2u);
@@ -75,8 +75,8 @@ TEST(Provenance, ReplacesProperties) {
   EXPECT_STREQ(g_quark_to_string(found[1].label), "bird");
   EXPECT_STREQ(g_quark_to_string(found[0].model), "rows");
   EXPECT_FALSE(found[0].unnamed);
-  EXPECT_EQ(told(h.element(), "detector"), "yolov10");
-  EXPECT_NE(told(h.element(), "recognized").find("declared by the model"), std::string::npos);
+  EXPECT_EQ(stat_text(h.element(), "detector"), "yolov10");
+  EXPECT_NE(stat_text(h.element(), "recognized").find("declared by the model"), std::string::npos);
   EXPECT_EQ(h.warning(), "");
 }
 
@@ -86,8 +86,8 @@ TEST(Provenance, AppliesToBlankFrames) {
   source.units = Units::kAuto;
   for (const char* family : {"yolov10", "yolo26", "yolov10"}) {
     source.detector = family;
-    ASSERT_TRUE(h.run(said(source, {{}, {}}))) << h.error();
-    EXPECT_EQ(told(h.element(), "detector"), family);
+    ASSERT_TRUE(h.run(with_source(source, {{}, {}}))) << h.error();
+    EXPECT_EQ(stat_text(h.element(), "detector"), family);
   }
 }
 
@@ -100,7 +100,7 @@ TEST(Provenance, IsOverriddenByProperties) {
           labels,
       kHd);
   // class, score, box
-  const Buffer out = h.run(said(rows_model(), {{1, 0.9f, 0.25f, 0.25f, 0.5f, 0.5f}}));
+  const Buffer out = h.run(with_source(rows_model(), {{1, 0.9f, 0.25f, 0.25f, 0.5f, 0.5f}}));
   ASSERT_TRUE(out) << h.error();
   const auto found = boxes(out);
   ASSERT_EQ(found.size(), 1u);
@@ -112,23 +112,23 @@ TEST(Provenance, IsOverriddenByProperties) {
 
 TEST(Provenance, GeometryOverridesProperties) {
   Harness h("boxdecode resize-mode=stretch model-width=64 model-height=64", kHd);
-  EXPECT_EQ(boxes(h.run(said(rows_model()))).at(0).box, (Box{300, 300, 900, 600}));
+  EXPECT_EQ(boxes(h.run(with_source(rows_model()))).at(0).box, (Box{300, 300, 900, 600}));
 }
 
 TEST(Provenance, WithoutGeometryUsesProperties) {
   Harness h("boxdecode model-width=640 model-height=640 resize-mode=letterbox-topleft", kHd);
   TensorProvenance source = rows_model();
   source.geometry = {};
-  EXPECT_EQ(boxes(h.run(said(source))).at(0).box, (Box{300, 720, 900, 1020}));
+  EXPECT_EQ(boxes(h.run(with_source(source))).at(0).box, (Box{300, 720, 900, 1020}));
 }
 
 TEST(Provenance, WithoutTheWayToTheFrameIsAnError) {
   // The frame was scaled by an element that dropped the metas which show how.
   TensorProvenance source = rows_model();
   source.producer = 7;
-  EXPECT_EQ(boxes(Harness("boxdecode", kHd).run(said(source))).size(), 1u);
+  EXPECT_EQ(boxes(Harness("boxdecode", kHd).run(with_source(source))).size(), 1u);
   Harness h("boxdecode", "video/x-raw,format=RGB,width=960,height=540");
-  EXPECT_FALSE(h.run(said(source)));
+  EXPECT_FALSE(h.run(with_source(source)));
   test::expect_words(h.error(), {"had 1920x1080 when the model ran", "960x540",
                                  "Put boxdecode directly after the inference element"});
 }
@@ -136,35 +136,35 @@ TEST(Provenance, WithoutTheWayToTheFrameIsAnError) {
 TEST(Provenance, MayChangeWithEachFrame) {
   Harness h("boxdecode", kHd);
   TensorProvenance source = rows_model();
-  EXPECT_EQ(boxes(h.run(said(source))).at(0).box, (Box{300, 300, 900, 600}));
+  EXPECT_EQ(boxes(h.run(with_source(source))).at(0).box, (Box{300, 300, 900, 600}));
   const guint64 frames = counted(h.element(), "frames");
   source.geometry = {{1920, 1080}, {640, 640}, 3, 3, 0, 0};  // top left
-  EXPECT_EQ(boxes(h.run(said(source))).at(0).box, (Box{300, 720, 900, 1020}));
+  EXPECT_EQ(boxes(h.run(with_source(source))).at(0).box, (Box{300, 720, 900, 1020}));
   source.geometry = {{960, 540}, {640, 640}, 1.5f, 1.5f, 0, 140};  // scaled up since
-  EXPECT_EQ(boxes(h.run(said(source))).at(0).box, (Box{300, 300, 900, 600}));
+  EXPECT_EQ(boxes(h.run(with_source(source))).at(0).box, (Box{300, 300, 900, 600}));
   EXPECT_EQ(counted(h.element(), "frames"), frames + 2);
   source.geometry = {{1920, 1080}, {1280, 640}, 1.5f, 1.6875f, 0, 0};  // a different input
   source.units = Units::kNormalized;
-  EXPECT_EQ(boxes(h.run(said(source, {{0.25f, 0.5f, 0.5f, 0.75f, 0.9f, 1}}))).at(0).box,
+  EXPECT_EQ(boxes(h.run(with_source(source, {{0.25f, 0.5f, 0.5f, 0.75f, 0.9f, 1}}))).at(0).box,
             (Box{480, 540, 960, 810}));
   source = rows_model();
   source.labels[1] = "wolf";
-  const Buffer out = h.run(said(source));
+  const Buffer out = h.run(with_source(source));
   EXPECT_STREQ(g_quark_to_string(boxes(out).at(0).label), "wolf");
   h.set_caps("video/x-raw,format=RGB,width=960,height=540");
-  EXPECT_EQ(boxes(h.run(said(source))).at(0).box, (Box{150, 150, 450, 300}));
+  EXPECT_EQ(boxes(h.run(with_source(source))).at(0).box, (Box{150, 150, 450, 300}));
   EXPECT_TRUE(h.run(test::frame_with(kOne))) << "and nobody says anything";
   EXPECT_EQ(h.warning() + h.error(), "");
 }
 
 TEST(Provenance, RejectedFrameLeavesNoState) {
   Harness h("boxdecode on-mismatch=pass", kHd);
-  EXPECT_EQ(boxes(h.run(said(rows_model()))).size(), 1u);
+  EXPECT_EQ(boxes(h.run(with_source(rows_model()))).size(), 1u);
   TensorProvenance other = rows_model();
   other.labels = {"a", "b"};
-  EXPECT_EQ(boxes(h.run(said(other, {{100, 240, 300, 340, 7, 1}}))).size(), 0u)
+  EXPECT_EQ(boxes(h.run(with_source(other, {{100, 240, 300, 340, 7, 1}}))).size(), 0u)
       << "numbers deny it";
-  const auto found = boxes(h.run(said(rows_model())));
+  const auto found = boxes(h.run(with_source(rows_model())));
   EXPECT_STREQ(g_quark_to_string(found.at(0).label), "dog");
 }
 
@@ -181,7 +181,7 @@ TEST(Provenance, WarnsOfTheWrongNumberOfLabels) {
 
 TEST(Provenance, RejectsNamesThatTheModelLacks) {
   Harness h("boxdecode exclude-classes=wolf", kHd);
-  EXPECT_FALSE(h.run(said(rows_model())));
+  EXPECT_FALSE(h.run(with_source(rows_model())));
   EXPECT_NE(h.error().find("wolf"), std::string::npos);
 }
 

@@ -17,8 +17,8 @@ using test::Buffer;
 using test::dense;
 using test::expect_words;
 using test::Harness;
+using test::stat_text;
 using test::Tensor;
-using test::told;
 
 GstBuffer* carrying(const std::vector<Tensor>& tensors) {
   GstBuffer* frame = gst_buffer_new_allocate(nullptr, 64, nullptr);
@@ -75,9 +75,9 @@ TEST(Recognition, ReadsBlankFramesAsTheyAre) {
   nameless.id.clear();
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(h.run(carrying({named}))) << h.error();
-    EXPECT_EQ(told(h.element(), "detector"), "yolo26");
+    EXPECT_EQ(stat_text(h.element(), "detector"), "yolo26");
     ASSERT_TRUE(h.run(carrying({nameless}))) << h.error();
-    EXPECT_EQ(told(h.element(), "detector"), "yolov10") << "not as the frame before";
+    EXPECT_EQ(stat_text(h.element(), "detector"), "yolov10") << "not as the frame before";
   }
 }
 

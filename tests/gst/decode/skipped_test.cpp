@@ -18,7 +18,7 @@ using test::kHd;
 using test::kOne;
 using test::plain_rows;
 using test::rows_model;
-using test::said;
+using test::with_source;
 
 TEST(SkippedFrames, FramesHaveNoBoxesAndNoMismatch) {
   Harness h("boxdecode", kHd);
@@ -31,7 +31,7 @@ TEST(SkippedFrames, FramesHaveNoBoxesAndNoMismatch) {
   const Buffer before = h.run(skipped());
   ASSERT_TRUE(before) << h.error();
   EXPECT_TRUE(boxes(before).empty()) << "an empty meta";
-  EXPECT_EQ(boxes(h.run(said(rows_model()))).size(), 1u);
+  EXPECT_EQ(boxes(h.run(with_source(rows_model()))).size(), 1u);
   const Buffer copied(skipped());
   EXPECT_TRUE(boxes(h.run(gst_buffer_copy(copied.get()))).empty());
   EXPECT_EQ(counted(h.element(), "skipped-frames"), 2u);
@@ -73,7 +73,7 @@ TEST(SkippedFrames, FrameOfOneModelLeavesItsDecoderNothing) {
 
 TEST(SkippedFrames, FrameOfOneModelIsDecodedForTheOther) {
   Harness h("boxdecode ! boxdecode", kHd);
-  GstBuffer* one = said(rows_model());
+  GstBuffer* one = with_source(rows_model());
   note_skipped(one);
   const Buffer out = h.run(one);
   ASSERT_TRUE(out) << h.error();

@@ -34,7 +34,7 @@ inline Tensor plain_rows(const std::vector<Row>& list, const std::string& id = "
 
 inline const std::vector<Row> kOne{{100, 240, 300, 340, 0.9f, 1}};
 
-inline GstBuffer* said(const TensorProvenance& source, const std::vector<Row>& list = kOne) {
+inline GstBuffer* with_source(const TensorProvenance& source, const std::vector<Row>& list = kOne) {
   GstBuffer* out = empty_frame().release();
   attach(out, plain_rows(list), std::make_shared<const TensorProvenance>(source));
   return out;

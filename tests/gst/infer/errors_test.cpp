@@ -257,9 +257,9 @@ TEST(InferRuntime, OpenErrorHasTheCause) {
     const rlimit limit{files, files};
     setrlimit(RLIMIT_NOFILE, &limit);
     const auto runtime = OnnxRuntime::load("");
-    const std::string said = runtime ? "loaded" : runtime.error().message();
-    std::cerr << said;
-    std::exit(said.contains("nstall") ? 1 : 0);
+    const std::string message = runtime ? "loaded" : runtime.error().message();
+    std::cerr << message;
+    std::exit(message.contains("nstall") ? 1 : 0);
   };
   EXPECT_EXIT(load_with(3), ::testing::ExitedWithCode(0),
               "cannot be loaded .*Too many open files. Raise the limit of open files");

@@ -22,8 +22,8 @@ using test::patches;
 using test::Player;
 using test::raw;
 using test::Rect;
+using test::stat_text;
 using test::tensors_of;
-using test::told;
 
 TEST_F(InferLifecycle, PlaysToTheEnd) {
   Player line(
@@ -222,16 +222,16 @@ TEST_F(InferLifecycle, ResetsCountersAfterAStop) {
   gst_element_set_state(h.element(), GST_STATE_READY);
   EXPECT_EQ(gst_element_set_state(h.element(), GST_STATE_PAUSED), GST_STATE_CHANGE_SUCCESS);
   EXPECT_EQ(test::counted(h.element(), "frames"), 0u);
-  EXPECT_EQ(told(h.element(), "provider"), "cpu");
+  EXPECT_EQ(stat_text(h.element(), "provider"), "cpu");
 }
 
 TEST_F(InferLifecycle, ReportsTheSetup) {
   const std::string caps = raw("RGB", 64, 48);
   Harness h(infer(test::ultralytics_like({96, 96}), "provider=cpu threads=1"), caps);
   ASSERT_TRUE(h.run(painted(caps, test::grey))) << h.error();
-  EXPECT_EQ(told(h.element(), "provider"), "cpu");
-  EXPECT_NE(told(h.element(), "provider-reason"), "");
-  EXPECT_NE(told(h.element(), "recognized"), "");
+  EXPECT_EQ(stat_text(h.element(), "provider"), "cpu");
+  EXPECT_NE(stat_text(h.element(), "provider-reason"), "");
+  EXPECT_NE(stat_text(h.element(), "recognized"), "");
   EXPECT_EQ(test::counted(h.element(), "frames"), 1u);
   g_autoptr(GstStructure) stats = nullptr;
   g_object_get(h.element(), "stats", &stats, nullptr);

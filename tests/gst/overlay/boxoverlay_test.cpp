@@ -55,10 +55,10 @@ TEST_F(BoxOverlay, LetsAGapWithoutMemoryPass) {
   GstBus* bus = gst_bus_new();
   gst_element_set_bus(harness_->element, bus);
   EXPECT_EQ(gst_harness_push(harness_, gap), GST_FLOW_OK);
-  GstMessage* told = gst_bus_pop_filtered(
+  GstMessage* message = gst_bus_pop_filtered(
       bus, static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_WARNING));
-  EXPECT_EQ(told, nullptr);
-  gst_clear_message(&told);
+  EXPECT_EQ(message, nullptr);
+  gst_clear_message(&message);
   gst_element_set_bus(harness_->element, nullptr);
   gst_object_unref(bus);
   g_autoptr(GstBuffer) out = gst_harness_try_pull(harness_);

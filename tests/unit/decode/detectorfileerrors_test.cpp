@@ -18,7 +18,7 @@ using test::kRowsFile;
 using test::replaced;
 
 /// Returns the message, or "".
-std::string said_of(const std::string& text) {
+std::string error_of(const std::string& text) {
   const auto file = read_detector(text, "box.detector");
   return file ? "" : file.error().message();
 }
@@ -133,11 +133,12 @@ std::vector<Wrong> wrong_texts() {
 }
 
 TEST(DetectorFile, ErrorsNameTheLine) {
-  ASSERT_EQ(said_of(kRowsFile), "");
+  ASSERT_EQ(error_of(kRowsFile), "");
   for (const Wrong& wrong : wrong_texts()) {
-    const std::string said = said_of(wrong.text);
-    EXPECT_TRUE(said.starts_with(wrong.place + "expected ") && said.contains(wrong.part))
-        << wrong.text << "said: " << said << "\nwanted: " << wrong.place << "... " << wrong.part;
+    const std::string error = error_of(wrong.text);
+    EXPECT_TRUE(error.starts_with(wrong.place + "expected ") && error.contains(wrong.part))
+        << wrong.text << "found: " << error << "\nexpected: " << wrong.place << "... "
+        << wrong.part;
   }
 }
 

@@ -10,7 +10,7 @@
 namespace keepbox {
 namespace {
 
-constexpr Size kInput{64, 32}, kFrame{640, 480};
+constexpr Size kInput{64, 32}, kPicture{640, 480};
 
 /// Returns the record of an image whose pixels are `scale` of the frame's apart.
 PictureRecord record(float x, float y, float scale, float angle) {
@@ -31,87 +31,87 @@ void expect_close(const Box& a, const Box& b, float most) {
 }
 
 TEST(ObjectImage, OfAnUprightBoxIsALetterbox) {
-  const auto of = object_image(record(100, 50, 2, 0), kInput, kFrame, kFrame);
+  const auto of = object_image(record(100, 50, 2, 0), kInput, kPicture, kPicture);
   ASSERT_TRUE(of);
   EXPECT_EQ(of->od_id, 7u);
   EXPECT_EQ(of->image, 3u);
   EXPECT_FALSE(of->turn);
-  EXPECT_EQ(of->letterbox.frame, kFrame);
+  EXPECT_EQ(of->letterbox.frame, kPicture);
   EXPECT_EQ(of->letterbox.to_frame({0, 0, 64, 32}), (Box{100, 50, 228, 114}));
 }
 
 TEST(ObjectImage, IsOfTheFrameThatBoxesAreMappedTo) {
-  const auto of = object_image(record(100, 50, 2, 0), kInput, kFrame, {320, 480});
+  const auto of = object_image(record(100, 50, 2, 0), kInput, kPicture, {320, 480});
   ASSERT_TRUE(of);
   EXPECT_EQ(of->letterbox.to_frame({0, 0, 64, 32}), (Box{50, 50, 114, 114}));
 }
 
 TEST(ObjectImage, WithoutAreaIsNone) {
-  EXPECT_FALSE(object_image(record(100, 50, 0, 0), kInput, kFrame, kFrame));
-  EXPECT_FALSE(object_image(record(100, 50, NAN, 0), kInput, kFrame, kFrame));
-  EXPECT_FALSE(object_image(record(INFINITY, 50, 1, 0), kInput, kFrame, kFrame));
+  EXPECT_FALSE(object_image(record(100, 50, 0, 0), kInput, kPicture, kPicture));
+  EXPECT_FALSE(object_image(record(100, 50, NAN, 0), kInput, kPicture, kPicture));
+  EXPECT_FALSE(object_image(record(INFINITY, 50, 1, 0), kInput, kPicture, kPicture));
 }
 
 TEST(ObjectImage, OfARotatedBoxRotatesBoxes) {
-  const auto of = object_image(record(300, 200, 2, 0.5f), kInput, kFrame, kFrame);
+  const auto of = object_image(record(300, 200, 2, 0.5f), kInput, kPicture, kPicture);
   ASSERT_TRUE(of && of->turn);
   // Sizes are those of the frame already.
   FrameBox found = box_at(of->letterbox.to_frame({16, 8, 48, 24}));
   expect_close(found.box, {32, 16, 96, 48}, 1e-3f);
-  ASSERT_TRUE(turn_box(found, *of->turn, kFrame));
+  ASSERT_TRUE(turn_box(found, *of->turn, kPicture));
   EXPECT_NEAR(found.angle, 0.5f, 1e-5f);
   const float x = 300 + 64 * std::cos(0.5f) - 32 * std::sin(0.5f);
   const float y = 200 + 64 * std::sin(0.5f) + 32 * std::cos(0.5f);
   expect_close(found.box, {x - 32, y - 16, x + 32, y + 16}, 1e-2f);
   FrameBox tall = box_at({20, 10, 40, 60});
-  ASSERT_TRUE(turn_box(tall, *of->turn, kFrame));
+  ASSERT_TRUE(turn_box(tall, *of->turn, kPicture));
   EXPECT_NEAR(tall.angle, 0.5f, 1e-5f);
   FrameBox oriented = box_at({32, 16, 96, 48}, 0.25f);
-  ASSERT_TRUE(turn_box(oriented, *of->turn, kFrame));
+  ASSERT_TRUE(turn_box(oriented, *of->turn, kPicture));
   EXPECT_NEAR(oriented.angle, 0.75f, 1e-4f);
 }
 
 /// Frames that were flipped or rotated by quarters since keep upright boxes upright.
 TEST(ObjectImage, FlipsAndQuarterTurnsKeepBoxesUpright) {
   const PictureRecord mirrored{0, 0, {228, 50}, {100, 50}, {228, 114}};
-  auto of = object_image(mirrored, kInput, kFrame, kFrame);
+  auto of = object_image(mirrored, kInput, kPicture, kPicture);
   ASSERT_TRUE(of && of->turn);
   FrameBox found = box_at(of->letterbox.to_frame({0, 0, 16, 8}));
-  ASSERT_TRUE(turn_box(found, *of->turn, kFrame));
+  ASSERT_TRUE(turn_box(found, *of->turn, kPicture));
   EXPECT_EQ(found.angle, 0);
   expect_close(found.box, {196, 50, 228, 66}, 1e-3f);
   const PictureRecord quarter{0, 0, {164, 50}, {164, 178}, {100, 50}};
-  of = object_image(quarter, kInput, kFrame, kFrame);
+  of = object_image(quarter, kInput, kPicture, kPicture);
   ASSERT_TRUE(of && of->turn);
   found = box_at(of->letterbox.to_frame({0, 0, 16, 8}));
-  ASSERT_TRUE(turn_box(found, *of->turn, kFrame));
+  ASSERT_TRUE(turn_box(found, *of->turn, kPicture));
   EXPECT_EQ(found.angle, 0);
   expect_close(found.box, {148, 50, 164, 82}, 1e-3f);
 }
 
 TEST(ObjectImage, DropsBoxesOutsideOfTheFrame) {
-  const auto of = object_image(record(620, 470, 1, 0.5f), kInput, kFrame, kFrame);
+  const auto of = object_image(record(620, 470, 1, 0.5f), kInput, kPicture, kPicture);
   ASSERT_TRUE(of && of->turn);
   FrameBox inside = box_at({0, 0, 8, 8}), outside = box_at({40, 10, 60, 20});
-  EXPECT_TRUE(turn_box(inside, *of->turn, kFrame));
-  EXPECT_FALSE(turn_box(outside, *of->turn, kFrame));
+  EXPECT_TRUE(turn_box(inside, *of->turn, kPicture));
+  EXPECT_FALSE(turn_box(outside, *of->turn, kPicture));
   const PictureRecord quarter{0, 0, {10, 50}, {10, 114}, {-22, 50}};
-  const auto turned = object_image(quarter, kInput, kFrame, kFrame);
+  const auto turned = object_image(quarter, kInput, kPicture, kPicture);
   FrameBox cut = box_at({0, 0, 16, 32});
-  ASSERT_TRUE(turned && turned->turn && turn_box(cut, *turned->turn, kFrame));
+  ASSERT_TRUE(turned && turned->turn && turn_box(cut, *turned->turn, kPicture));
   expect_close(cut.box, {0, 50, 10, 66}, 1e-3f);  // upright boxes are clipped
 }
 
 /// The pixels of a turned mask are those whose centres were in the object.
 TEST(ObjectImage, RotatesMasks) {
   constexpr float kAngle = 0.5f;
-  const auto of = object_image(record(300, 200, 1, kAngle), kInput, kFrame, kFrame);
+  const auto of = object_image(record(300, 200, 1, kAngle), kInput, kPicture, kPicture);
   ASSERT_TRUE(of && of->turn);
   std::vector<uint32_t> half(2 * 16);  // 40 x 16, the left half inside the object
   for (size_t y = 0; y < 16; ++y) half[2 * y] = 0xfffffu;
   const Mask mask{half.data(), 2, 0, 40, 16, {8, 4, 48, 20}};
   std::vector<uint32_t> words;
-  const Mask turned = turned_mask(mask, *of->turn, kFrame, words);
+  const Mask turned = turned_mask(mask, *of->turn, kPicture, words);
   ASSERT_NE(turned.bits, nullptr);
   EXPECT_EQ(turned.width,
             uint32_t(turned.place.x2 - turned.place.x1));  // a pixel of the frame each
@@ -128,18 +128,18 @@ TEST(ObjectImage, RotatesMasks) {
       inside += turned.at(x, y);
     }
   EXPECT_NEAR(double(inside), 20 * 16, 12);
-  const Mask none = turned_mask({}, *of->turn, kFrame, words);
+  const Mask none = turned_mask({}, *of->turn, kPicture, words);
   EXPECT_EQ(none.width, 0u);
 }
 
 TEST(ObjectImage, RotatesSmallMasksInTheirResolution) {
   const auto of =
-      object_image(record(300, 200, 1, float(std::numbers::pi / 4)), kInput, kFrame, kFrame);
+      object_image(record(300, 200, 1, float(std::numbers::pi / 4)), kInput, kPicture, kPicture);
   ASSERT_TRUE(of && of->turn);
   const std::vector<uint32_t> full(4, 0xf);
   const Mask mask{full.data(), 1, 0, 4, 4, {0, 0, 32, 32}};
   std::vector<uint32_t> words;
-  const Mask turned = turned_mask(mask, *of->turn, kFrame, words);
+  const Mask turned = turned_mask(mask, *of->turn, kPicture, words);
   EXPECT_EQ(turned.width, 6u);  // 46 pixels of the frame by 8
   EXPECT_TRUE(turned.at(3, 3));
   EXPECT_FALSE(turned.at(0, 0));
@@ -147,12 +147,12 @@ TEST(ObjectImage, RotatesSmallMasksInTheirResolution) {
 
 TEST(ObjectImage, RotatesMasksWithNarrowPixelsInALowerResolution) {
   const auto of =
-      object_image(record(300, 200, 1, float(std::numbers::pi / 4)), kInput, kFrame, kFrame);
+      object_image(record(300, 200, 1, float(std::numbers::pi / 4)), kInput, kPicture, kPicture);
   ASSERT_TRUE(of && of->turn);
   const std::vector<uint32_t> full(8192, 0xf);
   const Mask mask{full.data(), 1, 0, 4, 8192, {0, 0, 32, 32}};
   std::vector<uint32_t> words;
-  const Mask turned = turned_mask(mask, *of->turn, kFrame, words);
+  const Mask turned = turned_mask(mask, *of->turn, kPicture, words);
   EXPECT_NEAR(turned.width, 362, 1);  // the root of 4 x 4 x 8192
   EXPECT_NEAR(turned.height, 362, 1);
   EXPECT_TRUE(turned.at(181, 181));

@@ -47,8 +47,8 @@ inline ModelFacts facts_of(const ModelDeclaration& declaration,
 }
 
 /// Returns the error's message, or "".
-inline std::string said_of(const ModelDeclaration& declaration,
-                           const InputSettings& settings = {}) {
+inline std::string error_of(const ModelDeclaration& declaration,
+                            const InputSettings& settings = {}) {
   const auto facts = settle_model(declaration, settings);
   return facts ? "" : facts.error().message();
 }

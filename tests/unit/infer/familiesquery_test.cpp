@@ -12,10 +12,10 @@
 namespace keepbox {
 namespace {
 
+using test::error_of;
 using test::facts_of;
 using test::model;
 using test::port;
-using test::said_of;
 using test::Three;
 
 TEST(Families, IdentifyDetrsByTheirSizeInput) {
@@ -46,9 +46,9 @@ TEST(Families, IdentifyDetrsByTheirSizeInput) {
   EXPECT_EQ(facts_of(declaration).detector, "");
   EXPECT_EQ(facts_of(declaration).outputs[1].id, "xboxes");
   declaration.inputs[0] = port("orig_target_sizes", {1, 3}, DataType::kInt64);
-  EXPECT_SAID(said_of(declaration), "orig_target_sizes 1x3 int64");
+  EXPECT_SAID(error_of(declaration), "orig_target_sizes 1x3 int64");
   declaration.inputs[0] = port("orig_target_sizes", {1, 2}, DataType::kFloat64);
-  EXPECT_SAID(said_of(declaration), "float64");
+  EXPECT_SAID(error_of(declaration), "float64");
 }
 
 TEST(Families, FillAPixelMaskWithOnes) {

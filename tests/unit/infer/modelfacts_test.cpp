@@ -15,12 +15,12 @@ namespace {
 
 using test::described;
 using test::Dims;
+using test::error_of;
 using test::facts_of;
 using test::kUnknown;
 using test::kYolov8;
 using test::model;
 using test::port;
-using test::said_of;
 using test::Three;
 using test::ultralytics;
 
@@ -63,7 +63,7 @@ TEST(ModelFacts, RejectUnknownInputs) {
   const auto with = [](std::vector<ModelPort> inputs) {
     ModelDeclaration declaration = kUnknown;
     declaration.inputs = std::move(inputs);
-    return said_of(declaration);
+    return error_of(declaration);
   };
   const ModelPort image = port("images", {1, 3, 64, 64});
   EXPECT_SAID(with({}), "inputs none");
@@ -85,14 +85,14 @@ TEST(ModelFacts, RejectUnknownInputs) {
   EXPECT_SAID(extra, "orig_target_sizes");
   ModelDeclaration silent = kUnknown;
   silent.outputs.clear();
-  EXPECT_SAID(said_of(silent), "outputs");
+  EXPECT_SAID(error_of(silent), "outputs");
 }
 
 TEST(ModelFacts, FillDynamicSizesFromAnySource) {
   ModelDeclaration declaration = kUnknown;
   declaration.inputs[0].dims = {-1, 3, -1, -1};
-  EXPECT_SAID(said_of(declaration), "Set input-width= and input-height=");
-  EXPECT_SAID(said_of(declaration, {.size = {640, 0}}), "Set input-width=");
+  EXPECT_SAID(error_of(declaration), "Set input-width= and input-height=");
+  EXPECT_SAID(error_of(declaration, {.size = {640, 0}}), "Set input-width=");
   EXPECT_EQ(facts_of(declaration, {.size = {640, 480}}).input.size, (Size{640, 480}));
   declaration.metadata = ultralytics("detect", "['a']", {{"imgsz", "[320, 256]"}});
   EXPECT_EQ(facts_of(declaration).input.size, (Size{256, 320}));
@@ -103,13 +103,13 @@ TEST(ModelFacts, FillDynamicSizesFromAnySource) {
   EXPECT_EQ(facts_of(declaration, {.size = {650, 480}}).input.size, (Size{650, 480}));
   EXPECT_SAID(facts_of(declaration, {.size = {650, 480}}).remark,
               "not a multiple of the model's stride 32");
-  EXPECT_SAID(said_of(declaration, {.size = {650, 1u << 20}}), "input-height= of at most 16384");
+  EXPECT_SAID(error_of(declaration, {.size = {650, 1u << 20}}), "input-height= of at most 16384");
 }
 
 TEST(ModelFacts, RejectSizesThatContradictTheModel) {
   EXPECT_EQ(facts_of(kYolov8, {.size = {640, 640}}).input.size, (Size{640, 640}));
-  EXPECT_SAID(said_of(kYolov8, {.size = {320, 640}}), "input-width=640");
-  EXPECT_SAID(said_of(kYolov8, {.size = {0, 320}}), "input-height=640");
+  EXPECT_SAID(error_of(kYolov8, {.size = {320, 640}}), "input-width=640");
+  EXPECT_SAID(error_of(kYolov8, {.size = {0, 320}}), "input-height=640");
 }
 
 TEST(ModelFacts, NeedOutputs) {
@@ -125,7 +125,7 @@ TEST(ModelFacts, UseTheChannelOrderOfAModelInfo) {
       facts_of(described({{.name = "images", .dims = {1, 64, 96, 3}}}, declaration));
   EXPECT_TRUE(facts.input.channels_last);
   EXPECT_EQ(facts.input.size, (Size{96, 64}));
-  EXPECT_SAID(said_of(described({{.name = "images", .dims = {4, 64, 96, 3}}}, declaration)),
+  EXPECT_SAID(error_of(described({{.name = "images", .dims = {4, 64, 96, 3}}}, declaration)),
               "batch size 1");
 }
 
@@ -145,11 +145,11 @@ TEST(ModelFacts, UseRangesOfAModelInfo) {
   EXPECT_TRUE(bgr.bgr);
   EXPECT_EQ(bgr.deviation, (Three{51, 255, 1}));
   EXPECT_EQ(bgr.mean, (Three{102, 0, 0}));
-  EXPECT_SAID(said_of(described({{.name = "images", .ranges = {{0, 1}, {0, 1}}}})),
+  EXPECT_SAID(error_of(described({{.name = "images", .ranges = {{0, 1}, {0, 1}}}})),
               "1 or 3 channels");
-  EXPECT_SAID(said_of(described({{.name = "images", .ranges = {{0, 1e-300}}}})), "width");
-  EXPECT_SAID(said_of(described({{.name = "images", .ranges = {{0, 1e300}}}})), "width");
-  EXPECT_SAID(said_of(described({{.name = "images", .ranges = {{-1e308, 1e308}}}})), "width");
+  EXPECT_SAID(error_of(described({{.name = "images", .ranges = {{0, 1e-300}}}})), "width");
+  EXPECT_SAID(error_of(described({{.name = "images", .ranges = {{0, 1e300}}}})), "width");
+  EXPECT_SAID(error_of(described({{.name = "images", .ranges = {{-1e308, 1e308}}}})), "width");
 }
 
 TEST(ModelFacts, CropHasNoPadding) {
@@ -175,9 +175,9 @@ TEST(ModelFacts, LetSettingsOverrideEverything) {
   const ModelDeclaration yolox = model({1, 3, 416, 416}, {port("output", {1, 3549, 85})});
   EXPECT_FALSE(facts_of(yolox, {.order = ChannelOrder::kRgb}).input.bgr);
   const float infinite = std::numeric_limits<float>::infinity();
-  EXPECT_SAID(said_of(kUnknown, {.deviation = Three{1, 0, 1}}), "deviation above 0");
-  EXPECT_SAID(said_of(kUnknown, {.deviation = Three{1, infinite, 1}}), "finite");
-  EXPECT_SAID(said_of(kUnknown, {.mean = Three{1, 0, infinite - infinite}}), "finite");
+  EXPECT_SAID(error_of(kUnknown, {.deviation = Three{1, 0, 1}}), "deviation above 0");
+  EXPECT_SAID(error_of(kUnknown, {.deviation = Three{1, infinite, 1}}), "finite");
+  EXPECT_SAID(error_of(kUnknown, {.mean = Three{1, 0, infinite - infinite}}), "finite");
 }
 
 TEST(ModelFacts, PutTheModelInfosIdsFirstThenTheFilesOwn) {
@@ -231,14 +231,15 @@ TEST(ModelFacts, LackTheModelInfoThatBelongsToGStreamersIds) {
 }
 
 TEST(ModelFacts, RejectAModelInfoOfAnotherModel) {
-  const std::string missing = said_of(described({{.name = "output9", .input = false}}));
+  const std::string missing = error_of(described({{.name = "output9", .input = false}}));
   EXPECT_SAID(missing, "[output9] in some.modelinfo");
   EXPECT_SAID(missing, "inputs images 1x3x64x64 float32, outputs out 1x7 float32");
-  EXPECT_SAID(said_of(described({{.name = "out", .input = true}})), "[out]");
-  EXPECT_SAID(said_of(described({{.name = "out", .type = DataType::kUInt8}})), "type= of [out]");
-  EXPECT_SAID(said_of(described({{.name = "out", .dims = {1, 8}}})), "1x8");
-  EXPECT_SAID(said_of(described({{.name = "out", .dims = {7}}})), "dims= of [out]");
-  EXPECT_EQ(said_of(described({{.name = "out", .type = DataType::kFloat32, .dims = {-1, 7}}})), "");
+  EXPECT_SAID(error_of(described({{.name = "out", .input = true}})), "[out]");
+  EXPECT_SAID(error_of(described({{.name = "out", .type = DataType::kUInt8}})), "type= of [out]");
+  EXPECT_SAID(error_of(described({{.name = "out", .dims = {1, 8}}})), "1x8");
+  EXPECT_SAID(error_of(described({{.name = "out", .dims = {7}}})), "dims= of [out]");
+  EXPECT_EQ(error_of(described({{.name = "out", .type = DataType::kFloat32, .dims = {-1, 7}}})),
+            "");
 }
 
 TEST(ModelFacts, SurviveArbitraryDeclarations) {

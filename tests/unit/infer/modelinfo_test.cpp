@@ -28,7 +28,7 @@ Result<std::optional<ModelInfo>> info_of(const test::TempDir& dir, const std::st
 }
 
 /// Returns the error's message, or "".
-std::string said_of(const test::TempDir& dir, const std::string& text) {
+std::string error_of(const test::TempDir& dir, const std::string& text) {
   const auto info = info_of(dir, text);
   return info ? "" : info.error().message();
 }
@@ -88,7 +88,7 @@ TEST(ModelInfo, IsOptionalAndFoundByEitherName) {
 
 TEST(ModelInfo, ErrorsNameFileGroupAndKey) {
   const test::TempDir dir;
-  ASSERT_EQ(said_of(dir, kGood), "");
+  ASSERT_EQ(error_of(dir, kGood), "");
   const struct {
     const char *from, *to, *group, *key, *found;
   } cases[] = {
@@ -120,11 +120,11 @@ TEST(ModelInfo, ErrorsNameFileGroupAndKey) {
       {"order=col-major", "order=column", "[out put/0]", "dims-order=", "\"column\""},
   };
   for (const auto& each : cases) {
-    const std::string said = said_of(dir, with(kGood, each.from, each.to));
+    const std::string error = error_of(dir, with(kGood, each.from, each.to));
     for (const std::string& part : {dir / "m.onnx.modelinfo", std::string(each.group),
                                     std::string(each.key), std::string(each.found)})
-      EXPECT_NE(said.find(part), std::string::npos)
-          << each.to << ": \"" << said << "\" lacks " << part;
+      EXPECT_NE(error.find(part), std::string::npos)
+          << each.to << ": \"" << error << "\" lacks " << part;
   }
 }
 
@@ -133,8 +133,8 @@ TEST(ModelInfo, RejectsInvalidKeyFiles) {
   for (const std::string& text :
        {std::string("nonsense"), std::string("key=value\n"),
         std::string("[modelinfo\nversion=1.0\n"), std::string("\0\0\0", 3)})
-    EXPECT_NE(said_of(dir, text).find(dir / "m.onnx.modelinfo"), std::string::npos) << text;
-  EXPECT_NE(said_of(dir, "").find("no such group"), std::string::npos);
+    EXPECT_NE(error_of(dir, text).find(dir / "m.onnx.modelinfo"), std::string::npos) << text;
+  EXPECT_NE(error_of(dir, "").find("no such group"), std::string::npos);
   std::filesystem::create_directory(dir / "folder.modelinfo");
   EXPECT_FALSE(find_model_info(dir / "folder"));
   // a pipe without a writer, which would block forever
@@ -159,10 +159,10 @@ TEST(ModelInfo, SurvivesEveryMutation) {
         default: text.insert(at, text.substr(random() % text.size(), random() % 20)); break;
       }
     }
-    const std::string said = said_of(dir, text);
-    ++(said.empty() ? good : bad);
-    if (!said.empty()) {
-      EXPECT_NE(said.find("m.onnx.modelinfo"), std::string::npos) << said;
+    const std::string error = error_of(dir, text);
+    ++(error.empty() ? good : bad);
+    if (!error.empty()) {
+      EXPECT_NE(error.find("m.onnx.modelinfo"), std::string::npos) << error;
     }
   }
   EXPECT_GT(good, 100u);

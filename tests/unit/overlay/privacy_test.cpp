@@ -153,7 +153,7 @@ TEST(Privacy, NamesListedClassesThatNoBoxHad) {
   EXPECT_TRUE(unused[1].message().starts_with("pixelate names \"plate\"")) << unused[1].message();
 }
 
-/// A live stream has no end at which it could be said.
+/// A live stream has no end at which it could be reported.
 TEST(Privacy, NamesClassesThatNoBoxHasAfterAChange) {
   Stream stream({.blur = "disk"});
   for (int frame = 0; frame < 100; ++frame) stream.frame({box_of("disc")});

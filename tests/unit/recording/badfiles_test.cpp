@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using test::kValues;
-using test::said;
+using test::read_error;
 
 std::string npy() {
   return npy_header(DataType::kFloat32, {4}) +
@@ -33,7 +33,7 @@ std::string line(const std::string& entries, const std::string& more = "") {
 
 std::string refusal(const test::TempDir& dir, const std::string& index) {
   dir.write("frames.jsonl", index);
-  return said(dir.path().string());
+  return read_error(dir.path().string());
 }
 
 TEST(RecordingIndex, ErrorsNameTheFileAndTheLine) {
@@ -71,7 +71,7 @@ TEST(RecordingIndex, ErrorsNameTheFileAndTheLine) {
         << broken.substr(0, 80) << ": " << text;
   }
   fs::resize_file(dir.write("frames.jsonl", good), size_t{1} << 33);  // exceeds memory
-  EXPECT_NE(said(dir.path().string()).find("line 2"), std::string::npos);
+  EXPECT_NE(read_error(dir.path().string()).find("line 2"), std::string::npos);
   EXPECT_NE(refusal(dir, ""), "");
   EXPECT_NE(refusal(dir, "\n\n\n"), "");
 }
@@ -86,14 +86,14 @@ TEST(RecordingIndex, ErrorsDescribeInvalidSources) {
   dir.write("latin.labels", "caf\xe9\n");
   dir.write("many.labels", std::string(70'000, '\n'));
   fs::create_symlink(other.write("l", "a\n"), dir / "link.labels");
-  const auto said_with = [&](const std::string& source) {
+  const auto error_with = [&](const std::string& source) {
     return refusal(dir, line(entry("a.npy", ",\"source\":" + source)));
   };
   const std::string place = "\"frame\":[2,2],\"input\":[4,4],\"scale\":[0.5,0.5]";
-  EXPECT_EQ(said_with("{}"), "");
-  EXPECT_EQ(said_with("{" + place +
-                      ",\"pad\":[0,-1.5],\"units\":\"pixels\",\"model\":\"\","
-                      "\"detector\":\"to come\",\"labels\":\"good.labels\",\"more\":1}"),
+  EXPECT_EQ(error_with("{}"), "");
+  EXPECT_EQ(error_with("{" + place +
+                       ",\"pad\":[0,-1.5],\"units\":\"pixels\",\"model\":\"\","
+                       "\"detector\":\"to come\",\"labels\":\"good.labels\",\"more\":1}"),
             "");
   const std::string broken[] = {"5",
                                 "null",
@@ -115,13 +115,13 @@ TEST(RecordingIndex, ErrorsDescribeInvalidSources) {
                                 "{\"labels\":\"../l\"}",
                                 "{\"detector\":\"a\\u0000b\"}"};
   for (const std::string& source : broken) {
-    const std::string text = said_with(source);
+    const std::string text = error_with(source);
     EXPECT_TRUE(text.contains("line 1 of " + (dir / "frames.jsonl")) ||
                 text.contains("frames.jsonl:1: "))
         << source << ": " << text;
   }
   for (const std::string name : {"cut", "empty", "nul", "latin", "link", "many", "none"}) {
-    const std::string text = said_with("{\"labels\":\"" + name + ".labels\"}");
+    const std::string text = error_with("{\"labels\":\"" + name + ".labels\"}");
     EXPECT_NE(text.find(dir / (name + ".labels")), std::string::npos) << text;
     EXPECT_NE(text.find("frames.jsonl:1: "), std::string::npos) << text;
   }
@@ -147,9 +147,9 @@ TEST(RecordingIndex, StaysInItsFolder) {
   fs::remove(dir / "frames.jsonl");
   other.write("frames.jsonl", "{\"tensors\":[]}\n");
   fs::create_symlink(other / "frames.jsonl", dir / "frames.jsonl");
-  EXPECT_NE(said(dir.path().string()).find("symbolic link"), std::string::npos);
+  EXPECT_NE(read_error(dir.path().string()).find("symbolic link"), std::string::npos);
   fs::create_directory_symlink(other.path(), dir / "folder");  // the folder itself may be a link
-  EXPECT_EQ(said(dir / "folder"), "");
+  EXPECT_EQ(read_error(dir / "folder"), "");
 }
 
 TEST(RecordingIndex, AgreesWithItsFiles) {
@@ -252,12 +252,12 @@ TEST(RecordingReader, RejectsFilesThatAreNotRegular) {
   const test::TempDir dir;
   ASSERT_EQ(mkfifo((dir / "fifo.npy").c_str(), 0600), 0);
   const RawForm form{"4", "float32", ""};
-  EXPECT_NE(said(dir / "fifo.npy", form).find("FIFO"), std::string::npos);
-  EXPECT_NE(said("/dev/zero", form).find("device"), std::string::npos);
+  EXPECT_NE(read_error(dir / "fifo.npy", form).find("FIFO"), std::string::npos);
+  EXPECT_NE(read_error("/dev/zero", form).find("device"), std::string::npos);
   EXPECT_NE(refusal(dir, line(entry("fifo.npy"))).find("FIFO"), std::string::npos);
   fs::remove(dir / "frames.jsonl");
   ASSERT_EQ(mkfifo((dir / "frames.jsonl").c_str(), 0600), 0);
-  EXPECT_NE(said(dir.path().string()).find("FIFO"), std::string::npos);
+  EXPECT_NE(read_error(dir.path().string()).find("FIFO"), std::string::npos);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace keepbox::test {
 inline constexpr std::array<float, 4> kValues{1, 2, 3, 4};
 
 /// Returns the error from opening a recording and reading its first frame, or "".
-inline std::string said(const std::string& location, const RawForm& form = {}) {
+inline std::string read_error(const std::string& location, const RawForm& form = {}) {
   auto reader = TensorReader::open(location, form);
   if (!reader) return reader.error().message();
   const auto tensors = reader->read(0);

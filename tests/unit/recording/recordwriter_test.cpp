@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using test::kValues;
-using test::said;
+using test::read_error;
 
 Status write_one(TensorWriter& writer, std::optional<int64_t> time = {}) {
   const RecordedTensor tensor{
@@ -71,7 +71,7 @@ TEST(RecordingWriter, ReplacesARecordingOnceComplete) {
       EXPECT_FALSE(cut->finished());
     }
     if (round > 0) {
-      EXPECT_EQ(said(dir.path().string()), "") << "the older one is gone";
+      EXPECT_EQ(read_error(dir.path().string()), "") << "the older one is gone";
     }
     auto writer = TensorWriter::create(dir.path().string());
     for (int i = 0; i <= 3 - round; ++i) ASSERT_TRUE(write_one(*writer, i));
@@ -158,7 +158,7 @@ TEST(RecordingWriter, WithoutFramesWritesARecording) {
     auto writer = TensorWriter::create(dir.path().string());
     ASSERT_TRUE(writer->finish());
   }
-  EXPECT_EQ(said(dir.path().string()), "");
+  EXPECT_EQ(read_error(dir.path().string()), "");
 }
 
 TEST(RecordingWriter, IsExclusiveInItsFolder) {
@@ -167,11 +167,11 @@ TEST(RecordingWriter, IsExclusiveInItsFolder) {
     auto writer = TensorWriter::create(dir.path().string());
     ASSERT_TRUE(write_one(*writer) && writer->finish());
     EXPECT_FALSE(TensorWriter::create(dir.path().string()));
-    EXPECT_NE(said(dir.path().string()).find("records to"), std::string::npos);
+    EXPECT_NE(read_error(dir.path().string()).find("records to"), std::string::npos);
   }
   auto reader = TensorReader::open(dir.path().string(), {});
   ASSERT_TRUE(reader);
-  EXPECT_EQ(said(dir.path().string()), "") << "several may read";
+  EXPECT_EQ(read_error(dir.path().string()), "") << "several may read";
   const auto writer = TensorWriter::create(dir.path().string());
   ASSERT_FALSE(writer);
   EXPECT_NE(writer.error().message().find("replays or records"), std::string::npos);

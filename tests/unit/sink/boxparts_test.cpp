@@ -116,9 +116,9 @@ TEST(ClassWords, AreShortEnoughForFiles) {
   EXPECT_EQ(words.of(std::string(180, 'x')), std::string(180, 'x'));
   EXPECT_TRUE(words.take_warnings().empty());
   EXPECT_EQ(words.of(wide), std::string(179, 'y')) << "no partial character";
-  const auto told = words.take_warnings();
-  ASSERT_EQ(told.size(), 1u);
-  EXPECT_EQ(told[0].message(),
+  const auto warnings = words.take_warnings();
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0].message(),
             "A class name of 181 bytes is too long for a file: its file is named " +
                 std::string(179, 'y'));
   EXPECT_EQ(words.of(many), std::string(178, 'x') + "-2");

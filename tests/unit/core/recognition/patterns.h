@@ -25,7 +25,7 @@ inline Result<Plan> plan_of(const std::vector<Tensor>& tensors, Settings setting
   return make_plan(settings, views);
 }
 
-inline std::string said_of(const std::vector<Tensor>& tensors) {
+inline std::string error_of(const std::vector<Tensor>& tensors) {
   const auto plan = plan_of(tensors);
   return plan ? "" : plan.error().message();
 }

@@ -43,8 +43,8 @@ TEST(ValuePatterns, IdentifyYoloxByItsOffsets) {
 
 TEST(ValuePatterns, LeaveDecodedRowsAmbiguous) {
   // Rows of YOLOv8 with 18 classes, not 17 classes and an objectness.
-  const std::string said = said_of({dense({.anchors = 2100, .classes = 18, .rows = true})});
-  expect_words(said,
+  const std::string error = error_of({dense({.anchors = 2100, .classes = 18, .rows = true})});
+  expect_words(error,
                {"yolox-decoded (17 classes)", "yolov8 (18 classes)", "set detector=",
                 "channel-order=bgr input-mean=0 input-std=1 resize-mode=letterbox-topleft for "
                 "yolox-decoded",
@@ -55,8 +55,8 @@ TEST(ValuePatterns, LeaveDecodedRowsAmbiguous) {
 /// 85 columns are an objectness and the classes of COCO, or 81 classes.
 TEST(ValuePatterns, LeaveDecodedRowsOfCocoAmbiguous) {
   const Tensor decoded = dense({.anchors = 2100, .classes = 81, .rows = true});
-  expect_words(said_of({decoded}), {"yolox-decoded (80 classes)", "yolov8 (81 classes)",
-                                    "set detector=", "channel-order=bgr"});
+  expect_words(error_of({decoded}), {"yolox-decoded (80 classes)", "yolov8 (81 classes)",
+                                     "set detector=", "channel-order=bgr"});
   expect_family({decoded}, "yolox-decoded", Basis::kShape, {.label_count = 80});
   expect_family({yolox(2100, 80)}, "yolox");
 }
@@ -133,11 +133,11 @@ TEST(ValuePatterns, NameTasksWithoutBoxes) {
     out.values.assign(shape.count().value_or(0), 0.0f);
     return out;
   };
-  expect_words(said_of({of({1, 1, 320, 320})}), {"a text detector", "an object detection model"});
-  expect_words(said_of({of({1, 1000})}), {"a classifier with 1000 classes"});
+  expect_words(error_of({of({1, 1, 320, 320})}), {"a text detector", "an object detection model"});
+  expect_words(error_of({of({1, 1000})}), {"a classifier with 1000 classes"});
   Tensor text = of({1, 40, 97});
   for (size_t i = 0; i < text.values.size(); i += 97) text.values[i] = 1;
-  expect_words(said_of({text}), {"a text recogniser"});
+  expect_words(error_of({text}), {"a text recogniser"});
 }
 
 }  // namespace
