@@ -101,7 +101,8 @@ def test_unknown_attributes(folder):
                            ('max_detections', 'call set(max_detections=5)'),
                            ('max_detection', 'did you mean set(max_detections=...)?'),
                            ('device', 'did you mean set(provider=...)?'),
-                           ('labels', 'call set(labels=5)'), ('colors', 'another one with colors=5'),
+                           ('labels', 'call set(labels=5)'),
+                           ('colors', 'another one with colors=5'),
                            ('xyzzy', 'see help(keepbox.Detector)')):
         fails(AttributeError, f'{name} is not an attribute of Detector: ',
               lambda: setattr(detect, name, 5))
