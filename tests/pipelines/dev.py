@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Tests ./dev with signals and with moved checkouts. Meson and ninja are stubs here."""
+import json
 import os
 import pathlib
 import shutil
@@ -171,6 +172,29 @@ def test_a_root_for_arm64_has_two_architectures(folder):
     assert out.endswith(f' trixie {folder}/trixie-arm64.new http://mirror\n'), out
     status, out = sourced(f'{make} trixie http://mirror a')
     assert status == 0 and '--architectures' not in out, out
+
+
+JUNIT = '''<testsuites>
+<testsuite name="k.k:gst / elements.Boxes"><testcase name="Fit" classname="Boxes" status="run"/>
+<testcase name="Move" classname="Boxes" status="run"><failure/></testcase>
+<testcase name="OnGpu" classname="Boxes" status="notrun"/></testsuite>
+<testsuite name="k.k:gst / leaks"><testcase name="1 - none" classname="k.k:gst / leaks"><failure/>
+</testcase></testsuite>
+</testsuites>'''
+
+
+def test_failures_are_listed_and_counted(folder):
+    results = {'k:gst / elements': 'FAIL', 'k:gst / leaks': 'FAIL', 'k:unit / tool': 'TIMEOUT',
+               'k:unit / site': 'OK', 'k:unit / gpu': 'SKIP'}
+    (folder / 'log.json').write_text('\n'.join(json.dumps({'name': name, 'result': result})
+                                               for name, result in results.items()))
+    (folder / 'log.junit.xml').write_text(JUNIT)
+    done = subprocess.run(['python3', SOURCE / 'tools/dev/count_results.py', folder / 'log'],
+                          stdout=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stdout.splitlines() == [
+        'FAILED k:gst / elements: Boxes.Move', 'FAILED k:gst / leaks: 1 - none',
+        'FAILED k:unit / tool: timeout', '2 passed, 3 failed, 2 skipped'], done.stdout
 
 
 def test_a_link_to_it_is_the_checkout(folder):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Counts the results of `meson test`: the cases of programs that report them, and others as one
-each. A program that fails without a failed case (a crash or timeout) counts as one failure. Fails
-if anything failed or nothing ran. The argument is a log's path without .json."""
+"""Lists the failures of `meson test` and counts its results: the cases of programs that report
+them, and others as one each. A program that fails without a failed case (a crash or timeout) counts
+as one failure. Fails if anything failed or nothing ran. The argument is a log's path without
+.json."""
 import json
 import sys
 import xml.etree.ElementTree as xml
@@ -17,28 +18,41 @@ def read(base):
         return [], []
 
 
-def count(test, suites):
-    """Returns how many cases of a program passed, failed and were skipped."""
+def cases_of(test, suites):
     # meson names a GoogleTest program's suites PROJECT.TEST.SUITE, other programs PROJECT.TEST
     mine = [suite for suite in suites
             if f'{suite.get("name", "").partition(".")[2]}.'.startswith(test['name'] + '.')]
-    cases = [case for suite in mine for case in suite.findall('testcase')]
-    bad = sum(case.find('failure') is not None or case.find('error') is not None for case in cases)
+    return [case for suite in mine for case in suite.findall('testcase')]
+
+
+def failures(test, cases):
+    """Returns the names of the cases that failed, or that of a program that failed without one."""
+    suite = {case: f'{case.get("classname")}.' if case.get('status') else '' for case in cases}
+    bad = [f'{test["name"]}: {suite[case]}{case.get("name")}' for case in cases
+           if case.find('failure') is not None or case.find('error') is not None]
+    good = test['result'] in ('OK', 'EXPECTEDFAIL', 'SKIP')
+    return bad or ([] if good else [f'{test["name"]}: {test["result"].lower()}'])
+
+
+def count(test, cases):
+    """Returns how many cases of a program passed and were skipped."""
     off = sum(case.find('skipped') is not None or case.get('status') == 'notrun' for case in cases)
-    ok = test['result'] in ('OK', 'EXPECTEDFAIL')
     if test['result'] == 'SKIP':
-        return 0, 0, max(1, off)
-    if not cases:
-        return int(ok), int(not ok), 0
-    return len(cases) - bad - off, bad or int(not ok), off
+        return 0, max(1, off)
+    bad = failures(test, cases)
+    return (len(cases) - len(bad) - off if cases else int(not bad)), off
 
 
 def main():
     tests, suites = read(sys.argv[1])
-    counts = [count(test, suites) for test in tests]
-    passed, failed, skipped = (sum(column) for column in zip(*counts)) if counts else (0, 0, 0)
-    print(f'{passed} passed, {failed} failed' + (f', {skipped} skipped' if skipped else ''))
-    sys.exit(failed > 0 or passed + skipped == 0)
+    each = [(test, cases_of(test, suites)) for test in tests]
+    failed = [name for test, cases in each for name in failures(test, cases)]
+    counts = [count(test, cases) for test, cases in each]
+    passed, skipped = (sum(column) for column in zip(*counts)) if counts else (0, 0)
+    for name in failed:
+        print(f'FAILED {name}')
+    print(f'{passed} passed, {len(failed)} failed' + (f', {skipped} skipped' if skipped else ''))
+    sys.exit(bool(failed) or passed + skipped == 0)
 
 
 main()
