@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "gst/base/fileerror.h"
+#include "gst/base/plainfile.h"
 #include "gst/publish/reachable.h"
 
 namespace keepbox {
