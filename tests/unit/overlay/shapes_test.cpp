@@ -209,6 +209,21 @@ TEST(Skeleton, DotsAreSmallerIfPointsAreClose) {
   EXPECT_GT(changed(large), 49 * 30);
 }
 
+TEST(Skeleton, DotsHaveOneSizeInAnyDirectionAndNextToHiddenPoints) {
+  const auto drawn = [](std::vector<Keypoint> points) {
+    Frame frame(GST_VIDEO_FORMAT_GRAY8, 200, 200);
+    paint(frame, jointed(points, {}),
+          {.thickness = 4, .outlines = false, .keypoint_threshold = 0.5f});
+    return changed(frame);
+  };
+  const int row = drawn({{40, 100}, {80, 100}});
+  EXPECT_GT(row, 2 * 20);
+  EXPECT_LT(row, drawn({{20, 100}, {180, 100}})) << "the test sees the size";
+  EXPECT_EQ(drawn({{100, 40}, {100, 80}}), row);
+  EXPECT_EQ(drawn({{190, 190, 0.1f}, {40, 100}, {80, 100}}), row);
+  EXPECT_EQ(drawn({{40, 100}, {190, 190, 0.1f}, {80, 100}}), row);
+}
+
 TEST(Skeleton, DotsOutsideOfTheFrameExtendIntoIt) {
   const struct {
     Keypoint point;
