@@ -37,9 +37,9 @@ const Property<PublishProps> kPublishProperties[] = {
      &PublishProps::topic_counts},
     {"topic-tracks", "Topic of the JSON objects of tracks.", &PublishProps::topic_tracks},
     {"topic-availability",
-     "Topic that says online while the element is connected, and offline otherwise. If the "
-     "connection is lost, the broker writes offline (an MQTT will). Always retained; empty "
-     "means no such topic.",
+     "Topic with the message online while the element is connected, and offline otherwise. If "
+     "the connection is lost, the broker publishes offline (an MQTT will). Always retained; "
+     "empty means no such topic.",
      &PublishProps::topic_availability},
     {"qos",
      "Delivery of messages. 0: at most once; 1: at least once; 2: exactly once, as long as the "
