@@ -267,7 +267,7 @@ std::unexpected<Error> undecided(std::span<const TensorView> tensors, const Requ
   std::string hint = likely.size() > 1 ? "set detector= to one of them"
                                        : "set detector=" + std::string(likely[0].spec->name) +
                                              " if the model is of that family";
-  if (known_classes(request) == 0)
+  if (likely.size() > 1 && known_classes(request) == 0)
     hint += ", or label-file= or num-classes= so that the number of classes decides";
   hint += input_hint(likely);
   return fail(ErrorKind::kAmbiguous, "a tensor whose id or shape identifies its family",

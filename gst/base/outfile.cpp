@@ -13,6 +13,7 @@
 #include <filesystem>
 
 #include "gst/base/error.h"
+#include "gst/base/fileerror.h"
 #include "gst/base/plainfile.h"
 
 namespace keepbox {
@@ -48,8 +49,9 @@ bool is_same(const struct stat& a, const struct stat& b) {
 }
 
 std::unexpected<Error> unwritable(const std::string& name, int reason) {
-  return file_error("Cannot write " + name + ": " + g_strerror(reason),
-                    "set location= to a file in a writable folder");
+  const std::string why = g_strerror(reason);
+  return file_error("Cannot write " + name + ": " + why,
+                    limit_hint(why, "set location= to a file in a writable folder"));
 }
 
 }  // namespace

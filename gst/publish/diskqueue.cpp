@@ -70,8 +70,9 @@ std::optional<Header> read_record(int file, uint64_t offset, std::string& text) 
 }
 
 std::unexpected<Error> unusable(const std::string& name, int reason) {
-  return file_error("Cannot write to the folder " + name + ": " + g_strerror(reason),
-                    "set queue-location= to another folder");
+  const std::string why = g_strerror(reason);
+  return file_error("Cannot write to the folder " + name + ": " + why,
+                    limit_hint(why, "set queue-location= to another folder"));
 }
 
 }  // namespace

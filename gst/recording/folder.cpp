@@ -12,6 +12,7 @@
 #include <filesystem>
 
 #include "gst/base/error.h"
+#include "gst/base/fileerror.h"
 
 namespace keepbox {
 namespace {
@@ -23,7 +24,8 @@ constexpr const char* kWriteHint = "set location= to a folder on a disk with roo
 constexpr const char* kOtherHint = "set location= to another path";
 
 std::unexpected<Error> write_failed(const std::string& path) {
-  return file_error("Cannot write " + path + ": " + g_strerror(errno), kWriteHint);
+  const std::string why = g_strerror(errno);
+  return file_error("Cannot write " + path + ": " + why, limit_hint(why, kWriteHint));
 }
 
 Status write_all(int file, std::span<const std::byte> bytes, const std::string& path) {
@@ -72,9 +74,11 @@ Result<Folder> Folder::open(const std::string& path, Use use) {
   Folder out;
   out.path_ = path;
   out.folder_ = Descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!out.folder_)
-    return file_error("Cannot open the folder " + path + ": " + g_strerror(errno),
-                      use == Use::kRead ? kReadHint : kWriteHint);
+  if (!out.folder_) {
+    const std::string why = g_strerror(errno);
+    return file_error("Cannot open the folder " + path + ": " + why,
+                      limit_hint(why, use == Use::kRead ? kReadHint : kWriteHint));
+  }
   const int lock = use == Use::kRead ? LOCK_SH : LOCK_EX;
   // Other errors mean that the file system has no locks.
   if (flock(out.folder_.number(), lock | LOCK_NB) != 0 && errno == EWOULDBLOCK)

@@ -55,8 +55,9 @@ Status replace_file(const std::string& file, const std::string& text) {
   if (g_file_set_contents_full(file.c_str(), text.data(), static_cast<gssize>(text.size()),
                                G_FILE_SET_CONTENTS_CONSISTENT, kReadable, &error))
     return {};
-  return file_error("Cannot write the statistics: " + std::string(error->message),
-                    "set file= to a file in an existing, writable folder");
+  const std::string why = error->message;
+  return file_error("Cannot write the statistics: " + why,
+                    limit_hint(why, "set file= to a file in an existing, writable folder"));
 }
 
 }  // namespace

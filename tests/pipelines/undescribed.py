@@ -61,7 +61,13 @@ def right(found, size=(1280, 720)):
 
 
 def check(folder, rows, output, *words):
-    status, messages, found = launch(folder, rows, output)
+    for number in range(5):
+        place = folder / str(number)
+        place.mkdir()
+        status, messages, found = launch(place, rows, output)
+        # gst-launch-1.0 prints an error at once, and may end before it prints an earlier warning
+        if ASSUMED in messages or 'ERROR: from element' not in messages:
+            break
     assert status == 0 or 'ERROR: from element' in messages, messages
     assert status or 'WARNING: from element' in messages or right(found), \
         f'wrong without a word: {found}'

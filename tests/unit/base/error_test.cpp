@@ -37,5 +37,12 @@ TEST(FileErrors, OpeningHasAHintOfItsOwn) {
   EXPECT_EQ(hint(ENOENT), "install it");
 }
 
+TEST(FileErrors, WritingHasAHintOfItsOwnIfTooManyFilesAreOpen) {
+  const auto hint = [](int code) { return limit_hint(g_strerror(code), "set location="); };
+  EXPECT_TRUE(hint(EMFILE).contains("ulimit")) << hint(EMFILE);
+  EXPECT_TRUE(hint(ENFILE).contains("system")) << hint(ENFILE);
+  EXPECT_EQ(hint(EACCES), "set location=");
+}
+
 }  // namespace
 }  // namespace keepbox

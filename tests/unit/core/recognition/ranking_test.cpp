@@ -94,6 +94,7 @@ TEST(Ranking, ErrorsNameTheInputOfTheOnlyFamily) {
   EXPECT_NE(hint.find("input-std=255 resize-mode=letterbox-center for yolov8-pose"),
             std::string::npos)
       << hint;
+  EXPECT_FALSE(hint.contains("num-classes=")) << "it would not decide: " << hint;
 }
 
 }  // namespace
