@@ -172,12 +172,13 @@ gboolean stop(GstBaseTransform* base) {
 }
 
 GstStructure* stats_of(const Publishing& p) {
+  const guint64 queued = p.outbox.size();  // first, because the sender counts before it removes
   const SenderState state = p.sender->state();
   return gst_structure_new("boxpublish-stats", "connected", G_TYPE_BOOLEAN, state.connected,
                            "published", G_TYPE_UINT64, state.published, "queued", G_TYPE_UINT64,
-                           static_cast<guint64>(p.outbox.size()), "dropped", G_TYPE_UINT64,
-                           p.outbox.dropped(), "connections", G_TYPE_UINT64, state.connections,
-                           "last-error", G_TYPE_STRING, state.last_error.c_str(), nullptr);
+                           queued, "dropped", G_TYPE_UINT64, p.outbox.dropped(), "connections",
+                           G_TYPE_UINT64, state.connections, "last-error", G_TYPE_STRING,
+                           state.last_error.c_str(), nullptr);
 }
 
 void get_property(GObject* object, guint id, GValue* value, GParamSpec* spec) {

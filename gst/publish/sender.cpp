@@ -165,12 +165,14 @@ Status Sender::send_queued() {
 /// Removes the messages that the broker has confirmed.
 void Sender::collect() {
   const auto numbers = broker_->take_delivered();
-  for (const uint64_t number : numbers) outbox_.done(number);
-  given_ -= std::min(given_, numbers.size());
-  if (!numbers.empty()) {
+  if (numbers.empty()) return;
+  {
+    // Counted first: whoever sees an empty queue sees all of them as published.
     const std::lock_guard lock(mutex_);
     state_.published += numbers.size();
   }
+  for (const uint64_t number : numbers) outbox_.done(number);
+  given_ -= std::min(given_, numbers.size());
 }
 
 /// Writes new messages to disk, and warns if the queue was full.
