@@ -20,6 +20,14 @@ void track(GstBuffer* frame, guint od_id, guint64 id) {
   gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_RELATE_TO, od_id, mtd.id);
 }
 
+/// Runs a frame whose first object has a tracking id. @param in transfer full
+Buffer run_tracked(Harness& h, GstBuffer* in) {
+  std::vector<FrameBox> boxes;
+  read_boxes(in, boxes);
+  track(in, boxes[0].od_id, 7);
+  return h.run(in);
+}
+
 TEST_F(InferObjects, AreChosenByClassSizeAndScore) {
   const std::vector<FrameBox> boxes{
       object({0, 0, 20, 20}, "car", 0.3f), object({20, 0, 28, 40}, "car", 0.9f),
@@ -43,11 +51,8 @@ TEST_F(InferObjects, AreRunAgainNowAndThen) {
   Harness h(identity("again-every=3"), caps_);
   std::vector<size_t> images;
   for (int i = 0; i < 7; ++i) {
-    GstBuffer* in = frame({object({10, 20, 74, 68}), object({90, 60, 154, 108})});
-    std::vector<FrameBox> boxes;
-    read_boxes(in, boxes);
-    track(in, boxes[0].od_id, 7);
-    const Buffer out = h.run(in);
+    const Buffer out =
+        run_tracked(h, frame({object({10, 20, 74, 68}), object({90, 60, 154, 108})}));
     ASSERT_TRUE(out) << h.error();
     images.push_back(pictures(out).size());
   }
@@ -58,11 +63,7 @@ TEST_F(InferObjects, AreRunAgainWhenTheyGrow) {
   Harness h(identity("again-every=0 again-growth=1.5"), caps_);
   std::vector<size_t> images;
   for (const float side : {20.f, 24.f, 25.f, 30.f, 31.f, 10.f, 40.f}) {
-    GstBuffer* in = frame({object({10, 20, 10 + side, 20 + side})});
-    std::vector<FrameBox> boxes;
-    read_boxes(in, boxes);
-    track(in, boxes[0].od_id, 7);
-    const Buffer out = h.run(in);
+    const Buffer out = run_tracked(h, frame({object({10, 20, 10 + side, 20 + side})}));
     ASSERT_TRUE(out) << h.error();
     images.push_back(pictures(out).size());
   }

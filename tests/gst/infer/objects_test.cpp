@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What models that run on the objects of frames see, and the tensors that they leave.
+// Pictures that models get of the objects of frames, and the tensors that they leave.
 #include "gst/metas/objecttensors.h"
 #include "tests/gst/infer/objectframes.h"
 
