@@ -167,7 +167,7 @@ void Sender::collect() {
   const auto numbers = broker_->take_delivered();
   if (numbers.empty()) return;
   {
-    // Counted first: whoever sees an empty queue sees all of them as published.
+    // Counted first, so that statistics with an empty queue count all of them as published.
     const std::lock_guard lock(mutex_);
     state_.published += numbers.size();
   }

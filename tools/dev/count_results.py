@@ -25,11 +25,14 @@ def cases_of(test, suites):
     return [case for suite in mine for case in suite.findall('testcase')]
 
 
+def is_bad(case):
+    return case.find('failure') is not None or case.find('error') is not None
+
+
 def failures(test, cases):
     """Returns the names of the cases that failed, or that of a program that failed without one."""
     suite = {case: f'{case.get("classname")}.' if case.get('status') else '' for case in cases}
-    bad = [f'{test["name"]}: {suite[case]}{case.get("name")}' for case in cases
-           if case.find('failure') is not None or case.find('error') is not None]
+    bad = [f'{test["name"]}: {suite[case]}{case.get("name")}' for case in cases if is_bad(case)]
     good = test['result'] in ('OK', 'EXPECTEDFAIL', 'SKIP')
     return bad or ([] if good else [f'{test["name"]}: {test["result"].lower()}'])
 
@@ -39,8 +42,9 @@ def count(test, cases):
     off = sum(case.find('skipped') is not None or case.get('status') == 'notrun' for case in cases)
     if test['result'] == 'SKIP':
         return 0, max(1, off)
-    bad = failures(test, cases)
-    return (len(cases) - len(bad) - off if cases else int(not bad)), off
+    if not cases:
+        return int(not failures(test, cases)), 0
+    return len(cases) - sum(map(is_bad, cases)) - off, off
 
 
 def main():
