@@ -204,7 +204,7 @@ LargeArgs CudaRunner::large_args(uint32_t image) const {
 Status CudaRunner::enqueue_one_launch(uint32_t image, uint32_t expected) {
   return check(kernels_->one_launch(plan_of(image), large_args(image), expected, one_launch_blocks_,
                                     stream_.get()),
-               "crowd");
+               "one_launch");
 }
 
 Status CudaRunner::run_large_nms(uint32_t image) {

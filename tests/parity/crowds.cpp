@@ -100,6 +100,26 @@ Input sparse(Random& random) {
   return input;
 }
 
+/// Thousands of kept boxes, and crowds with lower scores, which the best boxes leave as they are.
+Input late_crowds(Random& random) {
+  std::vector<Row> list;
+  const auto boxes = static_cast<size_t>(pick(random, 2200, 4000));
+  const int classes = pick(random, 0, 1) ? 1 : 3;
+  while (list.size() < boxes) put_group(random, list, classes, 30);
+  for (Row& row : list) row.score = 0.5f + row.score / 2;
+  for (int crowds = pick(random, 1, 4); crowds > 0; --crowds) {
+    const float x = uniform(random, 0, 500), y = uniform(random, 0, 500);
+    const float jitter = uniform(random, 1, 25);
+    for (int left = pick(random, 20, 120); left > 0; --left) {
+      const float dx = uniform(random, 0, jitter), dy = uniform(random, 0, jitter);
+      list.push_back({x + dx, y + dy, x + dx + 50, y + dy + 50, uniform(random, 0.3f, 0.5f), 0});
+    }
+  }
+  Input input = ready(std::move(list), uniform(random, 0.3f, 0.7f));
+  input.settings.max_detections = 6000;
+  return input;
+}
+
 /// Thousands of anchors that nearly all pass, in several images.
 Input full_planes(Random& random) {
   const auto anchors = static_cast<size_t>(pick(random, 1500, 4000));
@@ -280,6 +300,7 @@ constexpr Family kCrowdFamilies[] = {
     {"large-methods", "candidates beyond a block's threads left out, or summed in another order",
      large_methods, 5},
     {"sparse", "kept boxes that are looked for in the wrong places", sparse, 5},
+    {"late-crowds", "lists of overlapping candidates that are full", late_crowds, 5},
     {"full-planes", "a block's list that overflows", full_planes, 10},
     {"types", "numbers of a type taken for another's", types},
     {"sorted-out", "rows left out by a look at their score alone", sorted_out},

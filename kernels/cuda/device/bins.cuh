@@ -14,15 +14,18 @@ inline constexpr uint64_t kNoKey = ~uint64_t{0};
 /// or last bin.
 template <uint32_t kBins>
 struct ByScore {
-  uint32_t best_high, octaves;  // upper half of the best key; number of octaves
+  uint32_t best_high;  // upper half of the best key
+  uint32_t shift;      // bits of a key below those that number the bins
+
+  __device__ ByScore(uint32_t best_high, uint32_t octaves) : best_high(best_high) {
+    constexpr uint32_t kMantissa = 23;
+    // Bins per octave, rounded down to a power of two.
+    shift = kMantissa - (31 - __clz(static_cast<int>(kBins / octaves)));
+  }
 
   __device__ uint32_t operator()(uint64_t key) const {
-    constexpr uint32_t kMantissa = 23;
     const auto high = static_cast<uint32_t>(key >> 32);
-    if (high <= best_high) return 0;
-    // Bins per octave, rounded down to a power of two.
-    const uint32_t shift = kMantissa - (31 - __clz(kBins / octaves));
-    return min((high - best_high) >> shift, kBins - 1);
+    return high <= best_high ? 0 : min((high - best_high) >> shift, kBins - 1);
   }
 };
 
@@ -71,7 +74,7 @@ __device__ void put_in_order(const uint64_t* keys, uint32_t count, BinOf bin_of,
   constexpr uint32_t kEach = kKeys / kThreads;
   uint32_t* counts = bins.counts;
   const auto each = [&](auto what) {
-#pragma unroll
+#pragma unroll 1
     for (uint32_t i = 0; i < kEach; ++i)
       if (i * kThreads + threadIdx.x < count) what(i * kThreads + threadIdx.x);
   };

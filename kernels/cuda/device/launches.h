@@ -110,7 +110,7 @@ struct DevicePlan {
 
 enum class State : uint32_t {
   kDone,       // boxes are written
-  kOneLaunch,  // boxes are written, by Kernels::crowd
+  kOneLaunch,  // boxes are written, by Kernels::one_launch
   kMore,       // candidates are too many or too similar for the frame kernel
 };
 
@@ -261,7 +261,7 @@ size_t large_words(NmsMethod method, uint32_t count);
 /// True if the frame kernel performs suppression by these rules itself.
 bool frame_kernel_supports(const Rules& rules);
 
-/// True if Kernels::crowd implements these rules.
+/// True if Kernels::one_launch implements these rules.
 bool supports_one_launch(const Rules& rules);
 
 }  // namespace keepbox::cuda

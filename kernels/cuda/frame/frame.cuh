@@ -91,8 +91,8 @@ struct Frame {
     return true;
   }
 
-  /// Reports to the host, unless crowd() will, and clears the counters. @param written boxes, or
-  /// kTooMany. Called by one thread.
+  /// Reports to the host, unless one_launch() does, and clears the counters. @param written boxes,
+  /// or kTooMany. Called by one thread.
   __device__ void report(uint32_t anchors, uint32_t written, uint32_t empty) const {
     const bool done = written != kTooMany;
     const uint32_t candidates = shared.total.candidates();

@@ -20,9 +20,9 @@ struct SuppressShared {
     MaskShared<Geometry> masks;
   };
   alignas(16) uint32_t counts[kMaxBuckets];
-  uint32_t kept;                     // in the group
-  uint32_t filled;                   // bits of groups with candidates
-  uint32_t overfull[kGroupBuckets];  // candidates of buckets that are too large for a warp
+  uint32_t kept;                 // in the group
+  uint32_t filled;               // bits of groups with candidates
+  uint32_t left[kGroupBuckets];  // candidates of buckets that warps leave
   bool finished;
 };
 
@@ -107,15 +107,17 @@ struct Group {
     if (found != count && lane_id() == 0) control.overflowed = 1;
     WarpListShared& warp_list = shared.warp_lists[warp_id() % kGroupBuckets];
     uint32_t kept = 0;
-    const bool done = suppress_in_warp<Geometry>(plan, bucket(warp_id()), count, warp_list, kept);
-    if (lane_id() == 0 && has_one) shared.overfull[warp_id()] = done ? 0 : count;
-    const bool overflowed = __syncthreads_or(!done) != 0;
+    const uint32_t left =
+        suppress_in_warp<Geometry>(plan, bucket(warp_id()), count, warp_list, kept);
+    if (lane_id() == 0 && has_one) shared.left[warp_id()] = left;
+    const bool any_left = __syncthreads_or(left != 0) != 0;
+    const uint32_t listed = count <= kMaxWarpList ? count : 0;
 #pragma unroll 1
-    for (uint32_t i = 0; done && i * kWarp < count; ++i) {
+    for (uint32_t i = 0; i * kWarp < listed; ++i) {
       const uint32_t at = i * kWarp + lane_id();
       keep((kept >> i & 1) != 0, warp_list.keys[at], warp_list.boxes[at]);
     }
-    if (overflowed) settle();
+    if (any_left) settle();
     return finish(groups);
   }
 
@@ -124,7 +126,7 @@ struct Group {
 #pragma unroll 1
     for (uint32_t first = 0; first < kGroupBuckets; first = shared.masks.next) {
       __syncthreads();
-      plan_rows(shared.overfull, plan.buckets.capacity, first, shared.masks);
+      plan_rows(shared.left, plan.buckets.capacity, first, shared.masks);
       uint64_t keys[kRowsEach];
       float4 boxes[kRowsEach];
       load(keys, boxes);

@@ -24,8 +24,8 @@ __device__ inline uint32_t min_lane(uint64_t key) {
   return __ffs(lanes) - 1;
 }
 
-/// Number of kept boxes after which a warp leaves the list to the block, and the minimum number of
-/// remaining candidates for that.
+/// Number of kept boxes after which a warp leaves the rest of its list to the block, as it does
+/// after one that drops no others; and the minimum number of remaining candidates for that.
 inline constexpr uint32_t kMaxKeptByWarp = 8, kMinForBlock = 16;
 
 /// A warp's candidates, visible to all lanes.
@@ -87,7 +87,8 @@ struct WarpList {
   }
 
   /// Drops the candidates that the box at an index overlaps, including itself.
-  __device__ void drop_overlapped(const DevicePlan& plan, const WarpListShared& shared,
+  /// @return true if there are others.
+  __device__ bool drop_overlapped(const DevicePlan& plan, const WarpListShared& shared,
                                   uint32_t at) {
     const auto best = shape_of<Geometry>(plan, shared.boxes[at], shared.keys[at]);
     const float area = area_of<Geometry>(plan, best);
@@ -102,9 +103,14 @@ struct WarpList {
       unsure |= (concerns & !guess.sure ? 1u : 0u) << i;
     }
     if (unsure != 0) over = decided(plan, best, area, over, unsure);
+    bool others = false;
 #pragma unroll
-    for (uint32_t i = 0; i < kEach; ++i)
-      if ((over >> i & 1) != 0 || i * kWarp + lane_id() == at) keys[i] = kNoKey;
+    for (uint32_t i = 0; i < kEach; ++i) {
+      const bool own = i * kWarp + lane_id() == at, dropped = (over >> i & 1) != 0;
+      others |= dropped & !own & (keys[i] != kNoKey);
+      if (own || dropped) keys[i] = kNoKey;
+    }
+    return __any_sync(kFull, others);
   }
 
   __device__ uint32_t decided(const DevicePlan& plan, const typename Geometry::Shape& best,
@@ -118,34 +124,57 @@ struct WarpList {
     return over;
   }
 
-  /// Runs suppression. @param kept one bit per slot of this lane. @return false if it stopped
-  /// because many boxes are kept.
-  __device__ bool suppress_in_warp(const DevicePlan& plan, const WarpListShared& shared,
-                                   uint32_t& kept) {
+  /// Writes the remaining candidates to the start of the list. @return their number.
+  __device__ uint32_t leave(const Boxes& to, const WarpListShared& shared) const {
+    uint32_t left = 0;
+#pragma unroll
+    for (uint32_t i = 0; i < kEach; ++i) {
+      const bool alive = keys[i] != kNoKey;
+      const uint32_t all = __ballot_sync(kFull, alive), at = left + __popc(all & lanes_before());
+      if (alive) {
+        to.keys[at] = keys[i];
+        to.boxes[at] = shared.boxes[i * kWarp + lane_id()];
+      }
+      left += __popc(all);
+    }
+    return left;
+  }
+
+  /// Runs suppression, and stops if many boxes are kept. @param list as loaded.
+  /// @param kept one bit per slot of this lane. @return the number of candidates that it leaves.
+  __device__ uint32_t suppress_in_warp(const DevicePlan& plan, const Boxes& list,
+                                       const WarpListShared& shared, uint32_t& kept) {
+    bool alone = false;  // a kept box dropped no others
 #pragma unroll 1
     for (uint32_t number = 0;; ++number) {
-      if (number == kMaxKeptByWarp && count_alive() > kMinForBlock) return false;
+      if ((number == kMaxKeptByWarp || alone) && count_alive() > kMinForBlock)
+        return leave(list, shared);
       const uint32_t slot = best_slot(), owner = min_lane(key_at(slot));
-      if (owner == kWarp) return true;
+      if (owner == kWarp) return 0;
       const uint32_t at = (kEach > 1 ? __shfl_sync(kFull, slot, owner) : 0) * kWarp + owner;
       if (lane_id() == owner) kept |= 1u << slot;
-      if (kEach == 1 && __ballot_sync(kFull, keys[0] != kNoKey) == 1u << owner) return true;
-      drop_overlapped(plan, shared, at);
+      if (kEach == 1 && __ballot_sync(kFull, keys[0] != kNoKey) == 1u << owner) return 0;
+      alone |= !drop_overlapped(plan, shared, at);
     }
   }
 };
 
-/// Runs WarpList::suppress_in_warp() for one list of candidates in a warp.
+/// Runs WarpList::suppress_in_warp() for one list of candidates in a warp, which it leaves if there
+/// are too many.
 template <BoxGeometry Geometry>
-__device__ bool suppress_in_warp(const DevicePlan& plan, const Boxes& from, uint32_t count,
-                                 WarpListShared& shared, uint32_t& kept) {
-  if (count == 0) return true;
+__device__ uint32_t suppress_in_warp(const DevicePlan& plan, const Boxes& list, uint32_t count,
+                                     WarpListShared& shared, uint32_t& kept) {
+  if (count == 0) return 0;
   if (count <= kWarp)
-    return WarpList<Geometry, 1>(plan, from, count, shared).suppress_in_warp(plan, shared, kept);
+    return WarpList<Geometry, 1>(plan, list, count, shared)
+        .suppress_in_warp(plan, list, shared, kept);
   if (count <= 2 * kWarp)
-    return WarpList<Geometry, 2>(plan, from, count, shared).suppress_in_warp(plan, shared, kept);
-  return count <= kMaxWarpList &&
-         WarpList<Geometry, 4>(plan, from, count, shared).suppress_in_warp(plan, shared, kept);
+    return WarpList<Geometry, 2>(plan, list, count, shared)
+        .suppress_in_warp(plan, list, shared, kept);
+  if (count <= kMaxWarpList)
+    return WarpList<Geometry, 4>(plan, list, count, shared)
+        .suppress_in_warp(plan, list, shared, kept);
+  return count;
 }
 
 }  // namespace keepbox::cuda

@@ -22,6 +22,7 @@ __device__ inline ByScore<kFrameBins> frame_bins_of(const DevicePlan& plan) {
 struct FinishShared {
   uint64_t keys[kFinished];
   float4 boxes[kFinished];
+  uint32_t indices[kFinished];  // in the lists
   uint16_t places[kFinished], order[kFinished];
   union {
     uint32_t bins[kFrameBins];
@@ -31,7 +32,7 @@ struct FinishShared {
     };
   };
   uint32_t chosen, last_bin;
-  uint32_t ends[kMaxGroups];  // per group: number of boxes up to its end
+  uint32_t ends[kWarp];  // per group, and beyond: number of boxes up to its end
   EmitShared<kFrameThreads> emit;
 };
 
@@ -44,14 +45,38 @@ struct KeptLists {
 
   /// Returns the index of a box in memory.
   __device__ size_t place(const FinishShared& shared, uint32_t number) const {
-    uint32_t group = 0, begin = 0;
-#pragma unroll 8
-    for (uint32_t g = 0; g + 1 < groups; ++g) {
-      const uint32_t end = shared.ends[g];
-      group += number >= end ? 1 : 0;
-      begin = number >= end ? end : begin;
+    if (groups == 0) return number;
+    uint32_t group = 0;  // the first one that ends after the number
+#pragma unroll
+    for (uint32_t step = kWarp / 2; step > 0; step /= 2)
+      group += shared.ends[group + step - 1] <= number ? step : 0;
+    return group * capacity + (number - (group == 0 ? 0 : shared.ends[group - 1]));
+  }
+
+  /// Calls `visit` with the index in memory and the key of each box; a warp handles a group at a
+  /// time, or a part of the list. Called by all threads.
+  template <class Visit>
+  __device__ void each_key(const FinishShared& shared, Visit visit) const {
+    constexpr uint32_t kAtOnce = 4, kPart = kAtOnce * kWarp;
+    const uint32_t parts = groups != 0 ? groups : (count + kPart - 1) / kPart;
+#pragma unroll 1
+    for (uint32_t part = warp_id(); part < parts; part += kFrameWarps) {
+      uint32_t index = part * kPart, end = min(index + kPart, count);
+      if (groups != 0) {
+        index = part * static_cast<uint32_t>(capacity);
+        end = index + shared.ends[part] - (part == 0 ? 0 : shared.ends[part - 1]);
+      }
+#pragma unroll 1
+      for (index += lane_id(); index < end; index += kPart) {
+        uint64_t keys[kAtOnce];
+#pragma unroll
+        for (uint32_t i = 0; i < kAtOnce; ++i)
+          keys[i] = index + i * kWarp < end ? __ldcg(boxes.keys + index + i * kWarp) : kNoKey;
+#pragma unroll
+        for (uint32_t i = 0; i < kAtOnce; ++i)
+          if (index + i * kWarp < end) visit(index + i * kWarp, keys[i]);
+      }
     }
-    return group * capacity + (number - begin);
   }
 };
 
@@ -62,34 +87,29 @@ __device__ inline KeptLists collect_kept(const Control& control, const Boxes& ke
   const uint32_t groups = buckets.groups();
   if (warp_id() == 0) {
     const bool has = lane_id() < groups && (filled >> lane_id() & 1) != 0;
-    const uint32_t upto = sum_upto(has ? __ldcg(control.kept + lane_id()) : 0);
-    if (lane_id() < groups) shared.ends[lane_id()] = upto;
+    shared.ends[lane_id()] = sum_upto(has ? __ldcg(control.kept + lane_id()) : 0);
   }
   __syncthreads();
-  return {kept, shared.ends[groups - 1], groups, buckets.group_capacity()};
+  return {kept, shared.ends[kWarp - 1], groups, buckets.group_capacity()};
 }
 
-/// Finds the first bin that no longer fits, if there are too many boxes.
-__device__ inline void find_last_bin(const DevicePlan& plan, const KeptLists& kept_lists,
-                                     FinishShared& shared) {
-  const auto bin_of = frame_bins_of(plan);
+/// Finds the first bin after the `wanted` best boxes that fit, from the number of boxes per bin,
+/// and clears these.
+__device__ inline void find_last_bin(uint32_t count, uint32_t wanted, FinishShared& shared) {
   const FrameBins bins{shared.bins};
-  for (uint32_t i = threadIdx.x; i < kept_lists.count; i += kFrameThreads)
-    atomicAdd(&shared.bins[bin_of(__ldcg(kept_lists.boxes.keys + kept_lists.place(shared, i)))],
-              1u);
   bins.accumulate(shared.emit.sums);
   for (uint32_t b = threadIdx.x; b < kFrameBins; b += kFrameThreads) {
-    const uint32_t next = b + 1 < kFrameBins ? shared.bins[b + 1] : kept_lists.count;
-    if (shared.bins[b] <= kFinished && next > kFinished) shared.last_bin = b;
+    const uint32_t next = b + 1 < kFrameBins ? shared.bins[b + 1] : count;
+    if (shared.bins[b] < wanted && next >= wanted) shared.last_bin = next <= kFinished ? b + 1 : b;
   }
   __syncthreads();
   bins.clear();
   __syncthreads();
 }
 
-/// Copies the boxes, or the best whole bins if there are too many. @return their number.
-__device__ inline uint32_t copy_best_bins(const DevicePlan& plan, const KeptLists& kept_lists,
-                                          FinishShared& shared) {
+/// Copies the boxes, or those of the best whole bins if there are too many. @return their number.
+__device__ inline uint32_t choose_best(const DevicePlan& plan, const KeptLists& kept_lists,
+                                       FinishShared& shared) {
   const auto bin_of = frame_bins_of(plan);
   const bool all = kept_lists.count <= kFinished;
   if (threadIdx.x == 0) {
@@ -98,18 +118,26 @@ __device__ inline uint32_t copy_best_bins(const DevicePlan& plan, const KeptList
   }
   FrameBins{shared.bins}.clear();
   __syncthreads();
-  if (!all) find_last_bin(plan, kept_lists, shared);
-  for (uint32_t i = threadIdx.x; i < kept_lists.count; i += kFrameThreads) {
-    const size_t place = kept_lists.place(shared, i);
-    const uint64_t key = __ldcg(kept_lists.boxes.keys + place);
-    const float4 box = __ldcg(kept_lists.boxes.boxes + place);
-    if (!all && bin_of(key) >= shared.last_bin) continue;
-    const uint32_t at = all ? i : atomicAdd(&shared.chosen, 1u);
-    shared.keys[at] = key;
-    shared.boxes[at] = box;
+  // The same instructions count and choose: fetching others takes longer.
+#pragma unroll 1
+  for (bool counts = !all;; counts = false) {
+    kept_lists.each_key(shared, [&](uint32_t index, uint64_t key) {
+      const uint32_t bin = bin_of(key);
+      if (counts) atomicAdd(&shared.bins[bin], 1u);
+      if (counts || bin >= shared.last_bin) return;
+      const uint32_t at = atomicAdd(&shared.chosen, 1u);
+      shared.keys[at] = key;
+      shared.indices[at] = index;
+    });
+    if (!counts) break;
+    find_last_bin(kept_lists.count, min(plan.limit(), kFinished), shared);
   }
   __syncthreads();
-  return all ? kept_lists.count : shared.chosen;
+  const uint32_t chosen = shared.chosen;
+  for (uint32_t i = threadIdx.x; i < chosen; i += kFrameThreads)
+    shared.boxes[i] = __ldcg(kept_lists.boxes.boxes + shared.indices[i]);
+  __syncthreads();
+  return chosen;
 }
 
 /// True if the box of that rank is within the limit of its class.
@@ -175,7 +203,7 @@ __device__ inline uint32_t finish_many(const DevicePlan& plan, const KeptLists& 
                                        uint32_t& empty) {
   const uint32_t limit = plan.limit();
   if (kept_lists.count > kFinished && limit > kFinished) return kTooMany;
-  const uint32_t used = copy_best_bins(plan, kept_lists, shared);
+  const uint32_t used = choose_best(plan, kept_lists, shared);
   if (used < min(kept_lists.count, limit)) return kTooMany;
   put_in_order<kFinished>(shared.keys, used, frame_bins_of(plan), FrameBins{shared.bins},
                           shared.places, shared.order, shared.emit.sums);

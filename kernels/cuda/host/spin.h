@@ -2,6 +2,7 @@
 // Waits for memory in a loop.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -13,6 +14,28 @@ using Microseconds = std::chrono::microseconds;
 inline constexpr Microseconds kSpin{40};
 /// Duration of yielding to other threads between polls.
 inline constexpr Microseconds kYield{200};
+/// If more threads wait than there are processors: duration of spinning, and of sleeping between
+/// polls. A thread that spins would keep its processor for a time slice of milliseconds, and one
+/// that yields may get it back at once, while others wait for it.
+inline constexpr Microseconds kCrowdedSpin{5}, kNap{10};
+
+/// Counts the threads of the process that wait in spin().
+class WaitingThread {
+ public:
+  WaitingThread() { count_.fetch_add(1, std::memory_order_relaxed); }
+  ~WaitingThread() { count_.fetch_sub(1, std::memory_order_relaxed); }
+  WaitingThread(const WaitingThread&) = delete;
+  WaitingThread& operator=(const WaitingThread&) = delete;
+
+  /// True if more threads wait than there are processors.
+  static bool is_crowded() {
+    static const unsigned processors = std::thread::hardware_concurrency();
+    return count_.load(std::memory_order_relaxed) > processors;
+  }
+
+ private:
+  static inline std::atomic<unsigned> count_;
+};
 
 /// Hints to the processor that a loop waits for memory.
 inline void pause_processor() {
@@ -23,9 +46,11 @@ inline void pause_processor() {
 #endif
 }
 
-/// Polls `done` until it is true or the time is over; yields to other threads after a while.
+/// Polls `done` until it is true or the time is over; leaves the processor to other threads after a
+/// while.
 template <class Done>
 bool spin(Microseconds limit, Microseconds alone, Done done) {
+  const WaitingThread waiting;
   const auto start = std::chrono::steady_clock::now();
   for (;;) {
     for (int i = 0; i < 32; ++i) {
@@ -34,7 +59,8 @@ bool spin(Microseconds limit, Microseconds alone, Done done) {
     }
     const auto spent = std::chrono::steady_clock::now() - start;
     if (spent >= limit) return false;
-    if (spent >= alone) std::this_thread::yield();
+    if (spent >= kCrowdedSpin && WaitingThread::is_crowded()) std::this_thread::sleep_for(kNap);
+    else if (spent >= alone) std::this_thread::yield();
   }
 }
 

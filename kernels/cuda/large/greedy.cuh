@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Greedy suppression of many candidates by all blocks. The best 1,024 alive candidates are compared
 // with each other, one block resolves them, and the kept ones suppress all candidates near them
-// (spatial_bins.cuh).
+// (spatial_bins.cuh). If many more boxes are wanted, the rest is decided at once (conflicts.cuh).
 #pragma once
 
 #include <cooperative_groups.h>
 
 #include "kernels/cuda/device/resolve.cuh"
+#include "kernels/cuda/large/conflicts.cuh"
 #include "kernels/cuda/large/methods.cuh"
 #include "kernels/cuda/large/overlaps.cuh"
 #include "kernels/cuda/large/sweep.cuh"
@@ -16,7 +17,8 @@ namespace keepbox::cuda {
 namespace cg = cooperative_groups;
 
 /// Scratch space after the marks: numbers of kept and of empty boxes and counts of
-/// spatial_bins.cuh, cleared up to here; bounds of spatial_bins.cuh and the chunk's overlaps.
+/// spatial_bins.cuh, cleared up to here; bounds of spatial_bins.cuh, the chunk's overlaps, and
+/// conflicts.
 struct GreedyWords {
   Marks marks;
   uint32_t* kept;
@@ -24,6 +26,7 @@ struct GreedyWords {
   uint32_t* counts;
   uint32_t* bounds;
   uint32_t* mask;  // [word][candidate]: bits of the candidates of a word that overlap it
+  Conflicts conflicts;
 
   __host__ __device__ GreedyWords(uint32_t* words, uint32_t count)
       : marks(words, count),
@@ -31,14 +34,16 @@ struct GreedyWords {
         clipped(kept + 1),
         counts(kept + 2),
         bounds(words + cleared(count)),
-        mask(bounds + warp_words(count) * 4) {}
+        mask(bounds + warp_words(count) * 4),
+        conflicts(mask + kChunkWords * kChunk, count) {}
 
   /// Returns a size in whole float4.
   __host__ __device__ static constexpr size_t cleared(uint32_t count) {
     return (Marks::words(count) + 2 + kSpatialBins + 3) / 4 * 4;
   }
   static constexpr size_t words(uint32_t count) {
-    return cleared(count) + warp_words(count) * 4 + kChunkWords * kChunk;
+    return cleared(count) + warp_words(count) * 4 + kChunkWords * kChunk +
+           Conflicts::words(count < kMaxListing ? count : kMaxListing);
   }
 };
 
@@ -182,6 +187,34 @@ __device__ inline void emit_kept(const DevicePlan& plan, const LargeArgs& args,
   if (blockIdx.x == 0 && threadIdx.x == 0) report_done(args, total, __ldcg(words.clipped));
 }
 
+/// Appends the candidates that decide_all() kept, from rank `first` on; each block copies some.
+/// @return the new number of kept boxes.
+__device__ inline uint32_t append_decided(const LargeArgs& args, const Conflicts& conflicts,
+                                          GreedyShared& shared, uint32_t count, uint32_t first,
+                                          uint32_t total, uint32_t limit) {
+  uint32_t(&starts)[kChunk] = shared.work.starts;
+  uint32_t(&kept)[kChunk] = shared.work.chunk;
+  const uint32_t words = warp_words(count);
+  for (uint32_t base = first / kWarp; base < words && total < limit; base += kNmsThreads) {
+    const uint32_t word = base + threadIdx.x;
+    const uint32_t bits = word < words ? __ldcg(conflicts.kept + word) : 0;
+    uint32_t all = 0;
+    starts[threadIdx.x] = total + sum_before(__popc(bits), shared.sums, all);
+    kept[threadIdx.x] = bits;
+    __syncthreads();
+    for (uint32_t w = blockIdx.x + warp_id() * gridDim.x; w < kNmsThreads;
+         w += kNmsWarps * gridDim.x) {
+      const uint32_t at = starts[w] + __popc(kept[w] & lanes_before());
+      const uint32_t rank = (base + w) * kWarp + lane_id();
+      if ((kept[w] >> lane_id() & 1) == 0 || at >= limit) continue;
+      args.kept.keys[at] = args.ordered.keys[rank];
+      args.kept.boxes[at] = args.ordered.boxes[rank];
+    }
+    total += all;
+  }
+  return min(total, limit);
+}
+
 template <BoxGeometry Geometry>
 __global__ void __launch_bounds__(kNmsThreads, 1)
     greedy(const __grid_constant__ DevicePlan plan, const __grid_constant__ LargeArgs args) {
@@ -220,6 +253,15 @@ __global__ void __launch_bounds__(kNmsThreads, 1)
                     total);
     close_classes(plan, args, words, count);
     grid.sync();
+    const bool many = plan.limit() - total > kChunk && count <= kMaxListing;
+    if (!many || plan.rules.limits_classes() ||
+        !decide_rest<Geometry>(plan, spatial, words.conflicts, words.marks.dead, count,
+                               cursor * kWarp))
+      continue;
+    total =
+        append_decided(args, words.conflicts, shared, count, cursor * kWarp, total, plan.limit());
+    grid.sync();
+    break;
   }
   __syncthreads();
   emit_kept(plan, args, words, shared, total);

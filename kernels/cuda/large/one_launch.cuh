@@ -10,7 +10,7 @@
 
 namespace keepbox::cuda {
 
-/// Returns the scratch space of a crowd's overlaps.
+/// Returns the scratch space of its overlaps.
 constexpr size_t one_launch_words(uint32_t count) {
   const uint32_t limit = count < kRun ? count : kRun;
   return size_t{warp_words(limit)} * kRun;
@@ -135,7 +135,7 @@ __global__ void __launch_bounds__(kNmsThreads, 1)
   report_done(args, written, empty, State::kOneLaunch);
 }
 
-/// Implements Kernels::crowd.
+/// Implements Kernels::one_launch.
 template <BoxGeometry Geometry>
 cudaError_t launch_one_launch_nms(const DevicePlan& plan, const LargeArgs& args, uint32_t count,
                                   uint32_t blocks, cudaStream_t stream) {

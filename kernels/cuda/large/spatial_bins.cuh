@@ -18,6 +18,10 @@ struct SpatialBins {
   uint64_t* rank_and_key;  // by position: rank and the lower half of the key, packed
   float4* boxes;           // by position
   float4* bounds;          // by group: bounding box of its boxes
+
+  __device__ uint32_t rank(uint32_t place) const {
+    return static_cast<uint32_t>(__ldcg(rank_and_key + place) >> 32);
+  }
 };
 
 __device__ inline SpatialBins spatial_bins_in(const LargeArgs& args, uint32_t* words,
@@ -62,27 +66,34 @@ __device__ inline void fill_spatial_bins(const DevicePlan& plan, const LargeArgs
   }
 }
 
+/// Computes the bounds of a group from those candidates whose lanes are `counted`; without any they
+/// touch nothing.
+template <BoxGeometry Geometry>
+__device__ void bound_group(const DevicePlan& plan, const SpatialBins& spatial, uint32_t group,
+                            uint32_t place, bool counted) {
+  const uint64_t rank_and_key = __ldcg(spatial.rank_and_key + place);
+  const auto shape = shape_of<Geometry>(plan, __ldcg(spatial.boxes + place), rank_and_key);
+  const Box box = Geometry::bounds(shape, plan.rules);
+  float4 out{INFINITY, INFINITY, -INFINITY, -INFINITY};
+  if (counted) out = {box.x1, box.y1, box.x2, box.y2};
+#pragma unroll
+  for (uint32_t step = 1; step < kWarp; step *= 2) {
+    out.x = fminf(out.x, __shfl_xor_sync(kFull, out.x, step));
+    out.y = fminf(out.y, __shfl_xor_sync(kFull, out.y, step));
+    out.z = fmaxf(out.z, __shfl_xor_sync(kFull, out.z, step));
+    out.w = fmaxf(out.w, __shfl_xor_sync(kFull, out.w, step));
+  }
+  if (lane_id() == 0) spatial.bounds[group] = out;
+}
+
 /// Computes the bounds of groups: step 3, after a barrier, by all warps.
 template <BoxGeometry Geometry>
 __device__ void bound_spatial_bins(const DevicePlan& plan, const SpatialBins& spatial,
                                    uint32_t count) {
   const uint32_t warps = gridDim.x * blockDim.x / kWarp;
   for (uint32_t group = (blockIdx.x * blockDim.x + threadIdx.x) / kWarp; group < warp_words(count);
-       group += warps) {
-    const uint32_t place = min(group * kWarp + lane_id(), count - 1);
-    const uint64_t rank_and_key = __ldcg(spatial.rank_and_key + place);
-    const auto shape = shape_of<Geometry>(plan, __ldcg(spatial.boxes + place), rank_and_key);
-    const Box box = Geometry::bounds(shape, plan.rules);
-    float4 out{box.x1, box.y1, box.x2, box.y2};
-#pragma unroll
-    for (uint32_t step = 1; step < kWarp; step *= 2) {
-      out.x = fminf(out.x, __shfl_xor_sync(kFull, out.x, step));
-      out.y = fminf(out.y, __shfl_xor_sync(kFull, out.y, step));
-      out.z = fmaxf(out.z, __shfl_xor_sync(kFull, out.z, step));
-      out.w = fmaxf(out.w, __shfl_xor_sync(kFull, out.w, step));
-    }
-    if (lane_id() == 0) spatial.bounds[group] = out;
-  }
+       group += warps)
+    bound_group<Geometry>(plan, spatial, group, min(group * kWarp + lane_id(), count - 1), true);
 }
 
 }  // namespace keepbox::cuda
