@@ -18,6 +18,7 @@ BESIDE = ['docs', 'tools', 'meson.build', 'meson.options', 'README.md', 'dev']
 UNIT, FORMULAS = 'tests/unit/unit-test', 'tests/unit/formula-test'
 PARITY = 'tests/parity/parity-test'
 ELEMENTS, API, TOOL = 'tests/gst/element-test', 'tests/gst/api-test', 'gst/tool/keepbox'
+PUBLISH = 'tests/gst/publish-test'
 FAULTS = 'tests/faults/faults-test'
 FEW = '--gtest_filter=-*Planted*'  # with few seeds some families do not detect their bug
 MEMORY = 8 << 30
@@ -221,9 +222,12 @@ class Scratch:
             script = str(self.tree / 'tests/unit/tool.py')
             steps.append(Step('tool.py', [TOOL], ['python3', script, TOOL], 60))
         near = suites(self.tree / 'tests/gst' / room)
-        if near:
+        if room == 'publish':
+            steps.append(self.google(PUBLISH, '', seconds=300, targets=self.plugins))
+        elif near:
             steps.append(self.google(ELEMENTS, near, seconds=180, targets=self.plugins))
-        steps.append(self.google(ELEMENTS, '', near, seconds=180, targets=self.plugins))
+        steps.append(self.google(ELEMENTS, '', '' if room == 'publish' else near, seconds=180,
+                                 targets=self.plugins))
         steps.append(self.google(API, '', targets=self.plugins))
         steps.append(self.google(FAULTS, '', targets=self.plugins))
         return steps

@@ -83,7 +83,7 @@ command_bench() {
 command_mutate() { # [FILES] [TIME]
   local status=0
   choose_environment
-  in_env python3 "$top/tools/mutate.py" "$top" "$@" || status=$?
+  run_job in_env python3 "$top/tools/mutate.py" "$top" "$@" || status=$?
   restore_owner
   return "$status"
 }
