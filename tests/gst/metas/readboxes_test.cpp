@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "gst/metas/boxclasses.h"
 #include "gst/metas/readboxes.h"
 #include "tests/gst/frames.h"
 
@@ -40,6 +41,34 @@ TEST(ReadBoxes, SkipsBoxesOutsideTheFrame) {
   gst_buffer_add_video_meta(frame.get(), GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8, 80, 48);
   EXPECT_TRUE(read_boxes(frame.get(), found));
   EXPECT_EQ(labels(), "right, at the edges, turned in, of no size, ");
+}
+
+/// Some decoders leave the box itself unlabelled; others repeat its label.
+TEST(ReadBoxes, ReadsTheClassesOfOtherElements) {
+  const Buffer frame = test::empty_frame();
+  auto* meta = gst_buffer_add_analytics_relation_meta(frame.get());
+  const GQuark car = g_quark_from_string("car"), red = g_quark_from_string("red"),
+               blue = g_quark_from_string("blue");
+  for (const GQuark label : {GQuark{0}, car}) {
+    GstAnalyticsODMtd od;
+    GstAnalyticsClsMtd empty;
+    gfloat no_level = 0;
+    GQuark no_name = 0;
+    gst_analytics_relation_meta_add_od_mtd(meta, label, 1, 2, 30, 40, 0.5f, &od);
+    gst_analytics_relation_meta_add_cls_mtd(meta, 0, &no_level, &no_name, &empty);
+    gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_RELATE_TO, od.id,
+                                             empty.id);
+    add_classes(meta, od.id, {{car, blue}, {0.75f, 0.25f}, GST_ANALYTICS_REL_TYPE_RELATE_TO});
+    add_classes(meta, od.id, {{red, blue}, {0.625f, 0.25f}, GST_ANALYTICS_REL_TYPE_RELATE_TO});
+  }
+  const auto found = test::boxes(frame);
+  ASSERT_EQ(found.size(), 2u);
+  for (const FrameBox& box : found) {
+    EXPECT_EQ(box.label, car);
+    ASSERT_EQ(box.labels.size(), 1u) << "the first class of each that is not the box's";
+    EXPECT_EQ(box.labels[0].text, "red");
+    EXPECT_EQ(box.labels[0].level, 0.625f);
+  }
 }
 
 }  // namespace

@@ -119,30 +119,12 @@ TEST_F(WireFormat, HasLargeMasks) {
   EXPECT_EQ(text_of(to.get()), text_of(from.get()));
 }
 
-TEST_F(WireFormat, RefusesMoreModelsThanAFrameHas) {
-  std::vector<FrameBox> weak;
-  for (int i = 0; i < 200; ++i) weak.push_back(plain_box({1, 2, 30, 40}, 0.125f));
-  const Buffer from = empty(), to = empty();
-  test::attach(from.get(), std::span<FrameBox>());
-  attach_weak_boxes(from.get(), weak);
-  auto bytes = pack_boxes(from.get());
-  // The boxes of the end are repeated, every second one as held, which are boxes of another run.
-  // Each list begins with its length: boxes, weak boxes, labels and classes of the frame.
-  const size_t length = sizeof(guint32), tail = 2 * length;
-  const size_t each = (bytes.size() - 4 * length) / weak.size();
-  std::vector<guint8> box(bytes.end() - ptrdiff_t(tail + each), bytes.end() - ptrdiff_t(tail));
-  const guint32 count = 20'000;
-  std::vector<guint8> many(bytes.begin(), bytes.begin() + ptrdiff_t(length));
-  const auto* number = reinterpret_cast<const guint8*>(&count);
-  many.insert(many.end(), number, number + sizeof count);
-  for (guint32 i = 0; i < count; ++i) {
-    box[0] = static_cast<guint8>((box[0] & ~kWireHeld) | (i % 2 != 0 ? kWireHeld : 0));
-    many.insert(many.end(), box.begin(), box.end());
-  }
-  many.insert(many.end(), tail, 0);
-  const Status status = unpack_boxes(many, to.get());
-  ASSERT_FALSE(status);
-  EXPECT_EQ(status.error().message(), "Too many boxes for a frame");
+TEST_F(WireFormat, HasWhatBoxesAre) {
+  std::vector<FrameBox> list(4, plain_box({1, 2, 30, 40}));
+  list[0].unnamed = list[1].held = list[2].predicted = true;
+  const Buffer from = empty();
+  test::attach(from.get(), list);
+  EXPECT_EQ(text_of(sent(from.get()).get()), text_of(from.get()));
 }
 
 TEST_F(WireFormat, RefusesCutBytes) {
