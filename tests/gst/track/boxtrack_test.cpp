@@ -123,6 +123,12 @@ TEST(Boxtrack, LeavesBoxesThatAreTrackedAlone) {
   }
 }
 
+TEST(Boxtrack, FollowsModelsNextToOneThatIsTracked) {
+  Track two("model-name=faces ! boxtrack");
+  for (guint i = 0; i < 3; ++i)
+    EXPECT_EQ(ids(boxes(two.see(i, {of(at(10), "faces"), of(at(300), "people")}))), (IdList{1, 1}));
+}
+
 TEST(Boxtrack, AddsNothingToFramesThatWereLeftOut) {
   Track h;
   h.walk(0, 10);
