@@ -39,8 +39,9 @@ Result<ExtraInput> make_extra(const ModelPort& port, SizeInput::Kind kind, Size 
                 "export the model without that input");
   size_t count = 1;
   for (const int64_t dim : out.dims) count *= static_cast<size_t>(dim);
-  out.bytes = count * size_of(*port.type);
-  KB_TRY(out.values.grow(out.bytes, "use a smaller model"));
+  const size_t bytes = count * size_of(*port.type);
+  KB_TRY(out.memory.grow(bytes, "use a smaller model"));
+  out.values = out.memory.first(bytes);
   const auto value = [&](size_t i) -> uint32_t {
     const bool first = i % 2 == 0;
     if (kind == SizeInput::Kind::kWidthHeight) return first ? input.width : input.height;

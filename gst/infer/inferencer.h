@@ -72,19 +72,19 @@ Result<std::unique_ptr<Inferencer>> make_cuda_inferencer(const SessionSpec& spec
 
 /// An input in addition to the picture, such as the picture's size.
 struct ExtraInput {
-  std::vector<int64_t> dims;        // what it is bound with
-  ScratchBuffer<std::byte> values;  // in the port's type
-  size_t bytes = 0;                 // of the values
+  std::vector<int64_t> dims;  // what it is bound with
+  ScratchBuffer<std::byte> memory;
+  std::span<std::byte> values;  // in that memory, in the port's type
 };
 
 /// Makes an extra input for a batch of pictures of one size. kUnsupported for a port of a type that
 /// such inputs lack, or for a mask larger than the picture; kNoResource.
 Result<ExtraInput> make_extra(const ModelPort& port, SizeInput::Kind kind, Size input,
-                              unsigned batch = 1);
+                              unsigned batch);
 
 /// Returns the dimensions that the picture's port is bound with: the first of four is the batch,
 /// and dynamic ones become the picture's size.
-std::vector<int64_t> bound_dims(const ModelPort& port, const InputForm& input, unsigned batch = 1);
+std::vector<int64_t> bound_dims(const ModelPort& port, const InputForm& input, unsigned batch);
 
 /// True if inputs of both forms have the same shape and type, whatever their values mean.
 bool same_memory(const InputForm& a, const InputForm& b);

@@ -39,12 +39,12 @@ Status CudaRuns::make_extras() {
   for (const SizeInput& extra : facts_.size_inputs) {
     const ModelPort& port = session_.onnx().declaration().inputs[extra.index];
     KB_ASSIGN(auto made, make_extra(port, extra.kind, facts_.input.size, batch_));
-    KB_ASSIGN(auto memory, allocate(session_.context(), made.bytes));
-    KB_TRY(cuda_status(
-        cuda_driver().copy_in(memory.get(), made.values.data(), made.bytes, session_.stream()),
-        "copying a value to a model input"));
+    KB_ASSIGN(auto memory, allocate(session_.context(), made.values.size()));
+    KB_TRY(cuda_status(cuda_driver().copy_in(memory.get(), made.values.data(), made.values.size(),
+                                             session_.stream()),
+                       "copying a value to a model input"));
     session_.drain();
-    KB_ASSIGN(auto value, session_.tensor(memory.get(), made.bytes, *port.type, made.dims));
+    KB_ASSIGN(auto value, session_.tensor(memory.get(), made.values.size(), *port.type, made.dims));
     extras_.push_back({std::move(memory), std::move(value)});
   }
   return {};

@@ -19,8 +19,8 @@ Result<HostRun> HostRun::create(const ModelSession& session, const ModelRuns& ru
   for (const SizeInput& extra : facts.size_inputs) {
     const ModelPort& port = ports[extra.index];
     KB_ASSIGN(auto made, make_extra(port, extra.kind, facts.input.size, batch));
-    KB_TRY(out.run_->bind(extra.index, {made.values.data(), made.bytes}, *port.type, made.dims));
-    out.extras_.push_back(std::move(made.values));
+    KB_TRY(out.run_->bind(extra.index, made.values, *port.type, made.dims));
+    out.extras_.push_back(std::move(made.memory));
   }
   return out;
 }

@@ -106,7 +106,7 @@ TEST_F(ExternalData, OfInvalidFilesIsAnError) {
   ASSERT_TRUE(of(whole));
   for (const size_t length : {size_t{3}, whole.size() / 2, whole.size() - 1})
     EXPECT_NE(why_not(whole.substr(0, length)).find("model.onnx"), string::npos) << length;
-  EXPECT_NE(why_not(string(20, '\xff')), "");
+  EXPECT_NE(why_not(string(20, '\xff')).find("more than 64 bits"), string::npos);
   EXPECT_NE(why_not(string(1, '\0') + whole), "") << "field 0";
   EXPECT_NE(why_not(varint(7 << 3 | 2) + string(9, '\xff') + "\x7f"), "")
       << "a length beyond any file";

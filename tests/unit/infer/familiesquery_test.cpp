@@ -60,19 +60,19 @@ TEST(Families, FillAPixelMaskWithOnes) {
   ASSERT_EQ(facts.size_inputs.size(), 1u);
   EXPECT_EQ(facts.size_inputs[0].kind, SizeInput::Kind::kPixelMask);
   EXPECT_EQ(facts.detector, facts_of(model({-1, 3, 320, 416}, declaration.outputs)).detector);
-  auto ones = make_extra(fixed, SizeInput::Kind::kPixelMask, {416, 320});
+  const auto ones = make_extra(fixed, SizeInput::Kind::kPixelMask, {416, 320}, 1);
   ASSERT_TRUE(ones) << ones.error().message();
   EXPECT_EQ(ones->dims, (std::vector<int64_t>{1, 64, 48}));
   std::vector<int64_t> values(64 * 48);
-  ASSERT_EQ(ones->bytes, values.size() * sizeof(int64_t));
-  std::memcpy(values.data(), ones->values.data(), ones->bytes);
+  ASSERT_EQ(ones->values.size(), values.size() * sizeof(int64_t));
+  std::memcpy(values.data(), ones->values.data(), ones->values.size());
   EXPECT_EQ(values, std::vector<int64_t>(64 * 48, 1));
   const auto open = make_extra(port("pixel_mask", {-1, -1, -1}, DataType::kInt64),
-                               SizeInput::Kind::kPixelMask, {416, 320});
+                               SizeInput::Kind::kPixelMask, {416, 320}, 1);
   ASSERT_TRUE(open) << open.error().message();
   EXPECT_EQ(open->dims, (std::vector<int64_t>{1, 320, 416}));
-  EXPECT_EQ(open->bytes, 416 * 320 * sizeof(int64_t));
-  EXPECT_FALSE(make_extra(fixed, SizeInput::Kind::kPixelMask, {48, 32}));
+  EXPECT_EQ(open->values.size(), 416 * 320 * sizeof(int64_t));
+  EXPECT_FALSE(make_extra(fixed, SizeInput::Kind::kPixelMask, {48, 32}, 1));
 }
 
 TEST(Families, IdentifyPaddleByItsScale) {
