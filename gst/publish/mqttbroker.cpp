@@ -180,7 +180,6 @@ void MqttBroker::close(int timeout_ms) {
     }
   }
   if (mosquitto_socket(client_) >= 0) mosquitto_disconnect(client_);
-  ready_ = false;
 }
 
 void MqttBroker::on_connect(mosquitto*, void* self, int code) {

@@ -54,12 +54,12 @@ TEST_F(BoxPublish, SendsWhatBoxsinkWrites) {
 
 TEST_F(BoxPublish, PassesBuffersOnUnchanged) {
   Publisher publisher("127.0.0.1:1");
+  publisher.set("stop-timeout", "0");
   publisher.start();
   g_autoptr(GstBuffer) frame = frame_of(0);
   ASSERT_EQ(gst_harness_push(publisher.harness(), gst_buffer_ref(frame)), GST_FLOW_OK);
   g_autoptr(GstBuffer) out = gst_harness_pull(publisher.harness());
   EXPECT_EQ(out, frame);
-  publisher.set("stop-timeout", "0");
 }
 
 TEST_F(BoxPublish, TellsWhetherItIsThere) {

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The client of a broker ends its connection, whether the broker answers or not.
+#include "gst/publish/mqttbroker.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <chrono>
+
+#include "gst/base/plainfile.h"
+#include "tests/gst/publish/boxpublish.h"
+
+namespace keepbox::test {
+namespace {
+
+std::unique_ptr<Broker> client_of(int port) {
+  auto out = MqttBroker::make({.address = {.host = "127.0.0.1", .port = port}});
+  EXPECT_TRUE(out);
+  const std::atomic<bool> stopping = false;
+  EXPECT_TRUE((*out)->open(stopping));
+  return std::move(*out);
+}
+
+TEST_F(BoxPublish, EndsItsConnectionAtOnce) {
+  Mosquitto broker;
+  const auto client = client_of(broker.port());
+  ASSERT_TRUE(eventually([&] { return client->work(-1, 10) && client->ready(); }));
+  const auto started = std::chrono::steady_clock::now();
+  client->close(10'000);
+  EXPECT_LT(std::chrono::steady_clock::now() - started, 5s);
+  EXPECT_FALSE(client->ready());
+}
+
+TEST(MqttClient, LeavesABrokerThatDoesNotAnswer) {
+  const Descriptor broker(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(listen(broker.number(), 2), 0);  // at any port
+  sockaddr_in address{};
+  socklen_t size = sizeof address;
+  getsockname(broker.number(), reinterpret_cast<sockaddr*>(&address), &size);
+  const auto client = client_of(ntohs(address.sin_port));
+  const Descriptor attempt(accept(broker.number(), nullptr, nullptr));
+  const Descriptor connection(accept(broker.number(), nullptr, nullptr));
+  client->close(0);
+  const timeval patience{.tv_sec = 20, .tv_usec = 0};
+  setsockopt(connection.number(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  std::array<char, 1000> bytes{};
+  ssize_t got = 1;
+  while (got > 0) got = recv(connection.number(), bytes.data(), bytes.size(), 0);
+  EXPECT_EQ(got, 0) << "the end of the connection";
+}
+
+}  // namespace
+}  // namespace keepbox::test
