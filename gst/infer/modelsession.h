@@ -81,7 +81,6 @@ class ModelSession {
  public:
   virtual ~ModelSession() = default;
 
-  virtual const SessionSpec& spec() const = 0;
   /// Returns inputs, outputs and metadata. There is at least one output.
   virtual const ModelDeclaration& declaration() const = 0;
 

@@ -60,7 +60,7 @@ Result<std::vector<InferredTensor>> joined_on_host(std::vector<std::vector<Infer
 class HostInferencer : public Inferencer {
  public:
   explicit HostInferencer(std::shared_ptr<HostModel> model)
-      : model_(std::move(model)), frames_(model_->session().spec().ahead + 1) {}
+      : model_(std::move(model)), frames_(model_->spec().ahead + 1) {}
 
   const ModelDeclaration& declaration() const override { return model_->declaration(); }
 

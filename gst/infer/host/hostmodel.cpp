@@ -121,12 +121,12 @@ class HostModel::Engine : public BatchEngine {
   std::vector<InputMemory> slots_;
 };
 
-HostModel::HostModel(std::unique_ptr<ModelSession> session)
-    : session_(std::move(session)), declaration_(session_->declaration()) {}
+HostModel::HostModel(SessionSpec spec, std::unique_ptr<ModelSession> session)
+    : spec_(std::move(spec)), session_(std::move(session)), declaration_(session_->declaration()) {}
 
 Result<std::shared_ptr<HostModel>> HostModel::open(const SessionSpec& spec) {
   KB_ASSIGN(auto session, open_onnx_session(spec));
-  return std::shared_ptr<HostModel>(new HostModel(std::move(session)));
+  return std::shared_ptr<HostModel>(new HostModel(spec, std::move(session)));
 }
 
 Status HostModel::prepare(const ModelFacts& facts) {
@@ -138,7 +138,7 @@ Status HostModel::prepare(const ModelFacts& facts) {
                   "set batch-size=1");
   }
   form_ = facts.input;
-  const unsigned wanted = session_->spec().batch.size;
+  const unsigned wanted = spec_.batch.size;
   if (declaration_.batch > 1) {
     KB_TRY(make_batches(facts, static_cast<unsigned>(declaration_.batch)));
   } else if (wanted > 1) {
@@ -151,12 +151,11 @@ Status HostModel::prepare(const ModelFacts& facts) {
 }
 
 Status HostModel::open_batch(const ModelFacts& facts) {
-  const SessionSpec& spec = session_->spec();
-  if (!spec.batch.open)
+  if (!spec_.batch.open)
     return reject(ErrorKind::kUnsupported, "The model has a batch of 1",
                   "set open-batch=true, or export it with a dynamic batch");
-  KB_ASSIGN(const auto model, opened_model(spec, facts));
-  KB_ASSIGN(auto opened, open_onnx_session(spec, &model));
+  KB_ASSIGN(const auto model, opened_model(spec_, facts));
+  KB_ASSIGN(auto opened, open_onnx_session(spec_, &model));
   session_ = std::move(opened);
   return {};
 }
@@ -171,7 +170,7 @@ Status HostModel::make_batches(const ModelFacts& facts, unsigned capacity) {
   batches_ = std::make_unique<Batches>(
       Batches::Options{.capacity = capacity,
                        .slots = kSlots,
-                       .timeout = std::chrono::milliseconds(session_->spec().batch.timeout_ms)},
+                       .timeout = std::chrono::milliseconds(spec_.batch.timeout_ms)},
       *engine_);
   return {};
 }

@@ -38,6 +38,8 @@ class HostModel : public std::enable_shared_from_this<HostModel> {
  public:
   static Result<std::shared_ptr<HostModel>> open(const SessionSpec& spec);
 
+  const SessionSpec& spec() const { return spec_; }
+  /// Returns the session, which prepare() may replace; to be called after it.
   const ModelSession& session() const { return *session_; }
   const ModelDeclaration& declaration() const { return declaration_; }
 
@@ -56,13 +58,14 @@ class HostModel : public std::enable_shared_from_this<HostModel> {
  private:
   class Engine;
 
-  explicit HostModel(std::unique_ptr<ModelSession> session);
+  HostModel(SessionSpec spec, std::unique_ptr<ModelSession> session);
   Status make_batches(const ModelFacts& facts, unsigned capacity);
   Status open_batch(const ModelFacts& facts);
 
+  const SessionSpec spec_;
   std::unique_ptr<ModelSession> session_;
-  ModelDeclaration declaration_;  // a copy: the session may be replaced by an opened one
-  std::mutex lock_;               // guards prepare()
+  const ModelDeclaration declaration_;  // a copy: the session may be replaced by an opened one
+  std::mutex lock_;                     // guards prepare()
   InputForm form_;
   bool prepared_ = false;
   std::optional<Error> no_batch_reason_;

@@ -27,7 +27,6 @@ class OnnxSession final : public ModelSession {
 
   const OnnxRuntime& runtime() const { return *runtime_; }
   OrtSession* get() const { return session_.get(); }
-  const SessionSpec& spec() const override { return spec_; }
   const ModelDeclaration& declaration() const override { return declaration_; }
   Result<std::unique_ptr<ModelRuns>> runs() const override;
 

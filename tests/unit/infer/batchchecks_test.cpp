@@ -82,7 +82,6 @@ class Session final : public ModelSession {
     declaration_.inputs = {{"images", answers.input, {-1, 1, 4, 4}}};
     declaration_.outputs = {{"rows", answers.type, {-1, int64_t{kRowValues}}}};
   }
-  const SessionSpec& spec() const override { return spec_; }
   const ModelDeclaration& declaration() const override { return declaration_; }
   Result<std::unique_ptr<ModelRuns>> runs() const override {
     return std::make_unique<Runs>(answers_);
@@ -90,7 +89,6 @@ class Session final : public ModelSession {
 
  private:
   const Answers& answers_;
-  SessionSpec spec_;
   ModelDeclaration declaration_;
 };
 
