@@ -10,8 +10,23 @@
 namespace keepbox::simd {
 namespace {
 
-/// Returns the half of a key below the score: anchor and class.
+/// Returns the half of a key above the anchor and class: the score.
+uint32_t score_half(const Candidate& candidate) {
+  return static_cast<uint32_t>(candidate.key >> 32);
+}
+/// Returns the half below the score.
 uint32_t origin(const Candidate& candidate) { return static_cast<uint32_t>(candidate.key); }
+
+/// Orders candidates of equal scores, which are adjacent, by their origins.
+void order_ties(std::span<Candidate> ordered) {
+  for (auto first = ordered.begin(); first != ordered.end();) {
+    const auto last = std::ranges::find_if(first + 1, ordered.end(), [&](const Candidate& each) {
+      return score_half(each) != score_half(*first);
+    });
+    if (last - first > 1) std::ranges::sort(first, last, {}, origin);
+    first = last;
+  }
+}
 
 }  // namespace
 
@@ -24,14 +39,15 @@ uint32_t select(const Plan& plan, std::span<const Candidate> candidates, std::sp
     std::ranges::copy(candidates.first(wanted), ordered.begin());
     return reference::cut(plan.rules, ordered.first(wanted));
   }
-  // Candidates from decode are in the order of their origins, so that positions can be compared
+  // Most decoded candidates are in the order of their origins, so that positions can be compared
   // instead: a score and its position fit into one number.
-  if (!std::ranges::is_sorted(candidates, {}, origin))
-    return reference::select(plan, candidates, slots, ordered);
+  const bool by_origin = std::ranges::is_sorted(candidates, {}, origin);
+  const size_t moved = by_origin ? wanted : count;
   auto* const places = reinterpret_cast<uint64_t*>(slots.data());
   for (size_t i = 0; i < count; ++i) places[i] = (candidates[i].key >> 32 << 32) | i;
   hwy::VQSort(places, count, hwy::SortAscending());
-  for (size_t i = 0; i < wanted; ++i) ordered[i] = candidates[static_cast<uint32_t>(places[i])];
+  for (size_t i = 0; i < moved; ++i) ordered[i] = candidates[static_cast<uint32_t>(places[i])];
+  if (!by_origin) order_ties(ordered.first(moved));
   return reference::cut(plan.rules, ordered.first(wanted));
 }
 
