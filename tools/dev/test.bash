@@ -67,7 +67,7 @@ command_test() {
 }
 
 command_demo() {
-  targets=("${plugin_targets[@]}") # the demo does not need the tests
+  targets=(gst/plugins/libgstkeepbox{,overlay}.so) # all that the demo needs
   [[ -x $top/pipelines/demo/run ]] || die "pipelines/demo/run is missing or not executable; use a complete checkout"
   command_build
   in_env "$top/pipelines/demo/run" "$@" 2> >(without_schema_lines >&2) || die "the demo failed, see above"
