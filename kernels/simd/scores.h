@@ -50,7 +50,7 @@ struct Block {
   alignas(64) int8_t best_bytes[kBlock];  // while 8-bit values are compared, signed or unsigned
   alignas(64) int8_t best_bytes_class[kBlock];
   alignas(64) float objectness[kBlock + 64];
-  alignas(64) int32_t passing[kBlock + 64];  // CompressStore may write a whole vector
+  alignas(64) int32_t passing[kBlock + 64];   // CompressStore may write a whole vector
   alignas(64) int32_t of_class[kBlock + 64];  // that pass for one class
 };
 
