@@ -118,7 +118,8 @@ class SegmentDecoder {
   size_t list_of_class(const float* plane, size_t count, Block& block, size_t passing) const {
     constexpr size_t kFew = 16;  // less than one per cache line
     const float min_value = min_class_value();
-    if (passing * kFew > count) return list_from(plane, count, min_value, block.of_class);
+    if (std::isfinite(min_value) && passing * kFew > count)
+      return list_from(plane, count, min_value, block.of_class);
     size_t listed = 0;
     for (size_t i = 0; i < passing; ++i) {
       block.of_class[listed] = block.passing[i];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Input families with too many candidates for one block of a GPU, and with types other than
 // float32.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -116,7 +117,24 @@ Input late_crowds(Random& random) {
     }
   }
   Input input = ready(std::move(list), uniform(random, 0.3f, 0.7f));
+  constexpr const char* kContracts[] = {"exact", "exact", "ultralytics", "opencv"};
+  input.settings.contract = kContracts[pick(random, 0, 3)];
   input.settings.max_detections = 6000;
+  return input;
+}
+
+/// More kept boxes than a block sorts at once, with limits around their number and none.
+Input many_kept(Random& random) {
+  constexpr int kClasses = 80, kLimits[] = {0, 1, 300, 511, 512, 513, 1000};
+  std::vector<Row> list;
+  const int each = pick(random, 5, 12);
+  for (int i = 0; i < kClasses * each; ++i) {
+    const float x = float(i % each) * 50, y = uniform(random, 0, 500);
+    list.push_back({x, y, x + 40, y + 40, uniform(random, 0.3f, 1), float(i / each)});
+  }
+  std::ranges::shuffle(list, random);
+  Input input = ready(std::move(list), 0.5f);
+  input.settings.max_detections = static_cast<uint32_t>(kLimits[pick(random, 0, 6)]);
   return input;
 }
 
@@ -300,6 +318,8 @@ constexpr Family kCrowdFamilies[] = {
     {"large-methods", "candidates beyond a block's threads left out, or summed in another order",
      large_methods, 5},
     {"sparse", "kept boxes that are looked for in the wrong places", sparse, 5},
+    {"many-kept", "boxes beyond what a block sorts at once, or a limit that none reaches",
+     many_kept, 5},
     {"late-crowds", "lists of overlapping candidates that are full", late_crowds, 5},
     {"full-planes", "a block's list that overflows", full_planes, 10},
     {"types", "numbers of a type taken for another's", types},

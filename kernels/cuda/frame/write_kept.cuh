@@ -94,7 +94,7 @@ __device__ inline KeptLists collect_kept(const Control& control, const Boxes& ke
 }
 
 /// Finds the first bin after the `wanted` best boxes that fit, from the number of boxes per bin,
-/// and clears these.
+/// and clears the bins. @param wanted not 0.
 __device__ inline void find_last_bin(uint32_t count, uint32_t wanted, FinishShared& shared) {
   const FrameBins bins{shared.bins};
   bins.accumulate(shared.emit.sums);
@@ -130,7 +130,7 @@ __device__ inline uint32_t choose_best(const DevicePlan& plan, const KeptLists& 
       shared.indices[at] = index;
     });
     if (!counts) break;
-    find_last_bin(kept_lists.count, min(plan.limit(), kFinished), shared);
+    find_last_bin(kept_lists.count, max(min(plan.limit(), kFinished), 1u), shared);
   }
   __syncthreads();
   const uint32_t chosen = shared.chosen;

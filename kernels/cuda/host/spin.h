@@ -15,8 +15,9 @@ inline constexpr Microseconds kSpin{40};
 /// Duration of yielding to other threads between polls.
 inline constexpr Microseconds kYield{200};
 /// If more threads wait than there are processors: duration of spinning, and of sleeping between
-/// polls. A thread that spins would keep its processor for a time slice of milliseconds, and one
-/// that yields may get it back at once, while others wait for it.
+/// polls, to which Linux adds 50 us by default. A thread that spins would keep its processor for a
+/// time slice of milliseconds, and one that yields may get it back at once, while others wait for
+/// it.
 inline constexpr Microseconds kCrowdedSpin{5}, kNap{10};
 
 /// Counts the threads of the process that wait in spin().
@@ -27,10 +28,10 @@ class WaitingThread {
   WaitingThread(const WaitingThread&) = delete;
   WaitingThread& operator=(const WaitingThread&) = delete;
 
-  /// True if more threads wait than there are processors.
+  /// True if more threads wait than there are processors, if their number is known.
   static bool is_crowded() {
     static const unsigned processors = std::thread::hardware_concurrency();
-    return count_.load(std::memory_order_relaxed) > processors;
+    return processors != 0 && count_.load(std::memory_order_relaxed) > processors;
   }
 
  private:

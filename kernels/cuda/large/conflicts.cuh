@@ -9,19 +9,20 @@
 
 namespace keepbox::cuda {
 
-/// Better candidates that a candidate lists. Those in a crowd have more, until others suppress some
-/// of the crowd.
+/// Maximum number of better candidates in a list. Those in a crowd have more, until others suppress
+/// some of the crowd.
 inline constexpr uint32_t kMaxConflicts = 32;
 /// Maximum number of candidates for which there are lists.
 inline constexpr uint32_t kMaxListing = 1u << 16;
-/// Pairs of near groups that are listed, per group.
+/// Maximum number of listed pairs of near groups, as a mean per group.
 inline constexpr uint32_t kMaxNear = 128;
 
+/// State of a candidate.
 enum Fate : uint8_t { kOpen, kKept, kDropped };
 
 /// Scratch space for lists; none of it has to be cleared.
 struct Conflicts {
-  uint32_t* full;        // non-zero if a list is full; the lists are then of no use
+  uint32_t* full;        // non-zero if there are too many conflicts or pairs to list
   uint32_t* near_count;  // pairs of near groups
   uint32_t* near;        // both groups of each pair, packed
   uint32_t* open;        // by group of spatial_bins.cuh: a bit for each open candidate
@@ -104,16 +105,30 @@ __device__ inline void list_near(const DevicePlan& plan, const SpatialBins& spat
   }
 }
 
+/// Returns the bits of those candidates of group `a` that overlap a shape, of those whose guess is
+/// not sure. @param shape_at returns a candidate's shape by its position.
+template <BoxGeometry Geometry, class ShapeAt>
+__device__ uint32_t decide_unsure(const DevicePlan& plan, ShapeAt shape_at, uint32_t a,
+                                  uint32_t unsure, const typename Geometry::Shape& shape,
+                                  float area) {
+  uint32_t over = 0;
+  for (uint32_t rest = unsure; rest != 0; rest &= rest - 1) {
+    const auto other = shape_at(a * kWarp + __ffs(static_cast<int>(rest)) - 1);
+    if (Geometry::decide(plan.rules, other, area_of<Geometry>(plan, other), shape, area))
+      over |= rest & -rest;
+  }
+  return over;
+}
+
 /// Compares the open candidates of two groups: those of `a` one after the other with one of `b` per
 /// lane. @return false if a list is full.
 template <BoxGeometry Geometry>
 __device__ bool compare_groups(const DevicePlan& plan, const SpatialBins& spatial,
                                const Conflicts& conflicts, uint32_t a, uint32_t b, uint32_t count) {
-  const auto shape_at = [&](uint32_t place, uint64_t rank_and_key) {
-    return shape_of<Geometry>(plan, spatial.boxes[place], rank_and_key);
+  const auto shape_at = [&](uint32_t place) {
+    return shape_of<Geometry>(plan, spatial.boxes[place], spatial.rank_and_key[place]);
   };
-  const uint32_t row = min(a * kWarp + lane_id(), count - 1);
-  const auto row_shape = shape_at(row, spatial.rank_and_key[row]);
+  const auto row_shape = shape_at(min(a * kWarp + lane_id(), count - 1));
   const float row_area = area_of<Geometry>(plan, row_shape);
   const bool may =
       !disjoint_never_overlap(plan.rules) ||
@@ -121,27 +136,21 @@ __device__ bool compare_groups(const DevicePlan& plan, const SpatialBins& spatia
   const bool open = (__ldcg(conflicts.open + b) >> lane_id() & 1) != 0;
   const uint32_t own = b * kWarp + (open ? lane_id() : 0);
   const uint64_t rank_and_key = spatial.rank_and_key[own];
-  const auto shape = shape_at(own, rank_and_key);
+  const auto shape = shape_at(own);
   const float area = area_of<Geometry>(plan, shape);
   uint32_t over = 0, unsure = 0;  // a bit for each candidate of `a`
   for (uint32_t rest = __ldcg(conflicts.open + a) & __ballot_sync(kFull, may); rest != 0;
        rest &= rest - 1) {
     const uint32_t bit = rest & -rest, lane = __ffs(static_cast<int>(rest)) - 1;
-    const uint64_t other = spatial.rank_and_key[a * kWarp + lane];
-    const bool concerns = same_class(plan.rules.contract, other, rank_and_key);
-    const Guess guess = Geometry::guess(plan.rules, shape_at(a * kWarp + lane, other),
+    const bool concerns =
+        same_class(plan.rules.contract, spatial.rank_and_key[a * kWarp + lane], rank_and_key);
+    const Guess guess = Geometry::guess(plan.rules, shape_at(a * kWarp + lane),
                                         __shfl_sync(kFull, row_area, lane), shape, area);
-    over |= concerns & guess.over ? bit : 0;
+    over |= concerns & guess.over & guess.sure ? bit : 0;
     unsure |= concerns & !guess.sure ? bit : 0;
   }
   const uint32_t asked = open ? (a == b ? lanes_before() : kFull) : 0;
-  for (uint32_t rest = unsure & asked; rest != 0; rest &= rest - 1) {
-    const uint32_t bit = rest & -rest, place = a * kWarp + __ffs(static_cast<int>(rest)) - 1;
-    const auto other_shape = shape_at(place, spatial.rank_and_key[place]);
-    const bool hit = Geometry::decide(plan.rules, other_shape, area_of<Geometry>(plan, other_shape),
-                                      shape, area);
-    over = (over & ~bit) | (hit ? bit : 0);
-  }
+  over |= decide_unsure<Geometry>(plan, shape_at, a, unsure & asked, shape, area);
   bool fits = true;
   for (uint32_t rest = over & asked; rest != 0; rest &= rest - 1)
     fits &= list_conflict(conflicts, spatial.rank(a * kWarp + __ffs(static_cast<int>(rest)) - 1),
@@ -163,6 +172,7 @@ __device__ void list_conflicts(const DevicePlan& plan, const SpatialBins& spatia
   if (!fits) *conflicts.full = 1;
 }
 
+/// Returns the state of a candidate, which other threads may be changing.
 __device__ inline Fate fate_of(const Conflicts& conflicts, uint32_t rank) {
   return static_cast<Fate>(*const_cast<const volatile uint8_t*>(conflicts.fates + rank));
 }

@@ -6,139 +6,12 @@
 
 #include <cooperative_groups.h>
 
-#include "kernels/cuda/device/resolve.cuh"
-#include "kernels/cuda/large/conflicts.cuh"
+#include "kernels/cuda/large/chunk.cuh"
 #include "kernels/cuda/large/methods.cuh"
-#include "kernels/cuda/large/overlaps.cuh"
-#include "kernels/cuda/large/sweep.cuh"
 
 namespace keepbox::cuda {
 
 namespace cg = cooperative_groups;
-
-/// Scratch space after the marks: numbers of kept and of empty boxes and counts of
-/// spatial_bins.cuh, cleared up to here; bounds of spatial_bins.cuh, the chunk's overlaps, and
-/// conflicts.
-struct GreedyWords {
-  Marks marks;
-  uint32_t* kept;
-  uint32_t* clipped;
-  uint32_t* counts;
-  uint32_t* bounds;
-  uint32_t* mask;  // [word][candidate]: bits of the candidates of a word that overlap it
-  Conflicts conflicts;
-
-  __host__ __device__ GreedyWords(uint32_t* words, uint32_t count)
-      : marks(words, count),
-        kept(words + Marks::words(count)),
-        clipped(kept + 1),
-        counts(kept + 2),
-        bounds(words + cleared(count)),
-        mask(bounds + warp_words(count) * 4),
-        conflicts(mask + kChunkWords * kChunk, count) {}
-
-  /// Returns a size in whole float4.
-  __host__ __device__ static constexpr size_t cleared(uint32_t count) {
-    return (Marks::words(count) + 2 + kSpatialBins + 3) / 4 * 4;
-  }
-  static constexpr size_t words(uint32_t count) {
-    return cleared(count) + warp_words(count) * 4 + kChunkWords * kChunk +
-           Conflicts::words(count < kMaxListing ? count : kMaxListing);
-  }
-};
-
-struct ChunkShared {
-  uint32_t chunk[kChunk];  // indices in `ordered`
-  uint64_t keys[kChunk];
-  float4 boxes[kChunk];
-  float areas[kChunk];
-  uint32_t starts[kSpatialBins];
-  ResolveBits<kChunkWords> resolve_bits;
-  SliceShared slice;
-  uint16_t classes[kNmsThreads];
-};
-
-struct GreedyShared {
-  uint32_t sums[kNmsWarps];
-  union {
-    ChunkShared work;
-    EmitShared<kNmsThreads> emit;
-  };
-};
-
-/// Lists the next alive candidates, from word `cursor`. Every block gets the same result.
-/// @return their number; `cursor` is advanced.
-__device__ inline uint32_t next_chunk(const uint32_t* dead, uint32_t count, uint32_t& cursor,
-                                      GreedyShared& shared) {
-  uint32_t found = 0;
-  const uint32_t words = warp_words(count);
-  while (cursor < words && found < kChunk) {
-    const uint32_t word = cursor + threadIdx.x;
-    uint32_t alive = 0;
-    if (word < words) {
-      alive = ~__ldcg(dead + word);
-      if (word == words - 1 && count % kWarp != 0) alive &= (1u << count % kWarp) - 1;
-    }
-    uint32_t all = 0;
-    uint32_t at = found + sum_before(__popc(alive), shared.sums, all);
-    const bool fits = at + __popc(alive) <= kChunk;
-    if (fits)
-      for (uint32_t rest = alive; rest != 0; rest &= rest - 1)
-        shared.work.chunk[at++] = word * kWarp + __ffs(rest) - 1;
-    // Words are taken as a whole; one that does not fit starts the next chunk.
-    const uint32_t taken = __syncthreads_count(fits);
-    if (found + all <= kChunk) {
-      found += all;
-      cursor += kNmsThreads;
-      continue;
-    }
-    cursor += taken;
-    sum_before(fits ? __popc(alive) : 0, shared.sums, all);
-    return found + all;
-  }
-  return found;
-}
-
-/// A chunk's candidates by rank.
-struct ChunkOrder {
-  const ChunkShared& shared;
-
-  __device__ uint64_t key(uint32_t rank) const { return shared.keys[rank]; }
-  __device__ float4 box(uint32_t rank) const { return shared.boxes[rank]; }
-  template <class Shape>
-  __device__ float area(uint32_t rank, const Shape&) const {
-    return shared.areas[rank];
-  }
-};
-
-/// Computes the overlaps of a chunk's candidates with later ones. Every block reads the whole
-/// chunk.
-template <BoxGeometry Geometry>
-__device__ void compare_chunk(const DevicePlan& plan, const LargeArgs& args,
-                              const GreedyWords& words, ChunkShared& shared, uint32_t count) {
-  if (threadIdx.x < count) {
-    const uint32_t place = shared.chunk[threadIdx.x];
-    shared.keys[threadIdx.x] = args.ordered.keys[place];
-    const float4 box = args.ordered.boxes[place];
-    const auto shape = shape_of<Geometry>(plan, box, shared.keys[threadIdx.x]);
-    shared.boxes[threadIdx.x] = box;
-    shared.areas[threadIdx.x] = area_of<Geometry>(plan, shape);
-  }
-  __syncthreads();
-  write_overlaps<Geometry>(plan, ChunkOrder{shared}, count, words.mask, kChunk);
-}
-
-/// Resolves a chunk in one block; @return true if this thread's candidate is kept.
-__device__ inline bool resolve_chunk(const GreedyWords& words, ChunkShared& shared,
-                                     uint32_t count) {
-  const uint32_t i = threadIdx.x, warp = warp_id();
-  uint32_t mask[kChunkWords];
-#pragma unroll
-  for (uint32_t w = 0; w < kChunkWords; ++w)
-    mask[w] = i < count && w < warp ? __ldcg(words.mask + w * kChunk + i) : 0;
-  const uint32_t own = i < count ? __ldcg(words.mask + warp * kChunk + i) : 0;
-  return resolve(mask, own, i < count, shared.resolve_bits);
-}
 
 /// Appends the kept candidates of a chunk, up to the limits.
 __device__ inline void append(const DevicePlan& plan, const LargeArgs& args,
@@ -215,6 +88,44 @@ __device__ inline uint32_t append_decided(const LargeArgs& args, const Conflicts
   return min(total, limit);
 }
 
+/// Copies candidates to their bins in the blocks that do not resolve the chunk.
+__device__ inline void fill_in_idle_blocks(const DevicePlan& plan, const LargeArgs& args,
+                                           const SpatialBins& spatial, GreedyShared& shared,
+                                           uint32_t count) {
+  const uint32_t idle = max(gridDim.x - 1, 1u), first = gridDim.x - idle;
+  if (blockIdx.x >= first)
+    fill_spatial_bins(plan, args, spatial, count, blockIdx.x - first, idle, shared.work.starts,
+                      shared.sums);
+}
+
+/// Rounds in which decide_rest() is tried: the first one, and after each failure twice as many
+/// rounds later as before.
+struct Attempts {
+  uint32_t left = 0, pause = 1;
+
+  /// True if it is to be tried in this round.
+  __device__ bool due() { return left == 0 || --left == 0; }
+  __device__ void fail() { left = pause *= 2; }
+};
+
+/// Decides all candidates from rank `first` on and appends the kept ones, if many boxes are wanted.
+/// Called by all blocks. @param total kept boxes; updated. @return false if nothing was decided.
+template <BoxGeometry Geometry>
+__device__ bool finish_rest(const DevicePlan& plan, const LargeArgs& args,
+                            const SpatialBins& spatial, const GreedyWords& words,
+                            GreedyShared& shared, Attempts& attempts, uint32_t count,
+                            uint32_t first, uint32_t& total) {
+  const bool many = plan.limit() - total > kChunk && count <= kMaxListing;
+  if (!many || plan.rules.limits_classes() || !attempts.due()) return false;
+  if (!decide_rest<Geometry>(plan, spatial, words.conflicts, words.marks.dead, count, first)) {
+    attempts.fail();
+    return false;
+  }
+  total = append_decided(args, words.conflicts, shared, count, first, total, plan.limit());
+  cg::this_grid().sync();
+  return true;
+}
+
 template <BoxGeometry Geometry>
 __global__ void __launch_bounds__(kNmsThreads, 1)
     greedy(const __grid_constant__ DevicePlan plan, const __grid_constant__ LargeArgs args) {
@@ -226,6 +137,7 @@ __global__ void __launch_bounds__(kNmsThreads, 1)
   const SpatialBins spatial = spatial_bins_in(args, words.counts, words.bounds);
   count_spatial_bins(plan, args, spatial, count);
   bool binned = false;
+  Attempts attempts;
   uint32_t cursor = 0, total = 0;
   while (total < plan.limit()) {
     const uint32_t in_chunk = next_chunk(words.marks.dead, count, cursor, shared);
@@ -235,11 +147,7 @@ __global__ void __launch_bounds__(kNmsThreads, 1)
     grid.sync();
     if (blockIdx.x == 0)
       append(plan, args, words, shared, resolve_chunk(words, shared.work, in_chunk), total);
-    // Runs in blocks that are idle.
-    const uint32_t idle = max(gridDim.x - 1, 1u);
-    if (!binned && blockIdx.x >= gridDim.x - idle)
-      fill_spatial_bins(plan, args, spatial, count, blockIdx.x - (gridDim.x - idle), idle,
-                        shared.work.starts, shared.sums);
+    if (!binned) fill_in_idle_blocks(plan, args, spatial, shared, count);
     grid.sync();
     const uint32_t first = total;
     total = __ldcg(words.kept);
@@ -253,15 +161,9 @@ __global__ void __launch_bounds__(kNmsThreads, 1)
                     total);
     close_classes(plan, args, words, count);
     grid.sync();
-    const bool many = plan.limit() - total > kChunk && count <= kMaxListing;
-    if (!many || plan.rules.limits_classes() ||
-        !decide_rest<Geometry>(plan, spatial, words.conflicts, words.marks.dead, count,
-                               cursor * kWarp))
-      continue;
-    total =
-        append_decided(args, words.conflicts, shared, count, cursor * kWarp, total, plan.limit());
-    grid.sync();
-    break;
+    if (finish_rest<Geometry>(plan, args, spatial, words, shared, attempts, count, cursor * kWarp,
+                              total))
+      break;
   }
   __syncthreads();
   emit_kept(plan, args, words, shared, total);

@@ -10,7 +10,7 @@
 
 namespace keepbox::cuda {
 
-/// Returns the scratch space of its overlaps.
+/// Returns the words of scratch space for the overlaps of one_launch_nms().
 constexpr size_t one_launch_words(uint32_t count) {
   const uint32_t limit = count < kRun ? count : kRun;
   return size_t{warp_words(limit)} * kRun;
