@@ -2,14 +2,11 @@
 // The client of a broker ends its connection, whether the broker answers or not.
 #include "gst/publish/mqttbroker.h"
 
-#include <netinet/in.h>
-#include <sys/socket.h>
-
 #include <array>
 #include <chrono>
 
-#include "gst/base/plainfile.h"
 #include "tests/gst/publish/boxpublish.h"
+#include "tests/gst/publish/listener.h"
 
 namespace keepbox::test {
 namespace {
@@ -33,14 +30,9 @@ TEST_F(BoxPublish, EndsItsConnectionAtOnce) {
 }
 
 TEST(MqttClient, LeavesABrokerThatDoesNotAnswer) {
-  const Descriptor broker(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  ASSERT_EQ(listen(broker.number(), 2), 0);  // at any port
-  sockaddr_in address{};
-  socklen_t size = sizeof address;
-  getsockname(broker.number(), reinterpret_cast<sockaddr*>(&address), &size);
-  const auto client = client_of(ntohs(address.sin_port));
-  const Descriptor attempt(accept(broker.number(), nullptr, nullptr));
-  const Descriptor connection(accept(broker.number(), nullptr, nullptr));
+  const Listener broker(2);
+  const auto client = client_of(broker.port());
+  const Descriptor attempt = broker.accepted(), connection = broker.accepted();
   client->close(0);
   const timeval patience{.tv_sec = 20, .tv_usec = 0};
   setsockopt(connection.number(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
