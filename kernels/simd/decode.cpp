@@ -85,12 +85,10 @@ class SegmentDecoder {
 
   uint32_t decode(AnchorRange anchors, Block& block) {
     const uint32_t base = from_.segment().first;
-    // All classes are read twice: the second time from the L2 cache.
-    const uint32_t width = from_.rules.multi_label ? kBlock / 2 : kBlock;
-    for (uint32_t first = anchors.first; first < anchors.end; first += width) {
-      const size_t count = std::min<size_t>(width, anchors.end - first);
+    for (uint32_t first = anchors.first; first < anchors.end; first += kBlock) {
+      const size_t count = std::min<size_t>(kBlock, anchors.end - first);
       const size_t passing = score_block(scores_, first - base, count, block);
-      add_passing({first, static_cast<uint32_t>(first + count)}, block, passing);
+      add_passing(first, block, passing);
     }
     return collector_.count();
   }
@@ -114,31 +112,18 @@ class SegmentDecoder {
            scores_.first_class * scores_.classes.stride + (first - from_.segment().first);
   }
 
-  /// Lists the anchors of a block that pass for one class. @param plane its scores.
-  size_t list_of_class(const float* plane, size_t count, Block& block, size_t passing) const {
-    constexpr size_t kFew = 16;  // less than one per cache line
-    const float min_value = min_class_value();
-    if (std::isfinite(min_value) && passing * kFew > count)
-      return list_from(plane, count, min_value, block.of_class);
-    size_t listed = 0;
-    for (size_t i = 0; i < passing; ++i) {
-      block.of_class[listed] = block.passing[i];
-      listed += plane[block.passing[i]] >= min_value ? 1 : 0;
-    }
-    return listed;
-  }
-
   /// Visits all classes of the anchors that may pass, plane by plane because each has its own
   /// pages.
-  void add_all_classes(AnchorRange anchors, Block& block, size_t passing) {
+  void add_all_classes(uint32_t first, const Block& block, size_t passing) {
     for (size_t i = 0; i < passing; ++i)
-      from_.prefetch_box(anchors.first + static_cast<uint32_t>(block.passing[i]));
-    const float* plane = first_plane(anchors.first);
+      from_.prefetch_box(first + static_cast<uint32_t>(block.passing[i]));
+    const float min_value = min_class_value();
+    const float* plane = first_plane(first);
     for (uint32_t c = scores_.first_class; c < scores_.end_class; ++c) {
-      const size_t listed = list_of_class(plane, anchors.end - anchors.first, block, passing);
-      for (size_t i = 0; i < listed; ++i) {
-        const uint32_t anchor = anchors.first + static_cast<uint32_t>(block.of_class[i]);
-        collector_.add(anchor, class_score(from_, anchor, {}, c));
+      for (size_t i = 0; i < passing; ++i) {
+        const auto at = static_cast<uint32_t>(block.passing[i]);
+        if (plane[at] < min_value) continue;
+        collector_.add(first + at, class_score(from_, first + at, {}, c));
       }
       plane += scores_.classes.stride;
     }
@@ -157,11 +142,10 @@ class SegmentDecoder {
     }
   }
 
-  void add_passing(AnchorRange anchors, Block& block, size_t passing) {
-    const uint32_t first = anchors.first;
+  void add_passing(uint32_t first, const Block& block, size_t passing) {
     if (from_.rules.multi_label && plain_planes())
       return from_.rules.boxes.bins > 1 ? add_all_classes_by_anchor(first, block, passing)
-                                        : add_all_classes(anchors, block, passing);
+                                        : add_all_classes(first, block, passing);
     const bool soft = from_.rules.scores.activation == Activation::kSoftmax;
     for (size_t i = 0; i < passing; ++i) {
       if (i + kBoxesAhead < passing)

@@ -29,20 +29,6 @@ size_t ScorePlanes(const Scores& scores, size_t first, size_t count, Block& bloc
   return ActivateAndList(scores, count, block);
 }
 
-size_t ListFrom(const float* values, size_t count, float min_value, int32_t* out) {
-  const Floats d;
-  const Ints di;
-  const auto least = hn::Set(d, min_value);
-  size_t listed = 0;
-  for (size_t i = 0; i < count; i += hn::Lanes(d)) {
-    const auto passes = hn::Ge(LoadFloats(d, values + i, count - i), least);
-    if (hn::AllFalse(d, passes)) continue;
-    const auto inside = hn::And(hn::RebindMask(di, passes), hn::FirstN(di, count - i));
-    listed += hn::CompressStore(hn::Iota(di, static_cast<int32_t>(i)), inside, di, out + listed);
-  }
-  return listed;
-}
-
 }  // namespace keepbox::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -50,14 +36,9 @@ HWY_AFTER_NAMESPACE();
 namespace keepbox::simd {
 
 HWY_EXPORT(ScorePlanes);
-HWY_EXPORT(ListFrom);
 
 size_t score_planes(const Scores& scores, size_t first, size_t count, Block& block) {
   return HWY_DYNAMIC_DISPATCH(ScorePlanes)(scores, first, count, block);
-}
-
-size_t list_from(const float* values, size_t count, float min_value, int32_t* out) {
-  return HWY_DYNAMIC_DISPATCH(ListFrom)(values, count, min_value, out);
 }
 
 }  // namespace keepbox::simd

@@ -50,8 +50,7 @@ struct Block {
   alignas(64) int8_t best_bytes[kBlock];  // while 8-bit values are compared, signed or unsigned
   alignas(64) int8_t best_bytes_class[kBlock];
   alignas(64) float objectness[kBlock + 64];
-  alignas(64) int32_t passing[kBlock + 64];   // CompressStore may write a whole vector
-  alignas(64) int32_t of_class[kBlock + 64];  // that pass for one class
+  alignas(64) int32_t passing[kBlock + 64];  // CompressStore may write a whole vector
 };
 
 /// Lists the anchors that may pass among `count` from `first`, at most kBlock, with their best
@@ -59,9 +58,5 @@ struct Block {
 size_t score_planes(const Scores& scores, size_t first, size_t count, Block& block);
 size_t score_rows(const Scores& scores, size_t first, size_t count, Block& block);
 size_t score_weighted(const Scores& scores, size_t first, size_t count, Block& block);
-
-/// Lists the indices of values that are not below a minimum. @param out room for `count`, and for a
-/// whole vector more. @return their number
-size_t list_from(const float* values, size_t count, float min_value, int32_t* out);
 
 }  // namespace keepbox::simd
