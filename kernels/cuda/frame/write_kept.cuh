@@ -118,7 +118,7 @@ __device__ inline uint32_t choose_best(const DevicePlan& plan, const KeptLists& 
   }
   FrameBins{shared.bins}.clear();
   __syncthreads();
-  // The same instructions count and choose: fetching others takes longer.
+  // One loop for counting and choosing, because fetching the instructions of another takes longer.
 #pragma unroll 1
   for (bool counts = !all;; counts = false) {
     kept_lists.each_key(shared, [&](uint32_t index, uint64_t key) {
