@@ -14,10 +14,10 @@ using Microseconds = std::chrono::microseconds;
 inline constexpr Microseconds kSpin{40};
 /// Duration of yielding to other threads between polls.
 inline constexpr Microseconds kYield{200};
-/// If more threads wait than there are processors: duration of spinning, and of sleeping between
-/// polls, to which Linux adds 50 us by default. A thread that spins would keep its processor for a
-/// time slice of milliseconds, and one that yields may get it back at once, while others wait for
-/// it.
+/// Durations of spinning, and of sleeping between polls, if more threads wait than there are
+/// processors. Linux adds 50 us to the sleep by default. A thread that spins would keep its
+/// processor for a time slice of milliseconds, and one that yields may get it back at once, while
+/// others wait for it.
 inline constexpr Microseconds kCrowdedSpin{5}, kNap{10};
 
 /// Counts the threads of the process that wait in spin().
