@@ -216,9 +216,9 @@ std::vector<FamilyFrames> family_frames(size_t count) {
   out.push_back(frames("the same, 17 points", pose, count, poses));
   add_masked(out, count);
   Settings polygons = settings_of("yolov8-obb", 1024);
-  out.push_back(frames("20x21504, turned, probIoU", polygons, count, oriented));
+  out.push_back(frames("20x21504, oriented, probIoU", polygons, count, oriented));
   polygons.contract = "exact";
-  out.push_back(frames("20x21504, turned, polygons", polygons, count, oriented));
+  out.push_back(frames("20x21504, oriented, polygons", polygons, count, oriented));
   return out;
 }
 

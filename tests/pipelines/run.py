@@ -77,6 +77,28 @@ def test_file(folder):
         assert messages in run(PIPELINES / 'file', *words, status=2)[1]
 
 
+def test_file_draws_a_video(folder):
+    need_inference()
+    need('openh264enc')
+    need('boxoverlay')
+    run('gst-launch-1.0', '-q', 'filesrc', f'location={PIPELINES}/media/shapes.webm', '!',
+        'decodebin', '!', 'identity', 'eos-after=11', '!', 'videoconvert', '!', 'y4menc', '!',
+        'filesink', f'location={folder}/ten.y4m')
+    run(PIPELINES / 'file', folder / 'ten.y4m', folder / 'boxes.mp4')
+    run('gst-launch-1.0', '-q', 'filesrc', f'location={folder}/boxes.mp4', '!', 'qtdemux', '!',
+        'h264parse', '!', 'openh264dec', '!', 'videoconvert', '!', 'video/x-raw,format=RGBx', '!',
+        'multifilesink', f'location={folder}/%d.raw')
+    drawn = sorted(folder.glob('*.raw'))
+    assert len(drawn) == 10, drawn
+    run('gst-launch-1.0', '-q', 'filesrc', f'location={folder}/ten.y4m', '!', 'decodebin', '!',
+        'videoconvert', '!', 'video/x-raw,format=RGBx', '!', 'multifilesink',
+        f'location={folder}/%d.bare')
+    first, bare = (np.fromfile(path, np.uint8).reshape(-1, 4)[:, :3].astype(int)
+                   for path in (folder / '0.raw', folder / '0.bare'))
+    changed = (np.abs(first - bare).max(axis=1) > 60).mean()
+    assert 0.005 < changed < 0.3, changed
+
+
 def pixels(picture, folder):
     """Returns red, green and blue of each."""
     run('gst-launch-1.0', '-q', 'filesrc', f'location={picture}', '!', 'pngdec', '!',

@@ -23,7 +23,8 @@ __device__ inline void settle_word(uint32_t own, bool suppressed, bool waits, bo
 /// One bit per candidate.
 template <uint32_t kWords>
 struct ResolveBits {
-  uint32_t kept[kWords], open[kWords];
+  alignas(16) uint32_t kept[kWords];
+  alignas(16) uint32_t open[kWords];
 };
 
 /// Resolves candidates: one is kept if all earlier ones that overlap it are dropped, and dropped if
@@ -43,13 +44,13 @@ __device__ bool resolve(const uint32_t (&mask)[kWords], uint32_t own, bool open,
       shared.kept[warp] = kept_bits;
     }
     if (__syncthreads_or(open) == 0) return kept;
-    bool suppressed = false, waits = false;
+    uint32_t suppressed = 0, waits = 0;
 #pragma unroll
     for (uint32_t w = 0; w < kWords; ++w) {
-      suppressed = suppressed || (mask[w] & shared.kept[w]) != 0;
-      waits = waits || (mask[w] & shared.open[w]) != 0;
+      suppressed |= mask[w] & shared.kept[w];
+      waits |= mask[w] & shared.open[w];
     }
-    settle_word(own, suppressed, waits, open, kept);
+    settle_word(own, suppressed != 0, waits != 0, open, kept);
     __syncthreads();
   }
 }

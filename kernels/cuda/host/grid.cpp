@@ -24,9 +24,13 @@ Result<FrameGrid> choose_grid(const DevicePlan& plan, uint32_t images) {
   KB_TRY_CUDA(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
   const uint32_t each = anchors_per_block(plan.scan);
   const uint32_t limit = std::max((plan.rules.anchors + each - 1) / each, 1u);
-  const uint32_t alone = plan.scan == Scan::kRows ? 4 : 2;  // blocks per multiprocessor
-  const uint32_t share = static_cast<uint32_t>(processors) * (images == 1 ? alone : 8) / images;
-  FrameGrid out{.blocks = dim3(std::clamp(share, 1u, std::min(limit, kMaxBlocks)), images),
+  const uint32_t per_processor = plan.scan == Scan::kRows ? 4 : 2;
+  const uint32_t share = static_cast<uint32_t>(processors) * per_processor / images;
+  // Large batches have a block for the anchors that its threads process at once, since blocks that
+  // process more of them finish at different times.
+  const uint32_t at_once = (plan.rules.anchors + kFrameThreads - 1) / kFrameThreads;
+  const uint32_t blocks = images == 1 ? share : std::max(share, at_once);
+  FrameGrid out{.blocks = dim3(std::clamp(blocks, 1u, std::min(limit, kMaxBlocks)), images),
                 .processors = static_cast<uint32_t>(processors)};
   // Maximum number of warps per anchor's classes without a second round of blocks.
   const uint32_t spare = out.blocks.x * kFrameThreads / std::max(1u, plan.rules.anchors);

@@ -69,16 +69,17 @@ __device__ inline bool resolve_half(const uint32_t* mask, uint32_t first, uint32
                                     OneLaunchShared& shared) {
   const uint32_t rank = first + threadIdx.x, word = rank / kWarp;
   const bool there = rank < count;
-  bool suppressed = false;
-  for (uint32_t w = 0; w < first / kWarp && there; ++w)
-    suppressed = suppressed || (__ldcg(mask + w * kRun + rank) & shared.resolve_bits.kept[w]) != 0;
+  uint32_t suppressed = 0;
+#pragma unroll 8
+  for (uint32_t w = 0; w < first / kWarp; ++w)
+    suppressed |= there ? __ldcg(mask + w * kRun + rank) & shared.resolve_bits.kept[w] : 0;
   uint32_t earlier[kChunkWords];
 #pragma unroll
   for (uint32_t w = 0; w < kChunkWords; ++w)
     earlier[w] = there && w < warp_id() ? __ldcg(mask + (first / kWarp + w) * kRun + rank) : 0;
   const uint32_t own = there ? __ldcg(mask + word * kRun + rank) : 0;
   __syncthreads();
-  return resolve(earlier, own, there && !suppressed, shared.resolve_bits);
+  return resolve(earlier, own, there && suppressed == 0, shared.resolve_bits);
 }
 
 /// Writes out the kept boxes. Called by all threads of one block. @return their number.
@@ -87,7 +88,7 @@ __device__ uint32_t write_one_launch(const DevicePlan& plan, const LargeArgs& ar
                                      OneLaunchShared& shared, uint32_t& empty) {
   static_assert(kRun == 2 * kChunk);
   const RankOrder<Geometry> order{plan, shared.sorted, args.candidates.boxes};
-  uint64_t keys[2];
+  uint64_t keys[2];  // of both halves, as emit() overwrites their order
   float4 boxes[2];
 #pragma unroll
   for (uint32_t half = 0; half < 2; ++half) {
@@ -96,18 +97,18 @@ __device__ uint32_t write_one_launch(const DevicePlan& plan, const LargeArgs& ar
     boxes[half] = rank < count ? order.box(rank) : float4{};
   }
   uint32_t total = 0;
-#pragma unroll
-  for (uint32_t half = 0; half < 2; ++half) {
-    if (half * kChunk >= count || total >= plan.limit()) break;
-    const uint32_t first = half * kChunk;
+#pragma unroll 1
+  for (uint32_t first = 0; first < count && total < plan.limit(); first += kChunk) {
     const bool kept = plan.rules.method == NmsMethod::kFast
                           ? is_unsuppressed(args.words, first + threadIdx.x, count)
                           : resolve_half(args.words, first, count, shared);
     uint32_t all = 0;
     const uint32_t at = total + sum_before(kept ? 1 : 0, shared.sums, all);
-    emit(plan, shared.emit, kept && at < plan.limit(), keys[half], boxes[half],
-         args.out.from(total), empty);
+    emit(plan, shared.emit, kept && at < plan.limit(), keys[0], boxes[0], args.out.from(total),
+         empty);
     total = min(total + all, plan.limit());
+    keys[0] = keys[1];
+    boxes[0] = boxes[1];
   }
   return total;
 }
@@ -139,7 +140,8 @@ __global__ void __launch_bounds__(kNmsThreads, 1)
 template <BoxGeometry Geometry>
 cudaError_t launch_one_launch_nms(const DevicePlan& plan, const LargeArgs& args, uint32_t count,
                                   uint32_t blocks, cudaStream_t stream) {
-  const uint32_t busy = overlap_tasks(count) / 2 / kNmsWarps + 1;  // half of the tasks are empty
+  constexpr uint32_t kTasksEach = kNmsWarps / 4;  // a warp is faster if others of its block idle
+  const uint32_t busy = overlap_tasks(count) / 2 / kTasksEach + 1;  // half of the tasks are empty
   const uint32_t used = busy < blocks ? busy : blocks;
   one_launch_nms<Geometry><<<used, kNmsThreads, 0, stream>>>(plan, args);
   return cudaGetLastError();

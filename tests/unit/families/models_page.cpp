@@ -233,9 +233,11 @@ std::string models_page(bool photos) {
   out +=
       "\n## Expected tensors\n\nC is the number of classes, background included. `dense`: boxes "
       "and scores of an anchor in one tensor; `split`:\nin separate tensors; `rows`, `outputs`, "
-      "`indices`: end-to-end models. There may be one tensor per stride.\nThresholds, contract and "
-      "labels are the defaults; exports with Ultralytics' metadata have an IoU of 0.7 and the "
-      "contract `ultralytics`.\n\n" +
+      "`indices`: end-to-end models. There may be one tensor per stride.\nThe "
+      "contract is that of `nms-contract=` ([NMS](nms.md#contracts)); labels are the classes of an "
+      "anchor that become boxes, as set\nby `multi-label=`: the best one, or all above the "
+      "threshold. Thresholds, contract and labels are the defaults; exports\nwith Ultralytics' "
+      "metadata have an IoU of 0.7 and the contract `ultralytics`.\n\n" +
       family_lines() + input_section();
   out +=
       "\n## Verification\n\nEvery family is decoded on each backend of the build (`reference`, "
