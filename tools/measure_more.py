@@ -56,7 +56,7 @@ def masks_of(rows, points, output, prototypes):
     return masks
 
 
-def turned_iou(a, b):
+def oriented_iou(a, b):
     """Return the overlap of two oriented boxes cx, cy, width, height, angle."""
     one, two = (((r[0], r[1]), (r[2], r[3]), math.degrees(r[4])) for r in (a, b))
     _, corners = cv2.rotatedRectangleIntersection(one, two)
@@ -64,13 +64,13 @@ def turned_iou(a, b):
     return both / max(a[2] * a[3] + b[2] * b[3] - both, 1e-9)
 
 
-def turned_rows(output):
+def oriented_rows(output):
     """Return oriented boxes after NMS: rows class, cx, cy, width, height, angle."""
     scores, classes = output[4:PLANES].max(0), output[4:PLANES].argmax(0)
     rows = []
     for i in sorted(np.flatnonzero(scores > SCORE), key=lambda i: -scores[i]):
         row = (classes[i], *(float(v) for v in output[:4, i]), float(output[PLANES, i]))
-        if all(k[0] != row[0] or turned_iou(k[1:], row[1:]) <= OVERLAP for k in rows):
+        if all(k[0] != row[0] or oriented_iou(k[1:], row[1:]) <= OVERLAP for k in rows):
             rows.append(row)
     return rows
 
@@ -98,7 +98,7 @@ class Measures:
 
     def __init__(self):
         self.counts = {task: np.zeros(3, int) for task in TASKS}
-        self.lists = {name: [] for name in ("mask IoU", "turned IoU", "angle error, degrees",
+        self.lists = {name: [] for name in ("mask IoU", "oriented IoU", "angle error, degrees",
                                             "point error, pixels", "visibility right")}
 
     def count(self, task, found, truth, overlap):
@@ -117,12 +117,12 @@ class Measures:
             drawn = objects[j].mask > 127
             either = max((masks[i] | drawn).sum(), 1)
             self.lists["mask IoU"].append((masks[i] & drawn).sum() / either)
-        turned = turned_rows(outputs["obb"][0])
-        drawn = [(o.kind, *o.turned) for o in objects]
-        for i, j in self.count("obb", turned, drawn, lambda a, b: turned_iou(a[1:], b[1:])):
-            self.lists["turned IoU"].append(turned_iou(turned[i][1:], drawn[j][1:]))
+        oriented = oriented_rows(outputs["obb"][0])
+        drawn = [(o.kind, *o.oriented) for o in objects]
+        for i, j in self.count("obb", oriented, drawn, lambda a, b: oriented_iou(a[1:], b[1:])):
+            self.lists["oriented IoU"].append(oriented_iou(oriented[i][1:], drawn[j][1:]))
             if CLASSES[drawn[j][0]] not in ("circle", "ring"):
-                apart = abs(math.degrees(turned[i][5] - drawn[j][5]))
+                apart = abs(math.degrees(oriented[i][5] - drawn[j][5]))
                 self.lists["angle error, degrees"].append(apart)
         self.add_points(outputs["pose"][0], objects, truth)
 
@@ -149,14 +149,14 @@ class Measures:
 
 def draw(image, outputs):
     """Return three copies of a picture: with masks, oriented boxes, keypoints."""
-    masked, turned = image.copy(), image.copy()
+    masked, oriented = image.copy(), image.copy()
     output, prototypes = outputs["seg"]
     rows, points = decode(output, SCORE, OVERLAP)
     for i, mask in enumerate(masks_of(rows, points, output, prototypes)):
         masked[mask] = masked[mask] // 2 + np.array(COLOURS[i % 5], np.uint8) // 2
-    for row in turned_rows(outputs["obb"][0]):
+    for row in oriented_rows(outputs["obb"][0]):
         corners = cv2.boxPoints((row[1:3], row[3:5], math.degrees(row[5])))
-        cv2.polylines(turned, [np.round(corners).astype(int)], True, (255, 255, 255), 1,
+        cv2.polylines(oriented, [np.round(corners).astype(int)], True, (255, 255, 255), 1,
                       cv2.LINE_AA)
     posed, output = image.copy(), outputs["pose"][0]
     rows_posed, points = decode(output, SCORE, OVERLAP)
@@ -164,7 +164,7 @@ def draw(image, outputs):
         for number, (x, y, seen) in enumerate(output[PLANES:, point].reshape(POINTS, 3)):
             if seen > 0.5:
                 cv2.circle(posed, (round(float(x)), round(float(y))), 3, COLOURS[number], -1)
-    return np.concatenate([draw_boxes(masked, rows), turned, draw_boxes(posed, rows_posed)], 1)
+    return np.concatenate([draw_boxes(masked, rows), oriented, draw_boxes(posed, rows_posed)], 1)
 
 
 def write(path, pictures):

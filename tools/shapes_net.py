@@ -25,7 +25,7 @@ MASK_STRIDE = 4
 LEARNING_RATE = 3e-3
 REUSE = 3                 # drawing is slow: only one in so many steps has a fresh batch
 # Columns of the row of an object.
-CLASS, BOX, TURNED, TIPS = 0, slice(1, 5), slice(5, 10), slice(10, 10 + 3 * POINTS)
+CLASS, BOX, ORIENTED, TIPS = 0, slice(1, 5), slice(5, 10), slice(10, 10 + 3 * POINTS)
 
 
 # --- the network ---------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ def describe(objects):
     for i, found in enumerate(objects):
         x1, y1, x2, y2 = found.box
         box = ((x1 + x2) / 2, (y1 + y2) / 2, x2 - x1, y2 - y1)
-        rows[i] = (found.kind, *box, *found.turned, *found.points.ravel())
+        rows[i] = (found.kind, *box, *found.oriented, *found.points.ravel())
         masks[i] = cv2.resize(found.mask, masks.shape[1:], interpolation=cv2.INTER_AREA)
     return rows, masks
 

@@ -141,12 +141,12 @@ class Drawn:
     """An object that is to be found in a scene; pixels."""
     kind: int            # index of its class
     box: tuple           # x1, y1, x2, y2 of the part in the picture, hidden or not
-    turned: tuple        # cx, cy, width, height and angle of its oriented box, not clipped
+    oriented: tuple      # cx, cy, width, height and angle of its oriented box, not clipped
     points: np.ndarray   # POINTS rows of x, y and NO_POINT, UNSEEN or SEEN
     mask: np.ndarray     # 0..255: visible coverage of each pixel
 
 
-def turned_box(kind, x, y, rx, ry, turn):
+def oriented_box(kind, x, y, rx, ry, turn):
     """Return the oriented box of a shape: cx, cy, width, height, angle."""
     low, high = outline(kind)
     centre = turned((low + high) / 2, x, y, rx, ry, turn)
@@ -198,7 +198,7 @@ def add_object(rng, image, objects, max_turn):
     for other in objects:
         hide(other, mask)
     paint(image, mask, colour)
-    return objects + [Drawn(index, box, turned_box(kind, *place), point_rows(kind, size, *place),
+    return objects + [Drawn(index, box, oriented_box(kind, *place), point_rows(kind, size, *place),
                             mask)]
 
 

@@ -29,7 +29,7 @@ from torch.nn import functional as F
 
 import measure_more
 from shapes_export import export
-from shapes_net import (BOX, MASK_STRIDE, STRIDES, TIPS, TURNED, Net, arguments, box_losses,
+from shapes_net import (BOX, MASK_STRIDE, ORIENTED, STRIDES, TIPS, Net, arguments, box_losses,
                         separable, train)
 from shapes_scene import NO_POINT, POINTS, SEEN, SIZE, WIDE_TURN
 
@@ -71,7 +71,7 @@ class MoreNet(Net):
         coarse = F.interpolate(self.coarse(features[0]), scale_factor=2.0, mode="nearest")
         return torch.cat(coefficients, 2), self.prototypes(self.fine(stem) + coarse)
 
-    def turned(self, heads):
+    def oriented(self, heads):
         """Return planes cx, cy, width, height and angle."""
         levels = []
         for planes, points, stride in self.levels("obb", heads):
@@ -94,7 +94,7 @@ class MoreNet(Net):
         keypoints."""
         stem, features = self.features(image)
         heads = [head(f) for f, head in zip(features, self.head)]
-        return self.boxes(heads), *self.masks(stem, features, heads), self.turned(heads), \
+        return self.boxes(heads), *self.masks(stem, features, heads), self.oriented(heads), \
             self.tips(heads)
 
 
@@ -107,11 +107,11 @@ class Part(nn.Module):
 
     def forward(self, image):
         """Return the task's tensors, for RGB images of 0..255."""
-        boxes, coefficients, prototypes, turned, tips = self.net(image)
+        boxes, coefficients, prototypes, oriented, tips = self.net(image)
         if self.task == "seg":
             return torch.cat([boxes, coefficients], 1), prototypes
         if self.task == "obb":
-            return torch.cat([turned[:, :4], boxes[:, 4:], turned[:, 4:]], 1)
+            return torch.cat([oriented[:, :4], boxes[:, 4:], oriented[:, 4:]], 1)
         tips = torch.cat([tips[:, :, :2], tips[:, :, 2:].sigmoid()], 2)
         return torch.cat([boxes, tips.flatten(1, 2)], 1)
 
@@ -131,7 +131,7 @@ def mask_loss(coefficients, prototypes, scenes, boxes, masks):
     return ((entropy * within).sum((1, 2)) / within.sum((1, 2))).mean()
 
 
-def turned_losses(found, wanted):
+def oriented_losses(found, wanted):
     """Return errors of positions and sides, relative to the box's side, and of the angle, in
     radians."""
     side = (wanted[:, 2] * wanted[:, 3]).sqrt()[:, None]
@@ -150,7 +150,7 @@ def tip_losses(found, wanted, side):
 
 def losses(net, images, which, objects, masks):
     """Return the loss of a batch, and its parts."""
-    boxes, coefficients, prototypes, turned, tips = net(images)
+    boxes, coefficients, prototypes, oriented, tips = net(images)
     scenes, points = torch.nonzero(which >= 0, as_tuple=True)
     index = which[scenes, points]
     mine = objects[scenes, index]
@@ -159,12 +159,12 @@ def losses(net, images, which, objects, masks):
     part, place = scenes[some], points[some]
     masked = mask_loss(coefficients[part, :, place], prototypes, part,
                        mine[some, BOX], masks[part, index[some]])
-    boxed, angle = turned_losses(turned[scenes, :, points], mine[:, TURNED])
+    boxed, angle = oriented_losses(oriented[scenes, :, points], mine[:, ORIENTED])
     side = (mine[:, 7] * mine[:, 8]).sqrt()
     tipped, seen = tip_losses(tips[scenes, :, :, points], mine[:, TIPS].unflatten(1, (POINTS, 3)),
                               side)
     loss = 2 * score_loss + 2 * box_loss + masked + boxed + 2 * angle + tipped + 0.5 * seen
-    return loss, {"scores": score_loss, "boxes": box_loss, "masks": masked, "turned": boxed,
+    return loss, {"scores": score_loss, "boxes": box_loss, "masks": masked, "oriented": boxed,
                   "angle": angle, "points": tipped, "seen": seen, **parts}
 
 

@@ -30,7 +30,7 @@ def is_gpu_line(block):
 def is_tried_elsewhere(block):
     """./dev runs these tests itself; install.py installs and compiles."""
     return any(words in block for words in ('./dev ', 'meson install', 'cc app.c',
-                                            'model-name=turned', 'rows.', 'mp4mux'))
+                                            'model-name=oriented', 'rows.', 'mp4mux'))
 
 
 def photo_line(inference='tensorinfer'):
@@ -209,7 +209,7 @@ def test_lines_print_warnings(folder):
 def test_line_of_two_models_has_the_boxes_of_both(folder):
     need('tensorinfer')
     lay_out(folder)
-    line, = (block for block in blocks_of_pages('sh') if 'model-name=turned' in block)
+    line, = (block for block in blocks_of_pages('sh') if 'model-name=oriented' in block)
     out, messages = launch(line, folder)
     frames = [json.loads(text) for text in out.splitlines()]
     assert not messages, messages
@@ -217,10 +217,10 @@ def test_line_of_two_models_has_the_boxes_of_both(folder):
     for frame in frames:
         found = {model: [box for box in frame['objects']
                          if box['detection']['model']['name'] == model]
-                 for model in ('upright', 'turned')}
+                 for model in ('upright', 'oriented')}
         assert min(map(len, found.values())) >= 8, frame
         assert not any('rotation' in box for box in found['upright'])
-        assert any('rotation' in box for box in found['turned'])
+        assert any('rotation' in box for box in found['oriented'])
 
 
 def test_family_step_by_step(folder):

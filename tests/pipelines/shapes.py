@@ -181,7 +181,7 @@ def test_recorded_points(folder):
         assert off.max() < 1e-3, (thing, off)
 
 
-def test_recorded_turned_boxes(folder):
+def test_recorded_oriented_boxes(folder):
     del folder
     found, output = objects(f'{OBB} ! {DECODE}'), tensor('obb', 11, 2100)
     check_turns(found)
@@ -245,7 +245,7 @@ def test_clip_with_points(folder):
     check_points(clip_of('pose', folder)[FRAME]['objects'], in_input)
 
 
-def test_clip_with_turned_boxes(folder):
+def test_clip_with_oriented_boxes(folder):
     check_turns(clip_of('obb', folder)[FRAME]['objects'], in_input)
 
 

@@ -130,9 +130,9 @@ def test_identities_stay_with_their_objects(_folder):
 
 def test_oriented_boxes_hold_their_pixels(_folder):
     scene = world('crossing').Crossing(3, 'day', size=SIZE, warm=10.0)
-    corners_of, turned = world('writers').corners_of, 0
+    corners_of, oriented = world('writers').corners_of, 0
     for truth in scene.render().objects:
-        corners = np.array(corners_of(truth.turned))
+        corners = np.array(corners_of(truth.oriented))
         rows, columns = np.nonzero(truth.mask)
         pixels = np.stack([columns + truth.box[0] + .5, rows + truth.box[1] + .5], 1)
         centre = corners.mean(0)
@@ -141,8 +141,8 @@ def test_oriented_boxes_hold_their_pixels(_folder):
             out = np.array((-out[1], out[0])) / np.hypot(*out)
             out = out if out @ (corners[i] - centre) > 0 else -out
             assert ((pixels - corners[i]) @ out).max() < 1, truth.kind
-        turned += truth.kind == 'car'
-    assert turned > 2
+        oriented += truth.kind == 'car'
+    assert oriented > 2
 
 
 def decoded(lengths):

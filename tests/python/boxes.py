@@ -89,7 +89,7 @@ def test_keypoints_are_those_of_boxsink(folder):
 
 def test_oriented_boxes_are_those_of_boxsink(folder):
     del folder
-    turned = 0
+    oriented = 0
     for frame, objects in frames_of('shapes-obb.onnx'):
         boxes = frame.boxes
         same(boxes.angles, column(objects, 'rotation'), np.float32, (len(objects),))
@@ -103,8 +103,8 @@ def test_oriented_boxes_are_those_of_boxsink(folder):
                         for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
             assert np.abs(corners - expected).max() < 1e-3, (corners, expected)
             assert np.array_equal(around, [*corners.min(0), *corners.max(0)])
-            turned += angle != 0
-    assert turned > 1000, turned
+            oriented += angle != 0
+    assert oriented > 1000, oriented
 
 
 def test_text_of_frames_is_that_of_boxsink(folder):

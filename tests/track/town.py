@@ -46,7 +46,7 @@ def truth_of(frame, oriented):
     """Returns [identity, x1, y1, x2, y2, visible part, class] of each object."""
     out = []
     for each in frame.objects:
-        box = hull(*each.turned) if oriented and each.turned else each.box
+        box = hull(*each.oriented) if oriented and each.oriented else each.box
         out.append([each.identity, *(round(float(x), 2) for x in box), round(each.visible, 3),
                     CLASSES.index(each.kind)])
     return out

@@ -25,7 +25,7 @@ def corners(each):
     if 'box' in each:
         x1, y1, x2, y2 = each['box']
         return np.array([[x1, y1], [x2, y1], [x2, y2], [x1, y2]])
-    x, y, w, h, angle = each['turned']
+    x, y, w, h, angle = each['oriented']
     along = np.array([math.cos(angle), math.sin(angle)]) * w / 2
     across = np.array([-math.sin(angle), math.cos(angle)]) * h / 2
     centre = np.array([x, y])
@@ -56,7 +56,7 @@ def clipped(each, width, height):
 
 def has_area(each):
     """True if the box is more than a line; keepbox drops lines."""
-    if 'turned' in each:
+    if 'oriented' in each:
         return True
     x1, y1, x2, y2 = each['box']
     return min(x2 - x1, y2 - y1) > LEAST_SIDE
@@ -68,7 +68,7 @@ def from_line(each):
            'label': each['detection'].get('label')}
     x, y, w, h = (each[key] for key in 'xywh')
     if 'rotation' in each:
-        box['turned'] = [x + w / 2, y + h / 2, w, h, each['rotation']]
+        box['oriented'] = [x + w / 2, y + h / 2, w, h, each['rotation']]
     else:
         box['box'] = [x, y, x + w, y + h]
     if 'keypoints' in each:
@@ -112,7 +112,7 @@ def only(objects, taken, threshold, limits):
 
 
 def show(each):
-    place = [round(v, 2) for v in each.get('box') or each['turned']]
+    place = [round(v, 2) for v in each.get('box') or each['oriented']]
     return f'class {each["class"]} {each["score"]:.4f} at {place}'
 
 

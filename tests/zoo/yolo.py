@@ -164,7 +164,7 @@ def expect(name, path, picture):
     if result.obb is not None:
         for row in result.obb.data.tolist():
             x, y, w, h, angle, score, of = row
-            objects.append({'turned': [x, y, w, h, angle], 'score': score, 'class': int(of)})
+            objects.append({'oriented': [x, y, w, h, angle], 'score': score, 'class': int(of)})
         return objects, None
     for row in result.boxes.data.tolist():
         objects.append({'box': row[:4], 'score': row[4], 'class': int(row[5])})

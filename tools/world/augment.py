@@ -76,20 +76,21 @@ def vary(batch):
     new = rows.clone()
     new[:, :, samples.BOX] = torch.cat([(boxes[..., :2] + boxes[..., 2:]) / 2, size], 2) \
         * kept[..., None]
-    new[:, :, samples.TURNED] = placed_turned(rows[:, :, samples.TURNED], factor, offset)
+    new[:, :, samples.ORIENTED] = placed_oriented(rows[:, :, samples.ORIENTED], factor, offset)
     points = rows[:, :, samples.KEYPOINTS].unflatten(2, (samples.POINTS, 3))
-    turned = (factor[:, 0] < 0)[:, None, None, None]
-    points = torch.where(turned, points.index_select(2, constant(MIRRORED, points.device)),
+    mirrored = (factor[:, 0] < 0)[:, None, None, None]
+    points = torch.where(mirrored, points.index_select(2, constant(MIRRORED, points.device)),
                          points)
     new[:, :, samples.KEYPOINTS] = placed_points(points, factor, offset).flatten(2)
     return {"image": lit(image), "rows": new, "cells": cells, "ignored": ignored}
 
 
-def placed_turned(turned, factor, offset):
+def placed_oriented(oriented, factor, offset):
     """Return oriented boxes at their new places."""
     zoom = 1 / factor[:, 1].view(-1, 1, 1)
-    angle = torch.where(factor[:, :1, None] < 0, torch.pi - turned[..., 4:], turned[..., 4:])
-    return torch.cat([placed(turned[..., :2], factor, offset), turned[..., 2:4] * zoom, angle], 2)
+    angle = torch.where(factor[:, :1, None] < 0, torch.pi - oriented[..., 4:], oriented[..., 4:])
+    centre = placed(oriented[..., :2], factor, offset)
+    return torch.cat([centre, oriented[..., 2:4] * zoom, angle], 2)
 
 
 def placed_points(points, factor, offset):

@@ -17,7 +17,7 @@ def draw(path, image, boxes, labels, scores, scale):
     cv2.imwrite(str(path), picture)
 
 
-def draw_turned(path, image, rows, scale):
+def draw_oriented(path, image, rows, scale):
     """Write a picture with oriented boxes."""
     picture = image[..., ::-1].copy()
     for x, y, wide, high, angle, *_ in rows:

@@ -6,7 +6,7 @@ It needs torch.
 import torch
 from torch.nn import functional as F
 
-from shapes_net import BOX, CLASS, TURNED
+from shapes_net import BOX, CLASS, ORIENTED
 
 from . import samples
 from .assign import assign, corners, inside
@@ -28,7 +28,7 @@ def detector_loss(made, batch, net):
     logits, boxes = made["scores"], made["boxes"]
     which, wanted = assign(boxes.detach(), logits.detach().sigmoid(), rows, points, strides)
     row = which.clamp(0)
-    mine = torch.gather(rows, 1, row[:, :, None].expand(-1, -1, TURNED.stop))
+    mine = torch.gather(rows, 1, row[:, :, None].expand(-1, -1, ORIENTED.stop))
     learns, total = (which >= 0).float(), wanted.sum().clamp(1)
     free = inside(batch["ignored"], points).any(1) & (which < 0)
     scores = score_loss(logits, mine, wanted, free) / total
@@ -45,8 +45,9 @@ def detector_loss(made, batch, net):
         parts["keypoints"], parts["seen"] = keypoint_losses(made["pose"], rows, row, people)
         loss = loss + 10 * parts["keypoints"] + 0.2 * parts["seen"]
     if "obb" in made:
-        parts["turned"], parts["angle"] = turned_losses(made["obb"], mine[:, :, TURNED], weight)
-        loss = loss + 1.5 * parts["turned"] + parts["angle"]
+        truth = mine[:, :, ORIENTED]
+        parts["oriented"], parts["angle"] = oriented_losses(made["obb"], truth, weight)
+        loss = loss + 1.5 * parts["oriented"] + parts["angle"]
     return loss, parts
 
 
@@ -98,7 +99,7 @@ def keypoint_losses(found, rows, row, weight):
             (seen * weight[:, None]).sum() / (weight.sum() * samples.POINTS).clamp(1))
 
 
-def turned_losses(found, wanted, weight):
+def oriented_losses(found, wanted, weight):
     """Return errors of position and sides, relative to the box, and of the doubled angle.
 
     found: N x 6 x P. wanted: N x P x 5.

@@ -9,7 +9,7 @@ import numpy as np
 from . import samples
 from .actors import LABEL
 from .crossing import Crossing
-from .look import draw_turned
+from .look import draw_oriented
 from .measured import (FRAMES_A_SCENE, HELD_OUT, LARGE, MATCH, OVERLAP, ious, kept, run, scenes,
                        session, settings)
 from .street import Street
@@ -17,7 +17,7 @@ from .street import Street
 PLATES = ((9, 14), (14, 20), (20, 50))    # heights in pixels, in the table
 
 
-def turned_iou(a, b):
+def oriented_iou(a, b):
     """Return the IoU of two oriented boxes cx, cy, width, height, radians."""
     one, two = (((r[0], r[1]), (r[2], r[3]), np.degrees(r[4])) for r in (a, b))
     _, corners = cv2.rotatedRectangleIntersection(one, two)
@@ -32,15 +32,15 @@ def measure_crossing(folder, count, look, standard):
     overlaps, angles = [], []
     for number, frame in enumerate(scenes(Crossing, count, 0, standard)):
         image, scale = samples.fitted(frame.image)
-        rows = turned_rows(run(model, [image])[0][0], classes)
-        truths = [(*t.turned, LABEL[t.kind], t.visible > 0.6 and max(t.turned[2:4]) > LARGE)
+        rows = oriented_rows(run(model, [image])[0][0], classes)
+        truths = [(*t.oriented, LABEL[t.kind], t.visible > 0.6 and max(t.oriented[2:4]) > LARGE)
                   for t in frame.objects]
         truths = [(t[0] * scale, t[1] * scale + samples.BORDER, t[2] * scale, t[3] * scale, *t[4:])
                   for t in truths]
         taken = set()
         there += sum(t[6] for t in truths)
         for row in rows:
-            over = [(turned_iou(row, t), j) for j, t in enumerate(truths)]
+            over = [(oriented_iou(row, t), j) for j, t in enumerate(truths)]
             able = sorted(((o, j) for o, j in over if o > MATCH and j not in taken), reverse=True)
             same = [(o, j) for o, j in able if truths[j][5] == row[5]]
             if same:
@@ -55,19 +55,19 @@ def measure_crossing(folder, count, look, standard):
             elif max(row[2:4]) > LARGE * scale and not any(not truths[j][6] for _, j in able):
                 found += 1
         if look and number % FRAMES_A_SCENE == 0:
-            draw_turned(look / f"crossing-{number:03}.png", frame.image, rows, scale)
+            draw_oriented(look / f"crossing-{number:03}.png", frame.image, rows, scale)
     print(f"oriented: precision {right / max(1, found):.3f}, recall {met / max(1, there):.3f}, IoU "
           f"{np.mean(overlaps):.3f}, angle {np.median(angles):.1f} degrees in the median, "
           f"{np.percentile(angles, 95):.1f} at 95 % ({there} objects)")
 
 
-def turned_rows(output, classes):
+def oriented_rows(output, classes):
     """Return oriented boxes after NMS: cx, cy, width, height, radians, class."""
     best, label, left = output[4:4 + classes].max(0), output[4:4 + classes].argmax(0), []
     for i in sorted(np.flatnonzero(best > settings.score), key=lambda i: -best[i]):
         row = (*output[:4, i].tolist(), float(output[4 + classes, i]), int(label[i]), best[i])
         if all(k[5] != row[5] or abs(k[0] - row[0]) + abs(k[1] - row[1]) > 90
-               or turned_iou(k, row) <= OVERLAP for k in left):
+               or oriented_iou(k, row) <= OVERLAP for k in left):
             left.append(row)
     return left
 

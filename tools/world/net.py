@@ -139,7 +139,7 @@ class Detector(nn.Module):
         places = self.points[:, None] + planes[:, :, :2] * (2 * self.strides[:, None])
         return torch.cat([places, planes[:, :, 2:]], 2)
 
-    def turned(self, levels):
+    def oriented(self, levels):
         """Return cx, cy, width, height, and the cosine and sine of twice the angle."""
         planes = self.planes("obb", levels)
         return torch.cat([self.points + planes[:, :2] * self.strides,
@@ -159,7 +159,7 @@ class Detector(nn.Module):
         if "pose" in self.tasks:
             out["pose"] = self.keypoints(levels)
         if "obb" in self.tasks:
-            out["obb"] = self.turned(levels)
+            out["obb"] = self.oriented(levels)
         return out
 
 
@@ -189,9 +189,9 @@ class Part(nn.Module):
             points = net.keypoints(levels)
             points = torch.cat([points[:, :, :2], points[:, :, 2:].sigmoid()], 2)
             return torch.cat([boxes[:, :5], points.flatten(1, 2)], 1)
-        turned = net.turned(levels)
-        angle = torch.atan2(turned[:, 5:6], turned[:, 4:5]) / 2
-        return torch.cat([turned[:, :4], boxes[:, 4:], angle], 1)
+        oriented = net.oriented(levels)
+        angle = torch.atan2(oriented[:, 5:6], oriented[:, 4:5]) / 2
+        return torch.cat([oriented[:, :4], boxes[:, 4:], angle], 1)
 
 
 class Reader(nn.Module):

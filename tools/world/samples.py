@@ -26,7 +26,7 @@ POINTS = len(people.KEYPOINTS)
 PLATE = len(CLASSES)           # class of licence plates
 NAMES = CLASSES + ("plate",)
 # Columns of an object's row, the first ones as in shapes_net.
-CLASS, BOX, TURNED, KEYPOINTS = 0, slice(1, 5), slice(5, 10), slice(10, 10 + 3 * POINTS)
+CLASS, BOX, ORIENTED, KEYPOINTS = 0, slice(1, 5), slice(5, 10), slice(10, 10 + 3 * POINTS)
 ROW = KEYPOINTS.stop
 CELL = 2                       # input pixels of a cell of the map of objects
 CLEAR, SMALL = 0.34, 8.0       # visible part and longer side of the objects that are learned
@@ -80,8 +80,8 @@ def sample_of(frame, oriented=False, whole=False):
         row[CLASS] = LABEL[truth.kind]
         row[BOX] = ((x1 + x2) / 2, (y1 + y2) / 2, x2 - x1, y2 - y1)
         if oriented:
-            cx, cy, wide, high, angle = truth.turned
-            row[TURNED] = (cx * scale, cy * scale + border, wide * scale, high * scale, angle)
+            cx, cy, wide, high, angle = truth.oriented
+            row[ORIENTED] = (cx * scale, cy * scale + border, wide * scale, high * scale, angle)
         if truth.keypoints is not None:
             points = truth.keypoints * (scale, scale, 1)
             points[:, 1] += border * (points[:, 2] > 0)

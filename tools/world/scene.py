@@ -170,13 +170,13 @@ class Scene:
             canvas.haze, canvas.haze_part = self.mood.haze, air(far, self.mood)
             canvas.begin()
             keypoints, plate = actors.draw(each, canvas, camera, self.mood)
-            turned = self.turned_box(each) if self.oriented else None
+            oriented = self.oriented_box(each) if self.oriented else None
             done = canvas.end(each.identity)
             if done:
-                out.append(truth.Drawn(each, *done, keypoints, plate, turned))
+                out.append(truth.Drawn(each, *done, keypoints, plate, oriented))
         return out
 
-    def turned_box(self, actor):
+    def oriented_box(self, actor):
         """Return the oriented box of the actor that is being drawn."""
         part = self.canvas.part()
         if part is None:

@@ -13,7 +13,7 @@ class Truth:
 
     box: bounds of its visible pixels. full: bounds with what others hide and what is outside
     of the picture. visible: visible part of all of its area, 0..1.
-    turned: oriented box cx, cy, width, height, radians from the x axis to its width, or None.
+    oriented: oriented box cx, cy, width, height, radians from the x axis to its width, or None.
     keypoints: 17 x 3 with x, y and one of 0, HIDDEN, SEEN, or None.
     plate: corners 4 x 2 from its upper left if it can be seen, or None.
     """
@@ -23,7 +23,7 @@ class Truth:
     full: tuple
     visible: float
     mask: np.ndarray             # bool, of the box's size
-    turned: tuple | None = None
+    oriented: tuple | None = None
     keypoints: np.ndarray | None = None
     plate: np.ndarray | None = None
     text: str = ""
@@ -45,7 +45,7 @@ class Drawn:
     pixels: int
     keypoints: np.ndarray | None
     plate: np.ndarray | None
-    turned: tuple | None = None
+    oriented: tuple | None = None
 
 
 def inside(bounds, width, height):
@@ -74,7 +74,7 @@ def find(drawn, ids, smallest):
         visible = count / each.pixels * inside(each.bounds, width, height)
         mask = mask[rows[0]:rows[-1] + 1, columns[0]:columns[-1] + 1].copy()
         out.append(Truth(each.actor.identity, each.actor.kind, box, each.bounds,
-                         min(1.0, visible), mask, each.turned,
+                         min(1.0, visible), mask, each.oriented,
                          with_visibility(each.keypoints, ids, each.actor.identity),
                          *plate_of(each, ids), each.actor.colour))
     return out

@@ -84,9 +84,9 @@ class Coco:
                                     "categories": categories}), encoding="utf-8")
 
 
-def corners_of(turned):
+def corners_of(oriented):
     """Return the corners of an oriented box cx, cy, width, height, radians, clockwise."""
-    cx, cy, wide, high, angle = turned
+    cx, cy, wide, high, angle = oriented
     along = np.array((np.cos(angle), np.sin(angle))) * wide / 2
     across = np.array((-np.sin(angle), np.cos(angle))) * high / 2
     return [np.array((cx, cy)) + a * along + b * across
@@ -98,7 +98,7 @@ def write_dota(path, frame):
     lines = []
     for truth in frame.objects:
         x1, y1, x2, y2 = truth.box
-        corners = corners_of(truth.turned) if truth.turned else [(x1, y1), (x2, y1), (x2, y2),
+        corners = corners_of(truth.oriented) if truth.oriented else [(x1, y1), (x2, y1), (x2, y2),
                                                                  (x1, y2)]
         places = " ".join(f"{v:.1f}" for corner in corners for v in corner)
         lines.append(f"{places} {truth.kind} {int(truth.visible < 0.3)}\n")

@@ -142,15 +142,16 @@ TEST(Masks, FollowAMatrix) {
 }
 
 /// Makes a detection of another decoder with a mask from 5, 6 on. @param mask transfer full.
-FrameBox of_another(GstBuffer* mask, std::vector<guint> regions) {
+FrameBox of_another(GstBuffer* mask, std::vector<guint> regions, guint width = 7,
+                    guint height = 8) {
   const Buffer frame = test::empty_frame();
   auto* meta = gst_buffer_add_analytics_relation_meta(frame.get());
   GstAnalyticsODMtd od;
   GstAnalyticsSegmentationMtd segmentation;
   gst_analytics_relation_meta_add_od_mtd(meta, 0, 1, 2, 30, 40, 0.5f, &od);
   gst_analytics_relation_meta_add_segmentation_mtd(meta, mask, GST_SEGMENTATION_TYPE_INSTANCE,
-                                                   regions.size(), regions.data(), 5, 6, 7, 8,
-                                                   &segmentation);
+                                                   regions.size(), regions.data(), 5, 6, width,
+                                                   height, &segmentation);
   gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_RELATE_TO, od.id,
                                            segmentation.id);
   return boxes(frame).at(0);
@@ -162,6 +163,12 @@ TEST(Masks, OfOtherDecodersAreReadIfOfOneObject) {
   EXPECT_NE(of_another(mask(GST_VIDEO_FORMAT_GRAY8), {0}).mask.pixels, nullptr);
   EXPECT_EQ(of_another(mask(GST_VIDEO_FORMAT_GRAY8), {0, 3, 4}).mask.pixels, nullptr);
   EXPECT_EQ(of_another(mask(GST_VIDEO_FORMAT_GRAY16_LE), {0, 3}).mask.pixels, nullptr);
+}
+
+TEST(Masks, WithoutAnAreaAreNotRead) {
+  const auto mask = [] { return test::foreign_mask(GST_VIDEO_FORMAT_GRAY8, 4, 3); };
+  EXPECT_EQ(of_another(mask(), {0, 3}, 0, 8).mask.pixels, nullptr);
+  EXPECT_EQ(of_another(mask(), {0, 3}, 7, 0).mask.pixels, nullptr);
 }
 
 TEST(Masks, TurnWithThePicture) {
