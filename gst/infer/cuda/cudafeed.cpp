@@ -67,7 +67,6 @@ Result<std::unique_ptr<CudaFeed::Side>> CudaFeed::make_side(const CudaContext& c
   // Inputs are short, and are needed before the current run ends.
   KB_ASSIGN(side->stream, make_stream(context, StreamPriority::kHigh));
   KB_ASSIGN(side->order, make_event(context, EventUse::kOrder));
-  KB_ASSIGN(side->copied, make_event(context, EventUse::kWaiting));
   KB_ASSIGN(const auto backend, device_backend());
   for (const PicturePlan& each : pictures_.plans) {
     KB_ASSIGN(auto maker, backend->input_maker(each.plan));
@@ -112,11 +111,10 @@ Status CudaFeed::from_device(GstBuffer* buffer, const Inputs& inputs) {
                        "ordering streams"));
   }
   KB_TRY(make_all(planes_of(frame.get()), inputs));
-  // Later writers use the frame's stream; without a stream nothing has to be ordered.
-  const CUevent ready = side_->events[inputs.slot].ready.get();
-  return cuda_status(
-      producer != nullptr ? cuda.stream_wait(producer, ready, 0) : wait_shortly(ready),
-      "ordering streams");
+  Events& events = side_->events[inputs.slot];
+  events.holds_frame = producer == nullptr;
+  if (events.holds_frame) return {};
+  return cuda_status(cuda.stream_wait(producer, events.ready.get(), 0), "ordering streams");
 }
 
 /// Uploads a frame once for all of its pictures.
@@ -129,7 +127,7 @@ Status CudaFeed::from_host(GstBuffer* buffer, const Inputs& inputs) {
   return make_all(side_->planes[inputs.slot], inputs);
 }
 
-/// Uploads a frame, which has been read when this returns: later elements may write to it.
+/// Uploads a frame. A copy from page-locked memory goes on when this returns; others have read it.
 Result<FramePlanes> CudaFeed::upload(const GstVideoFrame& frame, size_t slot) {
   FramePlanes planes = planes_of(frame);
   size_t total = 0;
@@ -140,7 +138,8 @@ Result<FramePlanes> CudaFeed::upload(const GstVideoFrame& frame, size_t slot) {
     memory = std::move(made);
   }
   size_t at = 0;
-  bool pinned = false;
+  bool& pinned = side_->events[slot].holds_frame;
+  pinned = false;
   for (guint i = 0; i < GST_VIDEO_FRAME_N_PLANES(&frame); ++i) {
     const size_t bytes = bytes_of(frame, i);
     pinned = pinned || is_pinned(planes.data[i]);
@@ -150,10 +149,6 @@ Result<FramePlanes> CudaFeed::upload(const GstVideoFrame& frame, size_t slot) {
     planes.data[i] = reinterpret_cast<const uint8_t*>(memory.get() + at);
     at += aligned(bytes);
   }
-  if (!pinned) return planes;  // copies from pageable memory return when they have read it
-  KB_TRY(cuda_status(cuda_driver().event_record(side_->copied.get(), side_->stream.get()),
-                     "uploading a frame"));
-  KB_TRY(cuda_status(wait_shortly(side_->copied.get()), "uploading a frame"));
   return planes;
 }
 
@@ -195,6 +190,13 @@ Status CudaFeed::make(const FramePlanes& planes, const Inputs& inputs, size_t nu
       cuda_driver().copy_across(input, handle_of(home_), other_context.get(),
                                 handle_of(side_->context), bytes, side_->stream.get()),
       "copying an input to the model's context");
+}
+
+Status CudaFeed::wait(size_t slot) const {
+  if (!holds_frame(slot)) return {};
+  const CudaScope scope(side_->context);
+  KB_TRY(scope.status());
+  return cuda_status(wait_shortly(ready(slot)), "reading a frame");
 }
 
 double CudaFeed::microseconds(size_t slot) const {

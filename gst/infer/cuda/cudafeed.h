@@ -24,8 +24,9 @@ class CudaFeed {
   ~CudaFeed();
 
   /// Enqueues the conversion of pictures of a frame. Later work on the frame's own stream may write
-  /// to the frame. @param slot less than slots; the previous inputs of the slot must no longer be
-  /// in use. @param first number of the first picture; calls for one frame begin with 0.
+  /// to the frame; a frame without a stream must not be written to before it was read. @param slot
+  /// less than slots; the previous inputs of the slot must no longer be in use. @param first number
+  /// of the first picture; calls for one frame begin with 0.
   /// @param crops all of the frame, if its pictures are of objects. @param inputs one per picture,
   /// in the home context.
   Status feed(GstBuffer* frame, size_t slot, size_t first, std::span<const Crop> crops,
@@ -35,6 +36,14 @@ class CudaFeed {
   size_t pictures(std::span<const Crop> crops) const {
     return pictures_.crops ? crops.size() : pictures_.plans.size();
   }
+
+  /// True if a slot's last frame may be read until ready(), and nothing orders later writers after
+  /// that.
+  bool holds_frame(size_t slot) const { return side_ && side_->events[slot].holds_frame; }
+  /// Waits until a slot's last frame was read, if holds_frame().
+  Status wait(size_t slot) const;
+  /// Returns the context of frames, and of the events.
+  const CudaContext& context() const { return side_->context; }
 
   /// Event after which the inputs of a slot are complete.
   CUevent ready(size_t slot) const { return side_->events[slot].ready.get(); }
@@ -49,13 +58,13 @@ class CudaFeed {
   struct Events {
     CudaEvent begun, ready;
     bool used = false;
+    bool holds_frame = false;  // no stream orders later writers of the frame after `ready`
   };
   /// Objects in the context of the frames.
   struct Side {
     CudaContext context;
     CudaStream stream;
     CudaEvent order;                                  // recorded after the frame's producer
-    CudaEvent copied;                                 // recorded after the copies of a frame
     std::vector<std::unique_ptr<InputMaker>> makers;  // by plan
     std::unique_ptr<CropMaker> crop_maker;            // of objects
     std::vector<FramePlanes> planes;                  // of frames from the host, by slot

@@ -8,6 +8,7 @@
 #include "gst/infer/batch/member.h"
 #include "gst/infer/cuda/cudafeed.h"
 #include "gst/infer/cuda/cudamodel.h"
+#include "gst/infer/cuda/heldframe.h"
 #include "gst/infer/inferencer.h"
 #include "gst/infer/sharedmodels.h"
 
@@ -86,22 +87,14 @@ class CudaInferencer : public Inferencer {
     return {};
   }
 
+  /// A frame without a stream stays in the element while the GPU reads it, even if it is dropped.
   Result<std::unique_ptr<PendingFrame>> begin(GstBuffer* frame, uint64_t order,
                                               std::span<const Crop> crops) override {
-    if (!member_) {
-      const std::lock_guard guard(model_->turn());
-      follow();
-      if (!member_) return run_alone(frame, crops);
-    }
-    const size_t slot = next_++ % frames_;
-    const auto make = [&](std::span<const Batches::Slot> places,
-                          unsigned first) -> Result<std::shared_ptr<void>> {
-      std::vector<CUdeviceptr> inputs;
-      for (const Batches::Slot& each : places) inputs.push_back(model_->input(each));
-      KB_TRY(feed_->feed(frame, slot, first, crops, inputs));
-      return feed_->kept_ready(slot);
-    };
-    return member_->begin(order, static_cast<unsigned>(feed_->pictures(crops)), make);
+    auto begun = start(frame, order, crops);
+    if (!begun) (void)feed_->wait(slot_);
+    if (!begun || !feed_->holds_frame(slot_)) return begun;
+    return std::make_unique<HeldFrame>(std::move(*begun), feed_->context(),
+                                       feed_->kept_ready(slot_));
   }
 
  private:
@@ -182,6 +175,24 @@ class CudaInferencer : public Inferencer {
     if (interrupted_) member_->interrupt(true);
   }
 
+  Result<std::unique_ptr<PendingFrame>> start(GstBuffer* frame, uint64_t order,
+                                              std::span<const Crop> crops) {
+    if (!member_) {
+      const std::lock_guard guard(model_->turn());
+      follow();
+      if (!member_) return run_alone(frame, crops);
+    }
+    slot_ = next_++ % frames_;
+    const auto make = [&](std::span<const Batches::Slot> places,
+                          unsigned first) -> Result<std::shared_ptr<void>> {
+      std::vector<CUdeviceptr> inputs;
+      for (const Batches::Slot& each : places) inputs.push_back(model_->input(each));
+      KB_TRY(feed_->feed(frame, slot_, first, crops, inputs));
+      return feed_->kept_ready(slot_);
+    };
+    return member_->begin(order, static_cast<unsigned>(feed_->pictures(crops)), make);
+  }
+
   /// Runs the pictures of a frame one after the other.
   Result<std::unique_ptr<PendingFrame>> run_alone(GstBuffer* frame, std::span<const Crop> crops) {
     InferTimes times;
@@ -222,8 +233,8 @@ class CudaInferencer : public Inferencer {
   std::unique_ptr<BatchMember> member_;
   bool interrupted_ = false;
   std::unique_ptr<CudaFeed> feed_;
-  size_t next_ = 0;  // slot of the feed
-  size_t slot_ = 0;  // of the frame that runs alone
+  size_t next_ = 0;  // slot of the feed, in batches
+  size_t slot_ = 0;  // of the last frame
 };
 
 }  // namespace
