@@ -26,6 +26,7 @@ struct Options {
   int warmup = 20;   // per stream and round
   int rounds = 3;
   int seconds = 10;  // of paced rows
+  int queue = 4;     // frames between model and boxes, of queued rows
 };
 
 /// A detection that sources attach to a frame, in pixels.

@@ -16,13 +16,16 @@ const char* const kUsage =
     "N]\n"
     "                   [--streams 1,4,16] [--rounds N] [--warmup N] [--seconds N] [--json FILE]\n"
     "                   [--provider auto|cpu|cuda] [--rows NAME,...] [--infer 'PROPERTIES']\n"
+    "                   [--queue N]\n"
     "Rows: gpu, gpu-queued (a queue between model and boxes), gpu-download (tensors decoded on "
     "the\n"
     "host), gpu-cudaupload, uploaded, cpu, cpu-queued, stock, stock-defaults, and with real-time\n"
     "sources of 30 frames/s gpu-paced, uploaded-paced, cpu-paced; if they are named, gpu-objects "
     "and\n"
     "cpu-objects, whose model is a classifier that runs on the eight shapes of drawn frames.\n"
-    "--infer sets properties of tensorinfer, such as batch-size=1.\n"
+    "--infer sets properties of tensorinfer, such as batch-size=1; --queue the number of frames "
+    "in\n"
+    "the queue of gpu-queued and cpu-queued (4).\n"
     "Without a clip frames are drawn; those of gpu are copied to CUDA memory beforehand.\n";
 
 namespace {
@@ -52,7 +55,8 @@ void take(Options& options, const std::string& name, const std::string& value) {
   std::map<std::string, int*> numbers{{"--frames", &options.frames},
                                       {"--rounds", &options.rounds},
                                       {"--warmup", &options.warmup},
-                                      {"--seconds", &options.seconds}};
+                                      {"--seconds", &options.seconds},
+                                      {"--queue", &options.queue}};
   if (texts.contains(name)) *texts[name] = value;
   else if (numbers.contains(name)) *numbers[name] = positive(value);
   else if (name == "--rows") options.rows = parts(value);

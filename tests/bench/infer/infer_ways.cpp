@@ -37,10 +37,11 @@ Way on_gpu(const Options& options, const char* name) {
 }
 
 /// Returns a variant whose frames are inferred while boxes of earlier ones are decoded.
-Way queued(Way way) {
+Way queued(const Options& options, Way way) {
   way.name += "-queued";
   way.chain.replace(way.chain.find(" ! boxdecode"), 3,
-                    " ! queue max-size-buffers=4 max-size-bytes=0 max-size-time=0 ! ");
+                    " ! queue max-size-bytes=0 max-size-time=0 max-size-buffers=" +
+                        std::to_string(options.queue) + " ! ");
   return way;
 }
 
@@ -96,12 +97,12 @@ std::vector<Way> ways(const Options& options, const std::string& input_caps) {
   Way plain = stock(options, input_caps, "stock", true);
   Way untuned = stock(options, input_caps, "stock-defaults", false);
   std::vector<Way> out{on_gpu(options, "gpu"),
-                       queued(on_gpu(options, "gpu")),
+                       queued(options, on_gpu(options, "gpu")),
                        std::move(host),
                        uploaded_before(options),
                        inferred(options, "uploaded", "cuda"),
                        inferred(options, "cpu", "cpu"),
-                       queued(inferred(options, "cpu", "cpu")),
+                       queued(options, inferred(options, "cpu", "cpu")),
                        std::move(plain),
                        std::move(untuned),
                        on_objects(options, on_gpu(options, "gpu")),
