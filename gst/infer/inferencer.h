@@ -40,8 +40,9 @@ class Inferencer {
   /// a time. @pre no frame is pending.
   virtual Status set_frames(Pictures pictures, const GstVideoInfo& info, unsigned max_pending) = 0;
 
-  /// Gives a frame to the model. When this returns, the frame may be written to in the order of its
-  /// stream.
+  /// Gives a frame to the model. When this returns, a frame in CUDA memory with a stream may be
+  /// written to in the order of that stream; any other after finish(), or when the pending frame is
+  /// destroyed. The caller holds a reference until then.
   /// @param order when the frame is due, in nanoseconds of any clock that all elements share.
   /// @param crops the frame's pictures if they are of objects, 1 to Pictures::most; else empty.
   virtual Result<std::unique_ptr<PendingFrame>> begin(GstBuffer* frame, uint64_t order,

@@ -71,7 +71,9 @@ def test_file(folder):
     run(PIPELINES / 'file', PIPELINES / 'media/shapes.webm', folder / 'boxes.jsonl')
     frames, labels = labels_in(folder / 'boxes.jsonl')
     assert len(frames) > 100 and 'star' in labels
+    boxes = folder / 'boxes.jsonl'
     for words, messages in (([], 'one or two names are needed'),
+                            ([boxes, boxes], f'{boxes} is the input: name another file'),
                             (['--modle', 'x'], '--modle is none'),
                             (['--channels', 'gbr', 'x'], '--channels must be rgb or bgr')):
         assert messages in run(PIPELINES / 'file', *words, status=2)[1]
@@ -79,8 +81,8 @@ def test_file(folder):
 
 def test_file_draws_a_video(folder):
     need_inference()
-    need('openh264enc')
-    need('boxoverlay')
+    for element in ('openh264enc', 'openh264dec', 'mp4mux', 'y4menc', 'y4mdec', 'boxoverlay'):
+        need(element)
     run('gst-launch-1.0', '-q', 'filesrc', f'location={PIPELINES}/media/shapes.webm', '!',
         'decodebin', '!', 'identity', 'eos-after=11', '!', 'videoconvert', '!', 'y4menc', '!',
         'filesink', f'location={folder}/ten.y4m')

@@ -22,7 +22,7 @@ PACKAGES = ['gstreamer-1.0', 'gstreamer-base-1.0', 'gstreamer-video-1.0',
 WANT_CUDA = ['gst/tensors/gstcuda.h', 'gst/tensors/cudadriver.h', 'gst/tensors/cudaobjects.h',
              'gst/infer/cuda/cudafeed.h', 'gst/infer/cuda/cudamodel.h',
              'gst/infer/cuda/cudaruns.h', 'gst/infer/cuda/cudasession.h',
-             'gst/infer/cuda/cudatensors.h']
+             'gst/infer/cuda/cudatensors.h', 'gst/infer/cuda/heldframe.h']
 # core's rooms, the lowest first: each may include those before it.
 ROOMS = ['formula', 'base', 'model', 'recognition', 'plan', 'run', 'reference']
 CORE = [f'core/{room}' for room in ROOMS]

@@ -97,7 +97,10 @@ Status CudaFeed::feed(GstBuffer* frame, size_t slot, size_t first, std::span<con
   const CudaScope scope(context);
   KB_TRY(scope.status());
   const Inputs wanted{slot, first, crops, inputs};
-  return of_frame ? from_device(frame, wanted) : from_host(frame, wanted);
+  const Status fed = of_frame ? from_device(frame, wanted) : from_host(frame, wanted);
+  // The frame leaves, and what was enqueued before the error may read it.
+  if (!fed) cuda_driver().stream_synchronize(side_->stream.get());
+  return fed;
 }
 
 Status CudaFeed::from_device(GstBuffer* buffer, const Inputs& inputs) {

@@ -146,7 +146,8 @@ const Property<InferProps> kInferProperties[] = {
      &InferProps::parallel_runs, nullptr, 0, 16},
     {"lookahead",
      "Number of frames that the element holds back, so that a single file can fill batches. Adds "
-     "the latency of that many frames.",
+     "the latency of that many frames. Put a queue with room for as many frames after the element, "
+     "such as queue max-size-bytes=0: 10 MB, its default, are three frames of 1080p.",
      &InferProps::lookahead, nullptr, 0, 64},
     {"tiles",
      "Run the model on overlapping parts of each frame, such as 3x2 for three columns and two "

@@ -16,6 +16,16 @@ uint32_t anchors_per_block(Scan scan) {
   return scan == Scan::kPlanes || scan == Scan::kSegments ? kWarp : kFrameWarps;
 }
 
+/// Returns the blocks for an image, apart from limits. A batch of planes has at least one for the
+/// anchors that its threads process at once: blocks that process more of them, and more blocks with
+/// fewer classes per thread, took longer.
+uint32_t blocks_for(const DevicePlan& plan, uint32_t processors, uint32_t images) {
+  if (images == 1) return processors * (plan.scan == Scan::kRows ? 4 : 2);
+  if (plan.scan != Scan::kPlanes) return processors * 8 / images;
+  return std::max(processors * 2 / images,
+                  (plan.rules.anchors + kFrameThreads - 1) / kFrameThreads);
+}
+
 }  // namespace
 
 Result<FrameGrid> choose_grid(const DevicePlan& plan, uint32_t images) {
@@ -24,12 +34,7 @@ Result<FrameGrid> choose_grid(const DevicePlan& plan, uint32_t images) {
   KB_TRY_CUDA(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
   const uint32_t each = anchors_per_block(plan.scan);
   const uint32_t limit = std::max((plan.rules.anchors + each - 1) / each, 1u);
-  const uint32_t per_processor = plan.scan == Scan::kRows ? 4 : 2;
-  const uint32_t share = static_cast<uint32_t>(processors) * per_processor / images;
-  // Large batches have a block for the anchors that its threads process at once, since blocks that
-  // process more of them finish at different times.
-  const uint32_t at_once = (plan.rules.anchors + kFrameThreads - 1) / kFrameThreads;
-  const uint32_t blocks = images == 1 ? share : std::max(share, at_once);
+  const uint32_t blocks = blocks_for(plan, static_cast<uint32_t>(processors), images);
   FrameGrid out{.blocks = dim3(std::clamp(blocks, 1u, std::min(limit, kMaxBlocks)), images),
                 .processors = static_cast<uint32_t>(processors)};
   // Maximum number of warps per anchor's classes without a second round of blocks.

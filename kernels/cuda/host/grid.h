@@ -13,8 +13,8 @@ struct FrameGrid {
   uint32_t processors = 0;  // multiprocessors of the device
 };
 
-/// Returns the grid on the current device: few blocks per multiprocessor for one image, more for
-/// several, but none without work.
+/// Returns the grid on the current device: few blocks per multiprocessor for one image, and none
+/// without work.
 Result<FrameGrid> choose_grid(const DevicePlan& plan, uint32_t images);
 
 }  // namespace keepbox::cuda
