@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "gst/metas/attachboxes.h"
+#include "gst/metas/records/maskrecords.h"
 #include "tests/gst/metas/parts.h"
 
 namespace keepbox {
@@ -120,6 +121,25 @@ TEST(Masks, MatchGStreamersOwnFunctions) {
   g_autoptr(GstBuffer) pixels =
       gst_analytics_segmentation_mtd_get_mask(&masks[0], &x, &y, &width, &height);
   EXPECT_EQ(std::tuple(x, y, width, height), std::tuple(50, 60, 21u, 20u));
+}
+
+TEST(Masks, HaveRecordsByTheirMtd) {
+  const Buffer frame = masked();
+  auto* meta = gst_buffer_get_analytics_relation_meta(frame.get());
+  const MaskRecords records(meta);
+  GstAnalyticsMtd mtd;
+  gpointer state = nullptr;
+  std::vector<Box> places;
+  while (gst_analytics_relation_meta_iterate(meta, &state,
+                                             gst_analytics_segmentation_mtd_get_mtd_type(), &mtd)) {
+    const auto record = records.of_mask(mtd.id);
+    ASSERT_TRUE(record);
+    EXPECT_EQ(record->seg_id, mtd.id);
+    EXPECT_EQ(records.find(record->od_id, mtd.id), record->place());
+    places.push_back(record->place());
+  }
+  EXPECT_EQ(places, (std::vector{kMasks[0].place, kMasks[2].place}));
+  EXPECT_FALSE(records.of_mask(mtd.id + 100));
 }
 
 TEST(Masks, AreScaledWithTheVideo) {

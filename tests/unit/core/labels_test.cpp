@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <utility>
 
 #include "core/recognition/fit.h"
+#include "core/reference/reference.h"
 #include "tests/scene.h"
 
 namespace keepbox {
@@ -125,6 +127,33 @@ TEST(PyramidLevels, RowsFollowTheFamilysAnchorOrder) {
   ASSERT_EQ(one->size(), 3u);
   ASSERT_EQ(three->size(), 3u);
   for (size_t i = 0; i < 3; ++i) EXPECT_EQ((*one)[i].box, (*three)[i].box) << i;
+}
+
+/// A range of anchors may begin after the first levels.
+TEST(PyramidLevels, AreDecodedInRanges) {
+  std::vector<test::Tensor> levels;
+  std::vector<TensorView> views;
+  for (const size_t side : {40, 20, 10}) {
+    test::Tensor& level = levels.emplace_back();
+    level.shape = {1, 3 * side * side, 6};
+    level.values.assign(3 * side * side * 6, -9.0f);
+    for (size_t i = 0; i < 6; ++i) level.values[i] = i < 4 ? 0.1f : 4.0f;  // anchor 0
+  }
+  for (const test::Tensor& level : levels) views.push_back(level.view());
+  Settings settings = test::pixel_settings(320);
+  settings.detector = "yolov5-heads";
+  const auto plan = make_plan(settings, views);
+  ASSERT_TRUE(plan) << plan.error().message();
+  const auto found = [&](AnchorRange anchors) {
+    std::vector<Candidate> out(plan->rules.candidates);
+    Funnel funnel;
+    const uint32_t count = reference::decode(*plan, views, 0, anchors, out, funnel);
+    return std::pair(count, funnel.anchors);
+  };
+  EXPECT_EQ(found({0, 6300}), std::pair(3u, 6300u));
+  EXPECT_EQ(found({4800, 6300}), std::pair(2u, 1500u));
+  EXPECT_EQ(found({6000, 6001}), std::pair(1u, 1u));
+  EXPECT_EQ(found({4801, 6000}), std::pair(0u, 1199u));
 }
 
 }  // namespace

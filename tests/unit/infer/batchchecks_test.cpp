@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <deque>
 #include <vector>
@@ -20,6 +21,7 @@ struct Answers {
   DataType type;
   float error = 0;     // of a batch, relative
   bool mixed = false;  // in a batch the small values are those of the next picture
+  bool holes = false;  // the last value of some pictures is NaN
   DataType input = DataType::kUInt8;
   mutable double brightness = 0;                         // mean of an input in float16
   mutable std::deque<std::vector<std::byte>> outputs{};  // of all runs
@@ -47,7 +49,10 @@ class Run final : public BoundRun {
     for (size_t i = 0; i < batch_ * kRowValues; ++i) {
       const size_t picture = (i / kRowValues + (answers_.mixed ? 1 : 0)) % batch_;
       const float small = (1 + static_cast<float>(data_[picture * each])) / 512;
-      const float value = (i % 2 == 0 ? 640 : small) * (1 + (batch_ > 1 ? answers_.error : 0));
+      float value = (i % 2 == 0 ? 640 : small) * (1 + (batch_ > 1 ? answers_.error : 0));
+      if (answers_.holes && i % kRowValues == kRowValues - 1 &&
+          (static_cast<unsigned>(data_[picture * each]) & 1) != 0)
+        value = NAN;
       const uint16_t half = float_to_half(value);
       if (size == sizeof half) std::memcpy(&memory[i * size], &half, size);
       else std::memcpy(&memory[i * size], &value, size);
@@ -110,6 +115,11 @@ TEST(BatchChecks, AllowForTheRoundingOfTheType) {
 TEST(BatchChecks, RejectSmallValuesOfAnotherPicture) {
   for (const DataType type : {DataType::kFloat32, DataType::kFloat16})
     EXPECT_FALSE(is_same({.type = type, .mixed = true}));
+}
+
+TEST(BatchChecks, AcceptValuesThatAreNotFinite) {
+  for (const DataType type : {DataType::kFloat32, DataType::kFloat16})
+    EXPECT_TRUE(is_same({.type = type, .holes = true}));
 }
 
 TEST(BatchChecks, TryPicturesOfMediumBrightness) {
