@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <span>
 
 #include "core/reference/reference.h"
 #include "kernels/simd/field_reader.h"
@@ -16,6 +17,8 @@ namespace {
 
 /// Prefetch distance in candidates, for their boxes.
 constexpr size_t kBoxesAhead = 16;
+/// Scores whose boxes are prefetched before they are added.
+constexpr size_t kTaken = 64;
 
 /// Lists the anchors of a block that may pass, with their best class.
 size_t score_block(const Scores& scores, size_t first, size_t count, Block& block) {
@@ -87,6 +90,12 @@ class SegmentDecoder {
     const uint32_t base = from_.segment().first;
     for (uint32_t first = anchors.first; first < anchors.end; first += kBlock) {
       const size_t count = std::min<size_t>(kBlock, anchors.end - first);
+      if (takes_all_classes()) {
+        first_ = first;
+        take_all_classes(scores_, first - base, count, min_class_value(), take, this);
+        add_taken();
+        continue;
+      }
       const size_t passing = score_block(scores_, first - base, count, block);
       add_passing(first, block, passing);
     }
@@ -112,25 +121,31 @@ class SegmentDecoder {
            scores_.first_class * scores_.classes.stride + (first - from_.segment().first);
   }
 
-  /// Visits all classes of the anchors that may pass, plane by plane because each has its own
-  /// pages.
-  void add_all_classes(uint32_t first, const Block& block, size_t passing) {
-    for (size_t i = 0; i < passing; ++i)
-      from_.prefetch_box(first + static_cast<uint32_t>(block.passing[i]));
-    const float min_value = min_class_value();
-    const float* plane = first_plane(first);
-    for (uint32_t c = scores_.first_class; c < scores_.end_class; ++c) {
-      for (size_t i = 0; i < passing; ++i) {
-        const auto at = static_cast<uint32_t>(block.passing[i]);
-        if (plane[at] < min_value) continue;
-        collector_.add(first + at, class_score(from_, first + at, {}, c));
-      }
-      plane += scores_.classes.stride;
+  /// True if all classes are visited at once. The means of bins cost more than a second pass.
+  bool takes_all_classes() const {
+    return from_.rules.multi_label && plain_planes() && from_.rules.boxes.bins <= 1;
+  }
+
+  /// Implements TakeScores.
+  static void take(void* context, uint32_t class_id, std::span<const int32_t> at) {
+    auto& self = *static_cast<SegmentDecoder*>(context);
+    for (const int32_t each : at) {
+      const uint32_t anchor = self.first_ + static_cast<uint32_t>(each);
+      self.from_.prefetch_box(anchor);
+      self.taken_[self.taken_count_++] = {anchor, class_id};
+      if (self.taken_count_ == kTaken) self.add_taken();
     }
   }
 
-  /// Visits them anchor by anchor, because the means of bins cost more than page misses.
-  void add_all_classes_by_anchor(uint32_t first, const Block& block, size_t passing) {
+  void add_taken() {
+    for (size_t i = 0; i < taken_count_; ++i)
+      collector_.add(taken_[i].anchor,
+                     class_score(from_, taken_[i].anchor, {}, taken_[i].class_id));
+    taken_count_ = 0;
+  }
+
+  /// Visits all classes of the anchors that may pass.
+  void add_all_classes(uint32_t first, const Block& block, size_t passing) {
     const float min_value = min_class_value();
     for (size_t i = 0; i < passing; ++i) {
       const auto at = static_cast<uint32_t>(block.passing[i]);
@@ -143,9 +158,7 @@ class SegmentDecoder {
   }
 
   void add_passing(uint32_t first, const Block& block, size_t passing) {
-    if (from_.rules.multi_label && plain_planes())
-      return from_.rules.boxes.bins > 1 ? add_all_classes_by_anchor(first, block, passing)
-                                        : add_all_classes(first, block, passing);
+    if (from_.rules.multi_label && plain_planes()) return add_all_classes(first, block, passing);
     const bool soft = from_.rules.scores.activation == Activation::kSoftmax;
     for (size_t i = 0; i < passing; ++i) {
       if (i + kBoxesAhead < passing)
@@ -160,9 +173,16 @@ class SegmentDecoder {
     }
   }
 
+  struct Taken {
+    uint32_t anchor, class_id;
+  };
+
   const FieldReader& from_;
   const Scores& scores_;
   Collector<FieldReader> collector_;
+  uint32_t first_ = 0;  // anchor of the block
+  size_t taken_count_ = 0;
+  Taken taken_[kTaken];
 };
 
 }  // namespace

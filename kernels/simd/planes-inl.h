@@ -76,13 +76,13 @@ HWY_INLINE void UpdateBest(D d, const T* plane, size_t stride, uint32_t class_id
   hn::Store(best_class, di, running.class_id);
 }
 
-/// Processes all anchors of a block for kPlanes classes from `class_id`. Prefetches some lines
-/// ahead in each plane, and finally the beginning of the next planes.
-template <size_t kPlanes, class D, class T, class Value, class Class>
-void SweepPlanes(D d, const T* plane, size_t stride, uint32_t class_id, size_t count,
-                 const RunningBest<Value, Class>& running) {
+/// Calls visit(i, left) for each vector of a block's anchors, with the number of those that remain
+/// in its line. Prefetches some lines ahead in each of kPlanes planes, and finally the beginning of
+/// the next planes.
+template <size_t kPlanes, class T, class Visit>
+HWY_INLINE void SweepLines(const T* plane, size_t stride, size_t count, size_t lanes, Visit visit) {
   constexpr size_t kLine = 64 / sizeof(T), kAheadInPlane = 16 * kLine;
-  const size_t lanes = hn::Lanes(d), step = std::max(kLine, lanes);
+  const size_t step = std::max(kLine, lanes);
   const size_t turn = count - std::min(count, kAheadInPlane);
   for (size_t line = 0; line < count; line += step) {
     const T* ahead = plane + line + (line < turn ? kAheadInPlane : kPlanes * stride - turn);
@@ -90,13 +90,19 @@ void SweepPlanes(D d, const T* plane, size_t stride, uint32_t class_id, size_t c
     for (size_t k = 0; k < kPlanes; ++k) hwy::Prefetch(ahead + k * stride);
     const size_t end = std::min(line + step, count);
     size_t i = line;
-    for (; i + lanes <= end; i += lanes)
-      UpdateBest<kPlanes>(d, plane + i, stride, class_id, lanes,
-                          RunningBest{running.best + i, running.class_id + i});
-    if (i < end)
-      UpdateBest<kPlanes>(d, plane + i, stride, class_id, end - i,
-                          RunningBest{running.best + i, running.class_id + i});
+    for (; i + lanes <= end; i += lanes) visit(i, lanes);
+    if (i < end) visit(i, end - i);
   }
+}
+
+/// Processes all anchors of a block for kPlanes classes from `class_id`.
+template <size_t kPlanes, class D, class T, class Value, class Class>
+void SweepPlanes(D d, const T* plane, size_t stride, uint32_t class_id, size_t count,
+                 const RunningBest<Value, Class>& running) {
+  SweepLines<kPlanes>(plane, stride, count, hn::Lanes(d), [&](size_t i, size_t left) HWY_ATTR {
+    UpdateBest<kPlanes>(d, plane + i, stride, class_id, left,
+                        RunningBest{running.best + i, running.class_id + i});
+  });
 }
 
 /// Finds the best of `count` anchors from `first`. Processes several planes at a time, so that the

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "core/formula/coding.h"
 #include "core/formula/contract.h"
@@ -58,5 +59,12 @@ struct Block {
 size_t score_planes(const Scores& scores, size_t first, size_t count, Block& block);
 size_t score_rows(const Scores& scores, size_t first, size_t count, Block& block);
 size_t score_weighted(const Scores& scores, size_t first, size_t count, Block& block);
+
+/// Takes scores of a class by the positions of their anchors in a block.
+using TakeScores = void (*)(void* context, uint32_t class_id, std::span<const int32_t> at);
+/// Takes all class scores of `count` anchors from `first` that are at least `min_value` before
+/// activation, for planes of float32 without objectness.
+void take_all_classes(const Scores& scores, size_t first, size_t count, float min_value,
+                      TakeScores take, void* context);
 
 }  // namespace keepbox::simd
