@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <chrono>
 #include <cstring>
 #include <utility>
 
@@ -20,6 +21,9 @@ namespace {
 constexpr uint32_t kOrientedOneLaunch = 256;
 /// Cycles that a block waits for the others of its image; later, other work occupies the device.
 constexpr long long kWaitCycles = 400'000;
+
+/// Number of frames in a row whose tensors took long, after which the next ones are not polled for.
+constexpr uint32_t kSlowFrames = 2;
 
 bool has_arrived(Header& header, uint32_t sequence) {
   return std::atomic_ref(header.sequence).load(std::memory_order_acquire) == sequence;
@@ -226,16 +230,24 @@ Status CudaRunner::run_large_nms(uint32_t image) {
   return wait({&header, 1});
 }
 
-/// Spins because the end is near, but sleeps until the tensors are ready.
+/// Waits until the tensors are ready or the frame is complete. Polls before it sleeps, unless the
+/// tensors of the last frames took long.
+template <class Arrived>
+Status CudaRunner::wait_for_tensors(Arrived arrived) {
+  const auto start = std::chrono::steady_clock::now();
+  const Microseconds patience = slow_tensors_ < kSlowFrames ? kSpin : kCrowdedSpin;
+  if (!spin(patience, kSpin, arrived)) KB_TRY_CUDA(cudaEventSynchronize(begun_.get()));
+  const bool slow = std::chrono::steady_clock::now() - start > 2 * kSpin;
+  slow_tensors_ = slow ? std::min(slow_tensors_ + 1, kSlowFrames) : 0;
+  return {};
+}
+
+/// Spins because the end is near once the tensors are ready.
 Status CudaRunner::wait(std::span<Header> headers) {
   const auto arrived = [&] {
     return std::ranges::all_of(headers, [&](Header& each) { return has_arrived(each, sequence_); });
   };
-  if (waits_for_tensors_) {
-    waits_for_tensors_ = false;
-    if (spin(kSpin, kSpin, arrived)) return {};
-    KB_TRY_CUDA(cudaEventSynchronize(begun_.get()));
-  }
+  if (std::exchange(waits_for_tensors_, false)) KB_TRY(wait_for_tensors(arrived));
   if (spin(kYield, kSpin, arrived)) return {};
   KB_TRY_CUDA(cudaEventRecord(event_.get(), stream_.get()));
   KB_TRY_CUDA(cudaEventSynchronize(event_.get()));

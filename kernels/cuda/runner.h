@@ -40,6 +40,8 @@ class CudaRunner final : public Runner {
   Status run_large_nms(uint32_t image);
   LargeArgs large_args(uint32_t image) const;
   DevicePlan plan_of(uint32_t image) const;
+  template <class Arrived>
+  Status wait_for_tensors(Arrived arrived);
   Status wait(std::span<Header> headers);
   void update_funnel(uint32_t image);
   std::span<Detection> output_slots(uint32_t image) const;
@@ -69,6 +71,7 @@ class CudaRunner final : public Runner {
   bool clean_ = false;              // their control blocks are in the state that a frame leaves
   void* awaited_[2] = {};           // event and stream of the last tensor
   bool waits_for_tensors_ = false;  // the stream still waits for the tensors
+  uint32_t slow_tensors_ = 0;       // frames in a row that waited long for them
   bool lost_ = false;               // the context was lost to an error
   std::vector<Funnel> funnels_;
   bool has_payload_ = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Reserves places, and launches batches in a thread of its own.
+// Reserves places, launches batches, and waits for their ends.
 #include "gst/infer/batch/batches.h"
 
 #include <algorithm>
@@ -17,7 +17,8 @@ std::unexpected<Error> interrupted() {
 Batches::Batches(Options options, BatchEngine& engine)
     : engine_(engine), options_(options), capacity_(options.capacity) {
   open_next();
-  thread_ = std::thread([this] { loop(); });
+  launching_thread_ = std::thread([this] { loop(); });
+  waiting_thread_ = std::thread([this] { wait_for_runs(); });
 }
 
 Batches::~Batches() {
@@ -25,15 +26,21 @@ Batches::~Batches() {
     const std::lock_guard guard(lock_);
     ending_ = true;
   }
-  work_.notify_all();
-  thread_.join();
+  work_.notify_one();
+  launching_thread_.join();
+  {
+    const std::lock_guard guard(lock_);
+    ended_ = true;
+  }
+  runs_.notify_one();
+  waiting_thread_.join();
 }
 
 void Batches::open_next() {
   open_ = std::make_shared<Batch>();
   open_->slot = next_slot_;
   next_slot_ = (next_slot_ + 1) % options_.slots;
-  room_.notify_all();
+  wake_next();
 }
 
 /// Returns the number of places that a member has at least while others wait.
@@ -47,15 +54,26 @@ bool Batches::fits(const Waiter& waiter) const {
 }
 
 bool Batches::is_next(const Waiter& waiter) const {
-  return fits(waiter) && !(*waiters_.begin() < waiter);
+  return fits(waiter) && !(waiters_.begin()->first < waiter);
+}
+
+/// Wakes the member whose turn it is if it has room.
+void Batches::wake_next() {
+  if (!waiters_.empty() && fits(waiters_.begin()->first)) waiters_.begin()->second->notify_one();
 }
 
 /// True if waiting for more pictures is pointless: there is no room for the next frame, or all
 /// frames that the members may have at a time are waiting for this batch.
 bool Batches::is_full() const {
-  if (!waiters_.empty() && !fits(*waiters_.begin())) return true;
+  if (!waiters_.empty() && !fits(waiters_.begin()->first)) return true;
   const size_t taken = open_->taken();
   return taken >= capacity_ || taken + open_->before >= std::max(places_, 1u);
+}
+
+/// True if the open batch may be launched: if no run is under way, or if it is full and the engine
+/// has a slot for the next one.
+bool Batches::may_start() const {
+  return running_.empty() || (running_.size() + 1 < options_.slots && is_full());
 }
 
 Result<Batches::Slot> Batches::take(Member& member, uint64_t order) {
@@ -69,12 +87,15 @@ Result<std::vector<Batches::Slot>> Batches::take_adjacent(Member& member, uint64
   std::unique_lock lock(lock_);
   const bool over_share = before == 0 && member.places >= share();
   const Waiter waiter{over_share, order, pictures, before};
-  const auto waiting = waiters_.insert(waiter);
-  if (!fits(waiter)) work_.notify_one();  // the open batch is full then
-  room_.wait(lock, [&] { return member.stopped || is_next(waiter); });
+  std::condition_variable turn;
+  const auto waiting = waiters_.emplace(waiter, &turn);
+  if (!fits(waiter) && may_start()) work_.notify_one();  // the open batch is full now
+  turn.wait(lock, [&] { return member.stopped || is_next(waiter); });
   waiters_.erase(waiting);
-  if (!waiters_.empty()) room_.notify_all();
-  if (member.stopped) return interrupted();
+  if (member.stopped) {
+    wake_next();
+    return interrupted();
+  }
   Batch& batch = *open_;
   if (batch.taken() == 0) batch.begun = Clock::now();
   batch.before += before;
@@ -87,6 +108,7 @@ Result<std::vector<Batches::Slot>> Batches::take_adjacent(Member& member, uint64
     ++member.places;
   }
   if (out.size() == pictures) batch.before += unused;
+  wake_next();
   return out;
 }
 
@@ -96,7 +118,7 @@ void Batches::put(const Slot& place, std::shared_ptr<void> ready) {
   entry.ready = std::move(ready);
   entry.made = true;
   --place.batch->pending;
-  work_.notify_one();
+  if (place.batch == launching_ || may_start()) work_.notify_one();
 }
 
 void Batches::abandon(Member& member, Slot place) {
@@ -117,7 +139,7 @@ void Batches::drop(Member& member, const Slot& place) {
       !engine_.makes_inputs_later()) {
     batch.entries.clear();
     batch.before = 0;
-    room_.notify_all();
+    wake_next();
   }
   work_.notify_one();
 }
@@ -138,7 +160,7 @@ void Batches::interrupt(Member& member, bool on) {
   const std::lock_guard guard(lock_);
   member.stopped = on;
   if (!on) return;
-  room_.notify_all();
+  for (const auto& [waiter, turn] : waiters_) turn->notify_one();
   open_->changed.notify_all();
   if (launching_) launching_->changed.notify_all();
 }
@@ -158,7 +180,7 @@ void Batches::leave(unsigned places) {
   idle_.wait(lock, [&] { return members_ > 0 || !launching_; });
 }
 
-bool Batches::is_idle() const { return !running_ && !launching_ && open_->taken() == 0; }
+bool Batches::is_idle() const { return running_.empty() && !launching_ && open_->taken() == 0; }
 
 void Batches::change(const std::function<unsigned()>& change) {
   std::unique_lock lock(lock_);
@@ -171,7 +193,7 @@ void Batches::change(const std::function<unsigned()>& change) {
   lock.lock();
   capacity_ = capacity;
   held_ = false;
-  room_.notify_all();
+  wake_next();
   idle_.notify_all();
 }
 
@@ -185,11 +207,9 @@ BatchCounts Batches::counts() const {
 void Batches::loop() {
   std::unique_lock lock(lock_);
   while (true) {
-    if (running_) {
-      wait_for_run(lock);
-    } else if (open_->taken() > 0) {
+    if (open_->taken() > 0 && may_start()) {
       if (is_due(lock)) launch(lock);
-    } else if (ending_) {
+    } else if (open_->taken() == 0 && ending_) {
       return;
     } else {
       idle_.notify_all();
@@ -212,12 +232,19 @@ bool Batches::is_due(std::unique_lock<std::mutex>& lock) {
   return false;
 }
 
-void Batches::wait_for_run(std::unique_lock<std::mutex>& lock) {
-  const size_t slot = *running_;
-  lock.unlock();
-  (void)engine_.wait(slot);  // a failed device fails the next launch, too
-  lock.lock();
-  running_.reset();
+/// Waits for the end of each run, in order, until the last one that is launched.
+void Batches::wait_for_runs() {
+  std::unique_lock lock(lock_);
+  while (true) {
+    runs_.wait(lock, [&] { return ended_ || !running_.empty(); });
+    if (running_.empty()) return;
+    const size_t slot = running_.front();
+    lock.unlock();
+    (void)engine_.wait(slot);  // a failed device fails the next launch, too
+    lock.lock();
+    running_.pop_front();
+    work_.notify_one();
+  }
 }
 
 void Batches::launch(std::unique_lock<std::mutex>& lock) {
@@ -239,7 +266,10 @@ void Batches::launch(std::unique_lock<std::mutex>& lock) {
     owners.clear();
     lock.lock();
     batch.starting = false;
-    if (result) running_ = batch.slot;
+    if (result) {
+      running_.push_back(batch.slot);
+      runs_.notify_one();
+    }
     ++counts_.batches;
     counts_.pictures += ready.size();
     batch.result = std::move(result);

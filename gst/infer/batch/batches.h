@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Gathers pictures of several elements into batches, and runs them one after the other.
+// Gathers pictures of several elements into batches, and runs them in order.
 #pragma once
 
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
-#include <set>
 #include <thread>
 #include <vector>
 
@@ -26,17 +26,19 @@ struct BatchCounts {
 };
 
 /// A queue of batches. A batch is launched as soon as the previous run is complete, with the
-/// pictures that are there; it waits for more only if a timeout is set. A stream alone has batches
-/// of one picture; under load each batch has the pictures that came during the run before it.
+/// pictures that are there; it waits for more only if a timeout is set. A full batch is launched
+/// during that run, so that the device has work when it ends. A stream alone has batches of one
+/// picture; under load each batch has the pictures that came during the run before it.
 ///
-/// Threads: the streaming threads of all members, and one of its own that launches the runs.
+/// Threads: the streaming threads of all members, one of its own that launches the runs, and one
+/// that waits for their ends.
 class Batches {
  public:
   using Clock = std::chrono::steady_clock;
 
   struct Options {
     unsigned capacity = 1;                // maximum number of pictures in a batch
-    size_t slots = 2;                     // of the engine
+    size_t slots = 2;                     // of the engine: for the open batch, and one per run
     std::chrono::microseconds timeout{};  // time that a batch waits to be full
   };
 
@@ -134,12 +136,14 @@ class Batches {
   bool is_next(const Waiter& waiter) const;
   bool fits(const Waiter& waiter) const;
   bool is_full() const;
+  bool may_start() const;
+  void wake_next();
   bool is_due(std::unique_lock<std::mutex>& lock);
   unsigned share() const;
   void open_next();
   void drop(Member& member, const Slot& place);
   void loop();
-  void wait_for_run(std::unique_lock<std::mutex>& lock);
+  void wait_for_runs();
   void launch(std::unique_lock<std::mutex>& lock);
   bool is_idle() const;
 
@@ -147,16 +151,17 @@ class Batches {
   const Options options_;
   mutable std::mutex lock_;
   std::condition_variable work_;                  // for the launching thread
-  std::condition_variable room_;                  // for members without a place
+  std::condition_variable runs_;                  // for the thread that waits for runs
   std::condition_variable idle_;                  // for change()
   unsigned capacity_, members_ = 0, places_ = 0;  // places_: of all members
   std::shared_ptr<Batch> open_, launching_;
-  std::optional<size_t> running_;  // slot of the run under way
-  std::multiset<Waiter> waiters_;
+  std::deque<size_t> running_;  // slots of the runs under way
+  std::multimap<Waiter, std::condition_variable*> waiters_;
   size_t next_slot_ = 0;
   bool held_ = false, ending_ = false;
+  bool ended_ = false;  // no run will be launched
   BatchCounts counts_;
-  std::thread thread_;
+  std::thread launching_thread_, waiting_thread_;
 };
 
 }  // namespace keepbox

@@ -24,19 +24,20 @@ class BatchResult {
   virtual double model_us() const { return 0; }
 };
 
-/// Runs batches of one model. Each slot has room for the input of one batch. All functions are
-/// called by one thread at a time, except cancel().
+/// Runs batches of one model. Each slot has room for the input of one batch. One thread launches
+/// runs, another waits for them.
 class BatchEngine {
  public:
   virtual ~BatchEngine() = default;
 
-  /// Starts a run of the first pictures of a slot. May return before it is complete.
+  /// Starts a run of the first pictures of a slot. May return before it is complete. Runs that are
+  /// under way use other slots.
   /// @param ready one per picture: when its input is complete, as the device's inferencer passed it
   /// to Batches::put(); nullptr for places without a picture.
   virtual Result<std::shared_ptr<const BatchResult>> launch(size_t slot,
                                                             std::span<void* const> ready) = 0;
 
-  /// Waits until the run of a slot is complete.
+  /// Waits until the run of a slot is complete. Another run may be launched meanwhile.
   virtual Status wait(size_t slot) = 0;
 
   /// True if inputs are made on a device after put() returned, so that a place whose picture was

@@ -40,7 +40,7 @@ class CudaResult : public BatchResult {
 /// Launches batches of the model's elements.
 class CudaModel::Engine : public BatchEngine {
  public:
-  explicit Engine(CudaModel& model) : model_(model) {}
+  explicit Engine(CudaModel& model) : model_(model), runs_(model.batch_slots()) {}
 
   Status create() {
     KB_ASSIGN(auto options, model_.run_options());
@@ -52,13 +52,14 @@ class CudaModel::Engine : public BatchEngine {
                                                     std::span<void* const> ready) override {
     const CudaScope scope(model_.context_);
     KB_TRY(scope.status());
-    running_ = &model_.size_for(ready.size());
-    const double before = running_->runs->microseconds(slot);
+    Size& size = model_.size_for(ready.size());
+    const double before = size.runs->microseconds(slot);
     const gint64 start = g_get_monotonic_time();
-    KB_ASSIGN(auto tensors, model_.run_on(*running_, slot, ready, options_.get()));
+    KB_ASSIGN(auto tensors, model_.run_on(size, slot, ready, options_.get()));
     GST_CAT_LOG(tensorinfer_debug,
                 "%zu pictures in a batch of %u, enqueued in %" G_GINT64_FORMAT " us", ready.size(),
-                running_->batch, g_get_monotonic_time() - start);
+                size.batch, g_get_monotonic_time() - start);
+    runs_[slot] = size.runs.get();
     return std::make_shared<CudaResult>(std::move(tensors), before);
   }
 
@@ -67,12 +68,12 @@ class CudaModel::Engine : public BatchEngine {
   Status wait(size_t slot) override {
     const CudaScope scope(model_.context_);
     KB_TRY(scope.status());
-    return running_->runs->wait(slot);
+    return runs_[slot]->wait(slot);
   }
 
  private:
   CudaModel& model_;
-  Size* running_ = nullptr;  // of the last launch
+  std::vector<CudaRuns*> runs_;  // by slot, of its last launch
   OnnxRunOptions options_{nullptr, nullptr};
 };
 
@@ -167,7 +168,7 @@ void CudaModel::start_batches() {
   }
   batches_ = std::make_unique<Batches>(
       Batches::Options{.capacity = capacity(),
-                       .slots = kBatchSlots,
+                       .slots = batch_slots(),
                        .timeout = std::chrono::milliseconds(spec_.batch.timeout_ms)},
       *engine_);
 }

@@ -76,7 +76,6 @@ class CudaModel : public std::enable_shared_from_this<CudaModel> {
   CUdeviceptr input(const Batches::Slot& place) const;
 
  private:
-  static constexpr size_t kBatchSlots = 2;  // one is filled while the other runs
   class Engine;
   /// Runs of one size, and the session that they are bound to.
   struct Size {
@@ -93,6 +92,8 @@ class CudaModel : public std::enable_shared_from_this<CudaModel> {
   Status bind(Size& size, std::span<const DeviceMemory> inputs);
   Result<std::vector<DeviceMemory>> make_inputs(unsigned capacity) const;
   unsigned fixed_batch() const;
+  /// Returns the number of inputs: one is filled while others run or wait to run.
+  size_t batch_slots() const { return size_t{spec_.in_flight} + 1; }
   std::pair<unsigned, unsigned> wanted_capacity();
   void grow();
   Result<bool> grow_to(unsigned batch);

@@ -29,8 +29,7 @@ std::vector<CUdeviceptr> pointers_to(std::span<const DeviceMemory> inputs) {
 
 Result<std::vector<DeviceMemory>> CudaModel::make_inputs(unsigned capacity) const {
   std::vector<DeviceMemory> out;
-  const size_t slots = std::max(size_t{spec_.in_flight}, kBatchSlots);
-  for (size_t i = 0; i < slots; ++i) {
+  for (size_t i = 0; i < batch_slots(); ++i) {
     KB_ASSIGN(auto memory, allocate(context_, capacity * facts_.input.bytes()));
     out.push_back(std::move(memory));
   }

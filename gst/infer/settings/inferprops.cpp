@@ -120,8 +120,8 @@ const Property<InferProps> kInferProperties[] = {
      .member = &InferProps::hold,
      .live = true},
     {"max-in-flight",
-     "Maximum number of frames in flight on the GPU if frames run one by one; further frames "
-     "wait for the oldest one.",
+     "Maximum number of runs in flight on the GPU, of single frames or full batches; further "
+     "frames wait for the end of the oldest run.",
      &InferProps::max_in_flight, nullptr, 1, 16},
     {"cuda-graph",
      "Capture the model's kernel launches once and replay them for each frame, if the model allows "

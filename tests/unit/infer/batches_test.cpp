@@ -71,6 +71,34 @@ TEST_F(BatchesTest, GathersWhatComesDuringARun) {
   EXPECT_EQ(engine_.sizes, (std::vector<size_t>{1, 3}));
 }
 
+/// Otherwise the device has no work from the end of a run until the next launch.
+TEST_F(BatchesTest, LaunchesAFullBatchDuringARun) {
+  Batches batches({.capacity = 2, .slots = 3, .timeout = 10s}, engine_);
+  Batches::Member members[2];
+  for (int i = 0; i < 2; ++i) batches.join(4);
+  const auto put = [&](Batches::Member& member, uintptr_t number) {
+    auto place = batches.take(member, number);
+    batches.put(*place, picture(number));
+    return *place;
+  };
+  std::vector<Batches::Slot> places;
+  for (uintptr_t i = 0; i < 2; ++i) places.push_back(put(members[i], i));
+  wait_until([&] { return batches.counts().batches == 1; });
+  places.push_back(put(members[0], 2));
+  std::this_thread::sleep_for(20ms);
+  EXPECT_EQ(batches.counts().batches, 1u) << "it is not full";
+  places.push_back(put(members[1], 3));
+  wait_until([&] { return batches.counts().batches == 2; });
+  for (uintptr_t i = 0; i < 2; ++i) places.push_back(put(members[i], 4 + i));
+  std::this_thread::sleep_for(20ms);
+  EXPECT_EQ(batches.counts().batches, 2u) << "the slots of two runs are in use";
+  engine_.end_run();
+  wait_until([&] { return batches.counts().batches == 3; });
+  engine_.end_all();
+  for (size_t i = 0; i < places.size(); ++i)
+    EXPECT_EQ(picture_in(batches.result(members[i % 2], places[i]), places[i].index), i);
+}
+
 TEST_F(BatchesTest, WaitsForAFullBatchOnlyUntilTheTimeout) {
   engine_.end_all();
   Batches patient({.capacity = 4, .timeout = 30ms}, engine_);
