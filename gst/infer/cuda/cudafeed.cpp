@@ -195,13 +195,6 @@ Status CudaFeed::make(const FramePlanes& planes, const Inputs& inputs, size_t nu
       "copying an input to the model's context");
 }
 
-Status CudaFeed::wait(size_t slot) const {
-  if (!holds_frame(slot)) return {};
-  const CudaScope scope(side_->context);
-  KB_TRY(scope.status());
-  return cuda_status(wait_shortly(ready(slot)), "reading a frame");
-}
-
 double CudaFeed::microseconds(size_t slot) const {
   float milliseconds = 0;
   if (!side_ || !side_->events[slot].used) return 0;

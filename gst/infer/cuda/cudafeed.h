@@ -40,8 +40,6 @@ class CudaFeed {
   /// True if a slot's last frame may be read until ready(), and nothing orders later writers after
   /// that.
   bool holds_frame(size_t slot) const { return side_ && side_->events[slot].holds_frame; }
-  /// Waits until a slot's last frame was read, if holds_frame().
-  Status wait(size_t slot) const;
   /// Returns the context of frames, and of the events.
   const CudaContext& context() const { return side_->context; }
 

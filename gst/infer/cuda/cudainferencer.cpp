@@ -91,10 +91,11 @@ class CudaInferencer : public Inferencer {
   Result<std::unique_ptr<PendingFrame>> begin(GstBuffer* frame, uint64_t order,
                                               std::span<const Crop> crops) override {
     auto begun = start(frame, order, crops);
-    if (!begun) (void)feed_->wait(slot_);
-    if (!begun || !feed_->holds_frame(slot_)) return begun;
-    return std::make_unique<HeldFrame>(std::move(*begun), feed_->context(),
-                                       feed_->kept_ready(slot_));
+    if (!feed_->holds_frame(slot_)) return begun;
+    auto held = std::make_unique<HeldFrame>(begun ? std::move(*begun) : nullptr, feed_->context(),
+                                            feed_->kept_ready(slot_));
+    if (!begun) return begun;
+    return held;
   }
 
  private:

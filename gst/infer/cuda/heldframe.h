@@ -13,7 +13,8 @@ namespace keepbox {
 /// it, and before its memory is used again.
 class HeldFrame : public PendingFrame {
  public:
-  /// @param read an event of use kWaiting in `context`, with what keeps it alive.
+  /// @param frame null if it failed. @param read an event of use kWaiting in `context`, with what
+  /// keeps it alive.
   HeldFrame(std::unique_ptr<PendingFrame> frame, CudaContext context, std::shared_ptr<void> read)
       : frame_(std::move(frame)), context_(std::move(context)), read_(std::move(read)) {}
   ~HeldFrame() override;
