@@ -24,8 +24,9 @@ PAIRS = [('x', 'y'), ('width', 'height'), ('min', 'max'), ('left', 'right'), ('t
 NUMBERS = {'0': '1', '1': '0', '0u': '1u', '1u': '0u', '0.f': '1.f', '1.f': '0.f',
            '0.0f': '1.0f', '1.0f': '0.0f', '0.0': '1.0', '1.0': '0.0'}
 # Assertions, messages for developers and size hints do not change results.
-UNTOUCHED = re.compile(r'^\s*(?:static_assert|assert|HWY_ASSERT|GST_(?:DEBUG|INFO|LOG|TRACE|'
-                       r'WARNING|MEMDUMP)\w*|[\w.>-]*[.>]reserve|using|namespace|template)\b')
+UNTOUCHED = re.compile(r'^\s*(?:static_assert|assert|g_return_(?:val_)?if_fail|HWY_ASSERT|'
+                       r'GST_(?:DEBUG|INFO|LOG|TRACE|WARNING|MEMDUMP)\w*|[\w.>-]*[.>]reserve|'
+                       r'using|namespace|template)\b')
 STATEMENT = re.compile(r'^(?:if \(.*\) |for \(.*\) )?'
                        r'(?:[\w:]+(?:(?:\.|->|::)\w+|\[[^\]]*\]|\(.*\))*\s*'
                        r'(?:[-+*/|&^%]?=\s.*|\(.*\)|\+\+|--)?|\+\+.*|--.*)$')
