@@ -38,7 +38,7 @@ struct SessionSpec {
   unsigned threads = 0;                                 // for cpu; 0: chosen by the runtime
   unsigned width = 0, height = 0;  // of dynamic inputs, which are bound with one size
   bool graph = false;              // cuda: launches are captured once and replayed
-  unsigned in_flight = 1;          // cuda: maximum number of frames in flight
+  unsigned in_flight = 1;          // cuda: maximum number of runs in flight
   BatchRules batch;
   unsigned ahead = 0;            // frames that an element holds until their run is complete
   unsigned pictures = 1;         // per run of the session, on a GPU

@@ -22,8 +22,9 @@ constexpr uint32_t kOrientedOneLaunch = 256;
 /// Cycles that a block waits for the others of its image; later, other work occupies the device.
 constexpr long long kWaitCycles = 400'000;
 
-/// Number of frames in a row whose tensors took long, after which the next ones are not polled for.
-constexpr uint32_t kSlowFrames = 2;
+/// While tensors take long, those of this many frames are polled for as usual, then those of the
+/// others of kSlowCycle frames hardly.
+constexpr uint32_t kPolledFrames = 2, kSlowCycle = 16;
 
 bool has_arrived(Header& header, uint32_t sequence) {
   return std::atomic_ref(header.sequence).load(std::memory_order_acquire) == sequence;
@@ -230,15 +231,16 @@ Status CudaRunner::run_large_nms(uint32_t image) {
   return wait({&header, 1});
 }
 
-/// Waits until the tensors are ready or the frame is complete. Polls before it sleeps, unless the
-/// tensors of the last frames took long.
+/// Waits until the tensors are ready or the frame is complete. Polls before it sleeps, for less
+/// time if the tensors of the last frames took long.
 template <class Arrived>
 Status CudaRunner::wait_for_tensors(Arrived arrived) {
   const auto start = std::chrono::steady_clock::now();
-  const Microseconds patience = slow_tensors_ < kSlowFrames ? kSpin : kCrowdedSpin;
-  if (!spin(patience, kSpin, arrived)) KB_TRY_CUDA(cudaEventSynchronize(begun_.get()));
+  const bool polled = slow_tensors_ % kSlowCycle < kPolledFrames;
+  if (!spin(polled ? kSpin : kCrowdedSpin, kSpin, arrived))
+    KB_TRY_CUDA(cudaEventSynchronize(begun_.get()));
   const bool slow = std::chrono::steady_clock::now() - start > 2 * kSpin;
-  slow_tensors_ = slow ? std::min(slow_tensors_ + 1, kSlowFrames) : 0;
+  slow_tensors_ = slow ? slow_tensors_ + 1 : 0;
   return {};
 }
 

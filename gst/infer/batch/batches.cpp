@@ -70,10 +70,11 @@ bool Batches::is_full() const {
   return taken >= capacity_ || taken + open_->before >= std::max(places_, 1u);
 }
 
-/// True if the open batch may be launched: if no run is under way, or if it is full and the engine
-/// has a slot for the next one.
+/// True if the open batch may be launched: if no run is under way, or if it is full and the slot of
+/// the batch after it is free.
 bool Batches::may_start() const {
-  return running_.empty() || (running_.size() + 1 < options_.slots && is_full());
+  return running_.empty() ||
+         (std::ranges::find(running_, next_slot_) == running_.end() && is_full());
 }
 
 Result<Batches::Slot> Batches::take(Member& member, uint64_t order) {
@@ -94,6 +95,7 @@ Result<std::vector<Batches::Slot>> Batches::take_adjacent(Member& member, uint64
   waiters_.erase(waiting);
   if (member.stopped) {
     wake_next();
+    if (may_start()) work_.notify_one();  // the batch is full for the next one
     return interrupted();
   }
   Batch& batch = *open_;
@@ -176,8 +178,9 @@ void Batches::leave(unsigned places) {
   --members_;
   places_ -= places;
   work_.notify_one();  // the open batch may be full now
-  // The launching thread must not hold the last result of a model, which would end in it.
-  idle_.wait(lock, [&] { return members_ > 0 || !launching_; });
+  // The model may end after this. Its abandoned pictures are launched before that, and their result
+  // must not be the last one that keeps it, because it would end in the launching thread.
+  idle_.wait(lock, [&] { return members_ > 0 || (!launching_ && open_->taken() == 0); });
 }
 
 bool Batches::is_idle() const { return running_.empty() && !launching_ && open_->taken() == 0; }
@@ -266,7 +269,7 @@ void Batches::launch(std::unique_lock<std::mutex>& lock) {
     owners.clear();
     lock.lock();
     batch.starting = false;
-    if (result) {
+    if (result && !engine_.runs_in_launch()) {
       running_.push_back(batch.slot);
       runs_.notify_one();
     }

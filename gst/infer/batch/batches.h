@@ -96,7 +96,7 @@ class Batches {
   void interrupt(Member& member, bool on);
 
   /// Adds an element that has up to `places` pictures at a time, or removes one, which has none.
-  /// The last one waits until no run is being started.
+  /// The last one waits until no run is being started, and until abandoned pictures were launched.
   void join(unsigned places);
   void leave(unsigned places);
 

@@ -25,7 +25,7 @@ class BatchResult {
 };
 
 /// Runs batches of one model. Each slot has room for the input of one batch. One thread launches
-/// runs, another waits for them.
+/// runs, another waits for them; other functions may be called from any thread.
 class BatchEngine {
  public:
   virtual ~BatchEngine() = default;
@@ -40,6 +40,9 @@ class BatchEngine {
   /// Waits until the run of a slot is complete. Another run may be launched meanwhile.
   virtual Status wait(size_t slot) = 0;
 
+  /// True if runs are complete when launch() returns, so that nothing waits for them.
+  virtual bool runs_in_launch() const { return false; }
+
   /// True if inputs are made on a device after put() returned, so that a place whose picture was
   /// given up must not be used again before its batch was run.
   virtual bool makes_inputs_later() const { return false; }
@@ -47,8 +50,7 @@ class BatchEngine {
   /// Forgets an earlier cancel(). Called before each launch, without a pause in between.
   virtual void clear_cancel() {}
 
-  /// Ends the current run early if the device can, because its results are not needed. From any
-  /// thread.
+  /// Ends the current run early if the device can, because its results are not needed.
   virtual void cancel() {}
 };
 

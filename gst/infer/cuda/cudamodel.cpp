@@ -146,7 +146,8 @@ Status CudaModel::prepare(const ModelFacts& facts) {
   facts_ = facts;
   Size& first = sizes_.front();
   first.batch = std::max(fixed_batch(), 1u);
-  KB_ASSIGN(auto inputs, make_inputs(first.batch));
+  KB_ASSIGN(auto inputs,
+            make_inputs(first.batch, fixed_batch() > 0 ? batch_slots() : spec_.in_flight));
   inputs_ = std::move(inputs);
   KB_TRY(bind(first, inputs_));
   first_ = first.session.get();

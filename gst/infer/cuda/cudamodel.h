@@ -90,9 +90,9 @@ class CudaModel : public std::enable_shared_from_this<CudaModel> {
   Status prepare(const ModelFacts& facts);
   Result<std::unique_ptr<CudaSession>> open_session(bool graph, unsigned pictures) const;
   Status bind(Size& size, std::span<const DeviceMemory> inputs);
-  Result<std::vector<DeviceMemory>> make_inputs(unsigned capacity) const;
+  Result<std::vector<DeviceMemory>> make_inputs(unsigned capacity, size_t slots) const;
   unsigned fixed_batch() const;
-  /// Returns the number of inputs: one is filled while others run or wait to run.
+  /// Returns the number of inputs for batches: one is filled while others run or wait to run.
   size_t batch_slots() const { return size_t{spec_.in_flight} + 1; }
   std::pair<unsigned, unsigned> wanted_capacity();
   void grow();

@@ -27,9 +27,9 @@ std::vector<CUdeviceptr> pointers_to(std::span<const DeviceMemory> inputs) {
 
 }  // namespace
 
-Result<std::vector<DeviceMemory>> CudaModel::make_inputs(unsigned capacity) const {
+Result<std::vector<DeviceMemory>> CudaModel::make_inputs(unsigned capacity, size_t slots) const {
   std::vector<DeviceMemory> out;
-  for (size_t i = 0; i < batch_slots(); ++i) {
+  for (size_t i = 0; i < slots; ++i) {
     KB_ASSIGN(auto memory, allocate(context_, capacity * facts_.input.bytes()));
     out.push_back(std::move(memory));
   }
@@ -87,7 +87,7 @@ Result<bool> CudaModel::grow_to(unsigned batch) {
     KB_TRY(declaration_.batch == 1 ? check_opened() : check_tables(spec_, declaration_, facts_));
   checked_ = true;
   KB_ASSIGN(auto session, open_session(sizes_.front().session->graph(), batch));
-  KB_ASSIGN(auto inputs, make_inputs(batch));
+  KB_ASSIGN(auto inputs, make_inputs(batch, batch_slots()));
   Size size{.session = std::move(session), .batch = batch};
   KB_TRY(bind(size, inputs));
   const std::lock_guard guard(turn_);

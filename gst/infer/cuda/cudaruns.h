@@ -20,7 +20,8 @@ struct CudaOutput {
   size_t bytes = 0;
 };
 
-/// Bindings and graphs of one size. Functions are called by one thread at a time, in the context.
+/// Bindings and graphs of one size. Functions are called in the context and by one thread at a
+/// time, except wait().
 class CudaRuns {
  public:
   /// Binds inputs, and captures a graph per input if the session allows graphs: an error then means
@@ -29,7 +30,7 @@ class CudaRuns {
   /// @param session runs no other size: convolutions are tuned for one, and their kernels in older
   /// graphs would be unloaded. It outlives the runs.
   /// @param batch number of pictures per run.
-  /// @param inputs of that many pictures each, one per run that may be in flight.
+  /// @param inputs of that many pictures each, by slot.
   static Result<std::unique_ptr<CudaRuns>> create(const CudaSession& session,
                                                   const ModelFacts& facts, unsigned batch,
                                                   std::span<const CUdeviceptr> inputs);

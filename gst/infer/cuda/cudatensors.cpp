@@ -54,9 +54,13 @@ Result<std::shared_ptr<CudaTensor>> CudaTensor::create(std::shared_ptr<void> own
   out->type_ = output.type;
   out->shape_ = output.shape;
   out->bytes_ = output.bytes;
-  if (copied)
+  if (copied) {
+    // A tensor that was dropped may still be written, on the stream of another size.
+    KB_TRY(cuda_status(cuda_driver().stream_wait(session.stream(), out->piece_.ready.get(), 0),
+                       "ordering streams"));
     KB_TRY(cuda_status(cuda_driver().copy(out->data_, output.data, output.bytes, session.stream()),
                        "copying a tensor"));
+  }
   KB_TRY(cuda_status(cuda_driver().event_record(out->piece_.ready.get(), session.stream()),
                      "recording an event"));
   return out;

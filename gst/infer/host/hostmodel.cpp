@@ -110,6 +110,7 @@ class HostModel::Engine : public BatchEngine {
   }
 
   Status wait(size_t) override { return {}; }
+  bool runs_in_launch() const override { return true; }
 
   void clear_cancel() override { runs_->terminate(false); }
   void cancel() override { runs_->terminate(true); }

@@ -15,6 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using test::BatchesTest;
+using test::picture;
 using test::wait_until;
 
 TEST_F(BatchesTest, AFlushLeavesTheOthersAlone) {
@@ -80,6 +81,52 @@ TEST_F(BatchesTest, AFailedRunFailsItsOwnPicturesOnly) {
   EXPECT_EQ(run(member, 3), 0u);
   engine_.failing = false;
   EXPECT_EQ(run(member, 4), 4u);
+}
+
+/// The input of a run that is under way must not be written to.
+TEST_F(BatchesTest, AFailedLaunchDoesNotFreeTheSlotOfARun) {
+  Batches batches({.capacity = 1, .slots = 3}, engine_);
+  Batches::Member member;
+  batches.join(4);
+  const auto launched = [&] {
+    auto place = batches.take(member, 0);
+    const size_t slot = place->slot;
+    batches.put(*place, picture(1));
+    (void)batches.result(member, *place);
+    return slot;
+  };
+  const size_t running = launched();
+  engine_.failing = true;
+  EXPECT_NE(launched(), running);
+  engine_.failing = false;
+  const auto waiting = batches.take(member, 0);
+  ASSERT_TRUE(waiting);
+  EXPECT_NE(waiting->slot, running);
+  batches.put(*waiting, picture(2));
+  std::this_thread::sleep_for(20ms);
+  EXPECT_EQ(batches.counts().batches, 2u) << "the next batch would have the slot of the first run";
+  engine_.end_all();
+  EXPECT_TRUE(batches.result(member, *waiting));
+  batches.leave(4);
+}
+
+/// Their launch needs the model, which may end when its last element has left.
+TEST_F(BatchesTest, AbandonedPicturesAreLaunchedBeforeTheLastMemberLeaves) {
+  engine_.later = true;
+  Batches::Member member;
+  batches_.join(2);
+  EXPECT_EQ(run(member, 1), 1u);
+  wait_until([&] { return engine_.waiting == 1; });
+  auto place = batches_.take(member, 0);
+  ASSERT_TRUE(place);
+  batches_.put(*place, picture(2));
+  batches_.abandon(member, std::move(*place));
+  std::jthread ends([&] {
+    std::this_thread::sleep_for(20ms);
+    engine_.end_all();
+  });
+  batches_.leave(2);
+  EXPECT_EQ(batches_.counts().batches, 2u);
 }
 
 TEST_F(BatchesTest, ChangesTheCapacityBetweenRuns) {
