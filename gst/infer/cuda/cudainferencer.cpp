@@ -35,6 +35,7 @@ class CudaInferencer : public Inferencer {
     drain();
     member_.reset();
     leave();
+    if (lanes_) lanes_->leave(lane_);
   }
 
   const ModelDeclaration& declaration() const override { return model_->declaration(); }
@@ -42,7 +43,7 @@ class CudaInferencer : public Inferencer {
   Status set_model(const ModelFacts& facts) override {
     facts_ = facts;
     KB_TRY(join(model_, facts));
-    KB_TRY(choose_session(facts));
+    choose_session(facts);
     const std::lock_guard guard(model_->turn());
     KB_ASSIGN(auto options, model_->run_options());
     options_ = std::move(options);
@@ -113,37 +114,28 @@ class CudaInferencer : public Inferencer {
     if (std::exchange(joined_, false)) model_->leave(frames_ * pictures_);
   }
 
-  /// Moves to another session of a model that cannot run batches, if others use this one.
-  Status choose_session(const ModelFacts& facts) {
-    unsigned users = 0;
-    {
-      const std::lock_guard guard(model_->turn());
-      if (!model_->no_batch_reason()) return {};
-      users = model_->users();
-    }
+  /// Moves to another session of a model that cannot run batches if that has fewer users.
+  void choose_session(const ModelFacts& facts) {
     SessionSpec spec = model_->spec();
-    const unsigned lanes = spec.batch.parallel > 0 ? spec.batch.parallel : kMaxSessions;
-    std::shared_ptr<CudaModel> best = model_;
-    for (spec.lane = 1; spec.lane < lanes && users > 1; ++spec.lane) {
-      const auto other = shared_model(spec, model_->context());
-      if (!other) break;  // such as for lack of memory
-      const std::lock_guard guard((*other)->turn());
-      if ((*other)->users() + 1 >= users) continue;
-      users = (*other)->users() + 1;
-      best = *other;
-      if (users == 1) break;
-    }
-    if (best == model_) return {};
+    unsigned count = 1;
     {
-      // Others that joined at the same time may have left meanwhile.
       const std::lock_guard guard(model_->turn());
-      if (model_->users() <= users) return {};
+      if (model_->no_batch_reason())
+        count = spec.batch.parallel > 0 ? spec.batch.parallel : kMaxSessions;
     }
-    if (!join_on(*best, facts)) return {};
+    lanes_ = model_->lanes();
+    lane_ = lanes_->take(count);
+    if (lane_ == 0) return;
+    spec.lane = lane_;
+    const auto other = shared_model(spec, model_->context());
+    if (!other || !join_on(**other, facts)) {  // such as for lack of memory
+      lanes_->leave(lane_);
+      lane_ = lanes_->take(1);
+      return;
+    }
     leave();
-    model_ = std::move(best);
+    model_ = *other;
     joined_ = true;
-    return {};
   }
 
   /// Takes part with that many frames of up to that many pictures from now on. @param whole all
@@ -228,6 +220,8 @@ class CudaInferencer : public Inferencer {
   bool whole_ = true;      // all frames have that many
   ModelFacts facts_;
   bool joined_ = false;
+  std::shared_ptr<Lanes> lanes_;  // of the first session
+  unsigned lane_ = 0;
   const OnnxRuntime* runtime_ = nullptr;
   OnnxRunOptions options_{nullptr, nullptr};
   mutable std::mutex lock_;  // guards member_ between its creation and calls of other threads

@@ -130,7 +130,6 @@ Status CudaModel::register_element(const ModelFacts& facts, unsigned frames, uns
     return reject(ErrorKind::kInvalid,
                   "Elements that share a model have inputs of different sizes or types",
                   "set max-in-flight= to a different value, so that the model is not shared");
-  ++users_;
   frames_ += frames * pictures;
   group_ = std::max(group_, pictures);
   return {};
@@ -138,7 +137,6 @@ Status CudaModel::register_element(const ModelFacts& facts, unsigned frames, uns
 
 void CudaModel::leave(unsigned pictures) {
   const std::lock_guard guard(turn_);
-  --users_;
   frames_ -= pictures;
 }
 

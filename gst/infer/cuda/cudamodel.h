@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "gst/infer/batch/batches.h"
+#include "gst/infer/batch/lanes.h"
 #include "gst/infer/cuda/cudaruns.h"
 #include "gst/infer/cuda/cudasession.h"
 #include "gst/infer/cuda/cudatensors.h"
@@ -47,7 +48,8 @@ class CudaModel : public std::enable_shared_from_this<CudaModel> {
   std::shared_ptr<Batches> batches();
   /// Returns why several pictures cannot run together; none if they can, or if it was not tried.
   const std::optional<Error>& no_batch_reason() const { return no_batch_reason_; }
-  unsigned users() const { return users_; }
+  /// Returns the users of this model and of its copies, if this is the first one. Without the lock.
+  const std::shared_ptr<Lanes>& lanes() const { return lanes_; }
 
   /// An input that is not in use any more.
   struct InputSlot {
@@ -112,9 +114,8 @@ class CudaModel : public std::enable_shared_from_this<CudaModel> {
   std::mutex turn_;
   ModelDeclaration declaration_;
   ModelFacts facts_;
-  std::vector<DeviceMemory> inputs_;  // by slot
-  std::vector<Size> sizes_;           // ascending; changes only while both locks are held
-  unsigned users_ = 0;
+  std::vector<DeviceMemory> inputs_;    // by slot
+  std::vector<Size> sizes_;             // ascending; changes only while both locks are held
   unsigned frames_ = 0;                 // pictures that may be waiting at a time
   unsigned group_ = 1;                  // largest number of pictures of a frame
   const CudaSession* first_ = nullptr;  // of the first size
@@ -125,6 +126,7 @@ class CudaModel : public std::enable_shared_from_this<CudaModel> {
   bool opened_ = false;   // sessions but the first have an open batch
   bool settled_ = false;  // larger batches bring no more
   std::optional<Error> no_batch_reason_;
+  const std::shared_ptr<Lanes> lanes_ = std::make_shared<Lanes>();
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Batches> batches_;  // ends first
 };

@@ -17,8 +17,8 @@
 namespace keepbox {
 namespace {
 
-/// Differences relative to an output's largest value; in float16 two to four units of its last
-/// place, which may hide small values.
+/// Differences relative to an output's largest value. In float16 they are two to four units of its
+/// last place, which may hide small values.
 constexpr double kRounding = 1e-5, kHalfRounding = 4.0 / (1 << 11);
 
 /// Fills a picture's input with random values of 0..1, or of all bytes.
@@ -51,9 +51,9 @@ double value_at(const std::byte* data, DataType type, size_t i) {
   return load({.data = data, .type = type}, i);
 }
 
-bool near(std::span<const std::byte> a, std::span<const std::byte> b, DataType type) {
+bool near(std::span<const std::byte> a, std::span<const std::byte> b, DataType type,
+          double rounding) {
   const size_t count = a.size() / size_of(type);
-  const double rounding = type == DataType::kFloat16 ? kHalfRounding : kRounding;
   double largest = 0, difference = 0;
   for (size_t i = 0; i < count; ++i) {
     const double one = value_at(a.data(), type, i), other = value_at(b.data(), type, i);
@@ -82,25 +82,25 @@ std::span<const std::byte> bytes_of(const ModelOutput& output) {
   return {output.data, output.bytes};
 }
 
-bool same(const ModelOutput& one, std::span<const std::byte> of_many) {
-  const std::span<const std::byte> alone(one.data, one.bytes);
-  if (std::ranges::equal(alone, of_many)) return true;
-  const DataType type = one.type;
-  const bool rounded =
-      type == DataType::kFloat16 || type == DataType::kFloat32 || type == DataType::kFloat64;
-  return rounded && near(alone, of_many, type);
+/// True if values of a type are rounded: not those of integers.
+bool is_rounded(DataType type) {
+  return type == DataType::kFloat16 || type == DataType::kFloat32 || type == DataType::kFloat64;
 }
 
 /// True if a picture's part of a batch is its own result, in float16 much nearer to it than to that
-/// of another picture.
+/// of another picture. @param half the model computes in float16.
 bool is_slice(const ModelOutput& batch, unsigned picture, const ModelOutput& own,
-              const ModelOutput& other) {
+              const ModelOutput& other, bool half) {
   constexpr double kNearer = 4;
   if (slice_shape(batch.shape) != own.shape || batch.bytes != own.bytes * kTriedPictures)
     return false;
   const auto slice = bytes_of(batch).subspan(picture * own.bytes, own.bytes);
-  if (!same(own, slice)) return false;
-  if (own.type != DataType::kFloat16 || other.bytes != own.bytes) return true;
+  if (std::ranges::equal(bytes_of(own), slice)) return true;
+  half = half || own.type == DataType::kFloat16;
+  if (!is_rounded(own.type) ||
+      !near(bytes_of(own), slice, own.type, half ? kHalfRounding : kRounding))
+    return false;
+  if (!half || other.bytes != own.bytes) return true;
   return kNearer * distance(slice, bytes_of(own), own.type) <=
          distance(slice, bytes_of(other), own.type);
 }
@@ -122,7 +122,8 @@ std::unexpected<Error> no_batch(const std::string& found) {
                 "export it with a dynamic batch");
 }
 
-Status compare_batches(const ModelSession& one, const ModelSession& many, const ModelFacts& facts) {
+Status compare_batches(const ModelSession& one, const ModelSession& many, const ModelFacts& facts,
+                       bool half) {
   const size_t bytes = facts.input.bytes();
   std::vector<std::byte> pictures(kTriedPictures * bytes);
   std::mt19937 random(1);
@@ -138,7 +139,7 @@ Status compare_batches(const ModelSession& one, const ModelSession& many, const 
     for (size_t k = 0; k < batch.size(); ++k) {
       const ModelOutput &own = alone[i][k], &other = alone[(i + 1) % kTriedPictures][k];
       KB_TRY(check_slices(one.declaration(), k, batch[k].shape, kTriedPictures));
-      if (!is_slice(batch[k], i, own, other))
+      if (!is_slice(batch[k], i, own, other, half))
         return no_batch("output " + one.declaration().outputs[k].name +
                         " has other values in a batch");
       different = different || !std::ranges::equal(bytes_of(own), bytes_of(other));

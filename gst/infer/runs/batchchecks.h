@@ -16,7 +16,9 @@ std::unexpected<Error> no_batch(const std::string& found);
 /// Runs random pictures one by one and as a batch of three. kUnsupported if the outputs differ by
 /// more than rounding, with the name of the output.
 /// @param one a session of the model. @param many a session of a copy with an open batch.
-Status compare_batches(const ModelSession& one, const ModelSession& many, const ModelFacts& facts);
+/// @param half the model computes in float16, so that its outputs of other types are rounded so.
+Status compare_batches(const ModelSession& one, const ModelSession& many, const ModelFacts& facts,
+                       bool half);
 
 /// Runs a random picture in all places of a batch, and checks that each output has a part per
 /// picture. kUnsupported with the name of one that has not: its first dimension is not the batch,

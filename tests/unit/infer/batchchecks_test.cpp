@@ -23,6 +23,7 @@ struct Answers {
   bool mixed = false;  // in a batch the small values are those of the next picture
   bool holes = false;  // the last value of some pictures is NaN
   DataType input = DataType::kUInt8;
+  bool half = false;                                     // the model computes in float16
   mutable double brightness = 0;                         // mean of an input in float16
   mutable std::deque<std::vector<std::byte>> outputs{};  // of all runs
 };
@@ -100,7 +101,7 @@ class Session final : public ModelSession {
 bool is_same(const Answers& answers) {
   const Session session(answers);
   const ModelFacts facts{.input = {.size = {4, 4}, .type = answers.input, .channels = 1}};
-  return compare_batches(session, session, facts).has_value();
+  return compare_batches(session, session, facts, answers.half).has_value();
 }
 
 TEST(BatchChecks, AllowForTheRoundingOfTheType) {
@@ -112,9 +113,16 @@ TEST(BatchChecks, AllowForTheRoundingOfTheType) {
   EXPECT_FALSE(is_same({.type = DataType::kFloat16, .error = 2e-2f}));
 }
 
+/// Such models convert their outputs to float32.
+TEST(BatchChecks, AllowForTheRoundingOfFloat16InOutputsOfFloat32) {
+  EXPECT_TRUE(is_same({.type = DataType::kFloat32, .error = 1e-3f, .half = true}));
+  EXPECT_FALSE(is_same({.type = DataType::kFloat32, .error = 2e-2f, .half = true}));
+}
+
 TEST(BatchChecks, RejectSmallValuesOfAnotherPicture) {
   for (const DataType type : {DataType::kFloat32, DataType::kFloat16})
     EXPECT_FALSE(is_same({.type = type, .mixed = true}));
+  EXPECT_FALSE(is_same({.type = DataType::kFloat32, .mixed = true, .half = true}));
 }
 
 TEST(BatchChecks, AcceptValuesThatAreNotFinite) {
