@@ -8,6 +8,10 @@ usage: plot_bench.py BENCH.json PLOT.svg   BENCH.json from `./dev bench --json B
            ('84x8400 frames'), and where CPU and GPU are equally fast
        plot_bench.py --parts INFER.json PLOT.svg
            input from `infer-bench --json`: the parts of the frame time of one stream
+       plot_bench.py --batches INFER.json... PLOT.svg
+           inputs likewise: frames per second of pipelines whose model runs in batches, next to the
+           model alone: `alone` of the input, frames per second measured by another program, or a
+           batch divided by the time of its run in the pipeline
 """
 import collections
 import json
@@ -199,6 +203,45 @@ def draw_parts(path):
     return svg(WIDTH, height, out)
 
 
+def batched_rows(paths):
+    """Returns (name, {'cuda': frames/s of the pipeline, 'model': of the model alone}) per row."""
+    for path in paths:
+        with open(path, encoding='utf-8') as file:
+            bench = json.load(file)
+        for row in bench['rows']:
+            if row.get('batch_size', 1) <= 1 or not row.get('model_us'):
+                continue
+            model = bench['model'].rsplit('/', 1)[-1].removesuffix('.onnx')
+            streams = f'{row["streams"]} streams' if row['streams'] > 1 else 'one stream'
+            alone = bench.get('alone', row['batch_size'] * 1e6 / row['model_us'])
+            yield f'{model}, {streams}', {'cuda': row['frames_per_second'], 'model': alone}
+
+
+def draw_batches(paths):
+    rows = list(batched_rows(paths))
+    if not rows:
+        sys.exit(f'plot_bench: {", ".join(paths)} have no rows with batches')
+    longest = max(max(each.values()) for _, each in rows)
+    left = 24 + LETTER * max(len(name) for name, _ in rows)
+    out = ['<text x="16" y="24" font-size="15">frames of 1080p per second: from frames to boxes, '
+           'and the model alone in the same batches</text>']
+    for number, (name, each) in enumerate(rows):
+        y = TOP + number * BAR
+        out.append(f'<text x="{left - 8}" y="{y + 25}" text-anchor="end">{name}</text>')
+        for place, (subject, rate) in enumerate(each.items()):
+            width = rate / longest * (WIDTH - 70 - left)
+            out.append(f'<rect x="{left}" y="{y + 18 * place}" width="{width:.1f}" height="16" '
+                       f'{paint(subject)}/>'
+                       f'<text x="{left + width + 6:.1f}" y="{y + 13 + 18 * place}">{rate:,.0f}'
+                       '</text>')
+    height = TOP + BAR * len(rows) + 30
+    for number, (name, subject) in enumerate((('pipeline', 'cuda'), ('model alone', 'model'))):
+        x = left + 110 * number
+        out.append(f'<rect x="{x}" y="{height - 28}" width="14" height="14" {paint(subject)}/>'
+                   f'<text x="{x + 20}" y="{height - 16}">{name}</text>')
+    return svg(WIDTH, height, out)
+
+
 def main():
     if {'-h', '--help'} & set(sys.argv[1:]):
         print(__doc__.strip())
@@ -207,6 +250,10 @@ def main():
     if arguments[:1] == ['--parts'] and len(arguments) == 3:
         with open(arguments[2], 'w', encoding='utf-8') as file:
             file.write(draw_parts(arguments[1]))
+        return
+    if arguments[:1] == ['--batches'] and len(arguments) > 2:
+        with open(arguments[-1], 'w', encoding='utf-8') as file:
+            file.write(draw_batches(arguments[1:-1]))
         return
     if arguments[:1] == ['--section']:
         section, arguments = arguments[1], arguments[2:]

@@ -73,5 +73,23 @@ def test_a_subject_keeps_its_colour(folder):
         assert charts.style() in text, text
 
 
+def test_batches_are_next_to_the_model_alone(folder):
+    rows = [{'row': 'gpu-queued', 'streams': streams, 'batch_size': 16, 'model_us': 2500,
+             'frames_per_second': rate} for streams, rate in ((16, 6000), (1, 5000))]
+    rows.append({'row': 'gpu', 'streams': 2, 'skipped': 'no GPU'})
+    (folder / 'a.json').write_text(json.dumps({'model': 'm/yolo.onnx', 'rows': rows}))
+    subprocess.run([sys.executable, SOURCE / 'tools/plot_bench.py', '--batches',
+                    folder / 'a.json', folder / 'a.svg'], check=True)
+    text = (folder / 'a.svg').read_text()
+    bars = [float(width) for width in re.findall(r'width="([\d.]+)" height="16"', text)]
+    assert [round(width / max(bars), 3) for width in bars] == [0.938, 1, 0.781, 1], bars
+    assert 'yolo, 16 streams<' in text and 'yolo, one stream<' in text, text
+    assert '>6,000<' in text and '>6,400<' in text, text
+    (folder / 'a.json').write_text(json.dumps({'model': 'm/yolo.onnx', 'rows': rows, 'alone': 7000}))
+    subprocess.run([sys.executable, SOURCE / 'tools/plot_bench.py', '--batches',
+                    folder / 'a.json', folder / 'a.svg'], check=True)
+    assert (folder / 'a.svg').read_text().count('>7,000<') == 2
+
+
 if __name__ == '__main__':
     main(globals())
