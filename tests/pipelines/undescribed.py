@@ -33,7 +33,8 @@ def classes(count):
 
 
 def launch(folder, rows, output):
-    """Runs the line. Returns its status, what it prints, and the boxes of the first frame."""
+    """Runs the line. Returns its status, what it prints, and the boxes of the first frame; no status
+    if it hangs."""
     need('tensorinfer')
     (folder / 'pipelines').symlink_to(PIPELINES)
     write_rows(folder / 'model.onnx', rows, output)
@@ -41,8 +42,10 @@ def launch(folder, rows, output):
     model, = (word for word in line.split() if word.startswith('model-file='))
     line = line.replace(model, 'model-file=model.onnx')
     line = line.replace('! tensorinfer', '! identity eos-after=3 ! tensorinfer')
-    done = subprocess.run(['bash', '-c', line], cwd=folder, capture_output=True, text=True,
-                          timeout=100, check=False)
+    done = subprocess.run(['timeout', '--kill-after=5', '60', 'bash', '-c', line], cwd=folder,
+                          capture_output=True, text=True, check=False)
+    if done.returncode in (124, 137):
+        return None, done.stdout + done.stderr, []
     boxes = folder / 'boxes.jsonl'
     frames = boxes.read_text().splitlines() if boxes.exists() else []
     found = json.loads(frames[0]).get('objects') or [] if frames else []
@@ -61,12 +64,17 @@ def right(found, size=(1280, 720)):
 
 
 def check(folder, rows, output, *words):
+    hung = 0
     for number in range(5):
         place = folder / str(number)
         place.mkdir()
         status, messages, found = launch(place, rows, output)
+        # gst-launch-1.0 of 1.26 sometimes misses an error before the first frame (troubleshooting.md)
+        hung += status is None
+        assert hung < 2, f'it hangs: {messages}'
         # gst-launch-1.0 prints an error at once, and may end before it prints an earlier warning
-        if ASSUMED in messages or 'ERROR: from element' not in messages:
+        if status is not None and (
+                ASSUMED in messages or 'ERROR: from element' not in messages):
             break
     assert status == 0 or 'ERROR: from element' in messages, messages
     assert status or 'WARNING: from element' in messages or right(found), \
