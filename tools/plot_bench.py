@@ -10,8 +10,8 @@ usage: plot_bench.py BENCH.json PLOT.svg   BENCH.json from `./dev bench --json B
            input from `infer-bench --json`: the parts of the frame time of one stream
        plot_bench.py --batches INFER.json... PLOT.svg
            inputs likewise: frames per second of pipelines whose model runs in batches, next to the
-           model alone: `alone` of the input, frames per second measured by another program, or a
-           batch divided by the time of its run in the pipeline
+           model alone. That is a row's "alone" if it was added, frames per second measured by
+           another program, otherwise the batch divided by the time of its run in the pipeline
 """
 import collections
 import json
@@ -212,8 +212,8 @@ def batched_rows(paths):
             if row.get('batch_size', 1) <= 1 or not row.get('model_us'):
                 continue
             model = bench['model'].rsplit('/', 1)[-1].removesuffix('.onnx')
-            streams = f'{row["streams"]} streams' if row['streams'] > 1 else 'one stream'
-            alone = bench.get('alone', row['batch_size'] * 1e6 / row['model_us'])
+            streams = f'{row["streams"]} streams' if row['streams'] > 1 else 'lookahead'
+            alone = row.get('alone', row['batch_size'] * 1e6 / row['model_us'])
             yield f'{model}, {streams}', {'cuda': row['frames_per_second'], 'model': alone}
 
 
@@ -251,7 +251,9 @@ def main():
         with open(arguments[2], 'w', encoding='utf-8') as file:
             file.write(draw_parts(arguments[1]))
         return
-    if arguments[:1] == ['--batches'] and len(arguments) > 2:
+    if arguments[:1] == ['--batches']:
+        if len(arguments) < 3:
+            sys.exit(__doc__)
         with open(arguments[-1], 'w', encoding='utf-8') as file:
             file.write(draw_batches(arguments[1:-1]))
         return

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "gst/base/error.h"
+#include "gst/infer/batch/lanes.h"
 #include "gst/infer/batch/member.h"
 #include "gst/infer/cuda/cudafeed.h"
 #include "gst/infer/cuda/cudamodel.h"
@@ -25,6 +26,13 @@ Result<std::shared_ptr<CudaModel>> shared_model(const SessionSpec& spec,
   return shared.get(spec, [&] { return CudaModel::open(spec, context); });
 }
 
+/// Returns the users of a model's sessions. @param spec of the first one.
+Result<std::shared_ptr<Lanes>> shared_lanes(const SessionSpec& spec) {
+  static auto& shared = *new SharedModels<Lanes>;
+  return shared.get(spec,
+                    []() -> Result<std::shared_ptr<Lanes>> { return std::make_shared<Lanes>(); });
+}
+
 /// Runs an element's frames in the batches of the model if there are any, else one by one.
 class CudaInferencer : public Inferencer {
  public:
@@ -43,7 +51,7 @@ class CudaInferencer : public Inferencer {
   Status set_model(const ModelFacts& facts) override {
     facts_ = facts;
     KB_TRY(join(model_, facts));
-    choose_session(facts);
+    KB_TRY(choose_session(facts));
     const std::lock_guard guard(model_->turn());
     KB_ASSIGN(auto options, model_->run_options());
     options_ = std::move(options);
@@ -114,28 +122,32 @@ class CudaInferencer : public Inferencer {
     if (std::exchange(joined_, false)) model_->leave(frames_ * pictures_);
   }
 
-  /// Moves to another session of a model that cannot run batches if that has fewer users.
-  void choose_session(const ModelFacts& facts) {
+  /// Returns the number of sessions that the elements of a model may use.
+  unsigned max_sessions() const {
+    const std::lock_guard guard(model_->turn());
+    if (!model_->no_batch_reason()) return 1;
+    const unsigned wanted = model_->spec().batch.parallel;
+    return wanted > 0 ? wanted : kMaxSessions;
+  }
+
+  /// Moves to another session of a model that cannot run batches if that has fewer users. One that
+  /// cannot be opened, such as for lack of memory, leaves the choice among those before it.
+  Status choose_session(const ModelFacts& facts) {
     SessionSpec spec = model_->spec();
-    unsigned count = 1;
-    {
-      const std::lock_guard guard(model_->turn());
-      if (model_->no_batch_reason())
-        count = spec.batch.parallel > 0 ? spec.batch.parallel : kMaxSessions;
-    }
-    lanes_ = model_->lanes();
-    lane_ = lanes_->take(count);
-    if (lane_ == 0) return;
-    spec.lane = lane_;
-    const auto other = shared_model(spec, model_->context());
-    if (!other || !join_on(**other, facts)) {  // such as for lack of memory
+    KB_ASSIGN(lanes_, shared_lanes(spec));
+    for (unsigned count = max_sessions();; count = lane_) {
+      lane_ = lanes_->take(count);
+      if (lane_ == 0) return {};
+      spec.lane = lane_;
+      const auto other = shared_model(spec, model_->context());
+      if (other && join_on(**other, facts)) {
+        leave();
+        model_ = *other;
+        joined_ = true;
+        return {};
+      }
       lanes_->leave(lane_);
-      lane_ = lanes_->take(1);
-      return;
     }
-    leave();
-    model_ = *other;
-    joined_ = true;
   }
 
   /// Takes part with that many frames of up to that many pictures from now on. @param whole all
@@ -220,7 +232,7 @@ class CudaInferencer : public Inferencer {
   bool whole_ = true;      // all frames have that many
   ModelFacts facts_;
   bool joined_ = false;
-  std::shared_ptr<Lanes> lanes_;  // of the first session
+  std::shared_ptr<Lanes> lanes_;
   unsigned lane_ = 0;
   const OnnxRuntime* runtime_ = nullptr;
   OnnxRunOptions options_{nullptr, nullptr};

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "gst/infer/batch/batches.h"
-#include "gst/infer/batch/lanes.h"
 #include "gst/infer/cuda/cudaruns.h"
 #include "gst/infer/cuda/cudasession.h"
 #include "gst/infer/cuda/cudatensors.h"
@@ -48,8 +47,6 @@ class CudaModel : public std::enable_shared_from_this<CudaModel> {
   std::shared_ptr<Batches> batches();
   /// Returns why several pictures cannot run together; none if they can, or if it was not tried.
   const std::optional<Error>& no_batch_reason() const { return no_batch_reason_; }
-  /// Returns the users of this model and of its copies, if this is the first one. Without the lock.
-  const std::shared_ptr<Lanes>& lanes() const { return lanes_; }
 
   /// An input that is not in use any more.
   struct InputSlot {
@@ -126,7 +123,6 @@ class CudaModel : public std::enable_shared_from_this<CudaModel> {
   bool opened_ = false;   // sessions but the first have an open batch
   bool settled_ = false;  // larger batches bring no more
   std::optional<Error> no_batch_reason_;
-  const std::shared_ptr<Lanes> lanes_ = std::make_shared<Lanes>();
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Batches> batches_;  // ends first
 };

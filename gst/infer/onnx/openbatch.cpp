@@ -60,14 +60,23 @@ SessionSpec on_cpu(SessionSpec spec) {
   return spec;
 }
 
-/// True if the model has weights in float16.
-bool is_half(const graph::Model& model) {
-  const auto is_float16 = [](const graph::Tensor& each) { return each.data_type() == kFloat16; };
-  return std::ranges::any_of(model.graph().initializer(), is_float16);
+/// True if most weights are in float16.
+bool is_half(const graph::Graph& graph) {
+  double half = 0, others = 0;
+  for (const graph::Tensor& each : graph.initializer()) {
+    double count = 1;
+    for (const int64_t dim : each.dims()) count *= static_cast<double>(dim);
+    (each.data_type() == kFloat16 ? half : others) += count;
+  }
+  return half > others;
 }
 
-/// Returns the model with an open batch.
-Result<graph::Model> open_graph(const std::string& file) {
+struct OpenedModel {
+  std::string bytes;
+  bool half;  // most weights are in float16
+};
+
+Result<OpenedModel> open_copy(const std::string& file) {
   graph::Model model;
   std::ifstream stream(file, std::ios::binary);
   if (!model.ParseFromIstream(&stream)) return no_batch(file + ", which cannot be edited");
@@ -83,20 +92,16 @@ Result<graph::Model> open_graph(const std::string& file) {
     if (found != constants.end()) open_shape(*found->second);
   }
   graph.clear_value_info();  // inferred again by the runtime
-  return model;
-}
-
-Result<std::string> bytes_of(const graph::Model& model) {
-  std::string out;
-  if (!model.SerializeToString(&out)) return no_batch("a model of more than 2 GiB");
+  OpenedModel out{.bytes = {}, .half = is_half(graph)};
+  if (!model.SerializeToString(&out.bytes)) return no_batch("a model of more than 2 GiB");
   return out;
 }
 
 }  // namespace
 
 Result<std::string> open_batch(const std::string& file) {
-  KB_ASSIGN(const graph::Model model, open_graph(file));
-  return bytes_of(model);
+  KB_ASSIGN(OpenedModel opened, open_copy(file));
+  return std::move(opened.bytes);
 }
 
 Status check_tables(SessionSpec spec, const ModelDeclaration& declaration,
@@ -114,11 +119,10 @@ Status check_tables(SessionSpec spec, const ModelDeclaration& declaration,
 Result<std::string> opened_model(SessionSpec spec, const ModelFacts& facts) {
   spec = on_cpu(std::move(spec));
   KB_ASSIGN(const auto one, OnnxSession::open(spec));
-  KB_ASSIGN(const graph::Model opened, open_graph(spec.file));
-  KB_ASSIGN(std::string model, bytes_of(opened));
-  KB_ASSIGN(const auto many, OnnxSession::open(spec, nullptr, &model));
-  KB_TRY(compare_batches(*one, *many, facts, is_half(opened)));
-  return model;
+  KB_ASSIGN(OpenedModel opened, open_copy(spec.file));
+  KB_ASSIGN(const auto many, OnnxSession::open(spec, nullptr, &opened.bytes));
+  KB_TRY(compare_batches(*one, *many, facts, opened.half));
+  return std::move(opened.bytes);
 }
 
 }  // namespace keepbox

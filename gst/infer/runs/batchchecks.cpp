@@ -96,11 +96,13 @@ bool is_slice(const ModelOutput& batch, unsigned picture, const ModelOutput& own
     return false;
   const auto slice = bytes_of(batch).subspan(picture * own.bytes, own.bytes);
   if (std::ranges::equal(bytes_of(own), slice)) return true;
-  half = half || own.type == DataType::kFloat16;
-  if (!is_rounded(own.type) ||
-      !near(bytes_of(own), slice, own.type, half ? kHalfRounding : kRounding))
-    return false;
-  if (!half || other.bytes != own.bytes) return true;
+  if (!is_rounded(own.type)) return false;
+  if (own.type != DataType::kFloat16) {
+    if (near(bytes_of(own), slice, own.type, kRounding)) return true;
+    if (!half) return false;
+  }
+  if (!near(bytes_of(own), slice, own.type, kHalfRounding)) return false;
+  if (other.bytes != own.bytes) return true;
   return kNearer * distance(slice, bytes_of(own), own.type) <=
          distance(slice, bytes_of(other), own.type);
 }

@@ -16,7 +16,8 @@ std::unexpected<Error> no_batch(const std::string& found);
 /// Runs random pictures one by one and as a batch of three. kUnsupported if the outputs differ by
 /// more than rounding, with the name of the output.
 /// @param one a session of the model. @param many a session of a copy with an open batch.
-/// @param half the model computes in float16, so that its outputs of other types are rounded so.
+/// @param half the model computes in float16, so that outputs of float32 and float64 are rounded
+/// like float16.
 Status compare_batches(const ModelSession& one, const ModelSession& many, const ModelFacts& facts,
                        bool half);
 
