@@ -197,6 +197,18 @@ def test_failures_are_listed_and_counted(folder):
         'FAILED k:unit / tool: timeout', '2 passed, 3 failed, 2 skipped'], done.stdout
 
 
+def test_libraries_of_an_onnx_runtime_are_found(folder):
+    del folder
+    script = ('environment=native build=b cache=c extra_libraries= extra_vars=()\n'
+              'collect_variables\nprintf "%s\\n" "${variables[@]}"')
+    for more, want in (({}, []), ({'KEEPBOX_LIBRARIES': '/a:/b'}, ['LD_LIBRARY_PATH=/a:/b']),
+                       ({'KEEPBOX_LIBRARIES': '/a', 'LD_LIBRARY_PATH': '/c'},
+                        ['LD_LIBRARY_PATH=/a:/c'])):
+        status, out = sourced(script, **{'KEEPBOX_LIBRARIES': '', 'LD_LIBRARY_PATH': '', **more})
+        assert status == 0, out
+        assert [line for line in out.splitlines() if line.startswith('LD_')] == want, out
+
+
 def test_a_link_to_it_is_the_checkout(folder):
     checkout = lay_out(folder)
     link = folder / 'link'

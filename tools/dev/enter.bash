@@ -82,7 +82,7 @@ enter() { # CACHE SUITE USER:GROUP[:GROUPS] COMMAND...
 }
 
 collect_variables() {
-  local name toolkit libraries=$extra_libraries
+  local name toolkit libraries=$extra_libraries${KEEPBOX_LIBRARIES:+:$KEEPBOX_LIBRARIES}
   variables=(
     "HOME=$cache/home" "LANG=C.UTF-8" "GST_PLUGIN_PATH=$build/gst/plugins"
     "GI_TYPELIB_PATH=$build/gst/api/uninstalled" "GST_REGISTRY=$build/gst-registry-$environment.bin"
@@ -97,8 +97,8 @@ collect_variables() {
     if [[ -n $(cuda_driver_folder) ]]; then libraries+=:/run/cuda-driver; fi
     if [[ -n $toolkit ]]; then libraries+=:$toolkit/lib64; fi
     variables+=("PATH=$build/gst/tool:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin${toolkit:+:$toolkit/bin}")
-    if [[ -n $libraries ]]; then variables+=("LD_LIBRARY_PATH=${libraries#:}"); fi
   else
+    libraries+=${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
     # keeps the paths of a GStreamer outside of the usual folders
     variables+=(
       "PATH=$build/gst/tool:$PATH" "GST_PLUGIN_PATH=$build/gst/plugins${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH}"
@@ -106,6 +106,7 @@ collect_variables() {
       "PYTHONPATH=$top/python${PYTHONPATH:+:$PYTHONPATH}"
     )
   fi
+  if [[ -n $libraries ]]; then variables+=("LD_LIBRARY_PATH=${libraries#:}"); fi
   # last, because the last value of a repeated name counts
   variables+=("KEEPBOX_CACHE=$cache" "KEEPBOX_INSIDE=$environment" "${extra_vars[@]}")
 }
