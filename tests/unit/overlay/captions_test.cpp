@@ -63,6 +63,12 @@ TEST_F(CaptionPlacement, DoesNotHideSmallBoxesAtTheFramesEdge) {
   EXPECT_EQ(place(boxed(300, 12, 20, 14)), cv::Rect({300, 0}, kCaption));
 }
 
+TEST_F(CaptionPlacement, IsInsideAtTheBottomIfTheTopIsTaken) {
+  start(LabelPlacement::kApart, {90, 480});
+  EXPECT_EQ(place(boxed(0, 0, 90, 480)), cv::Rect({0, 0}, kCaption));
+  EXPECT_EQ(place(boxed(0, 0, 90, 480)), cv::Rect({5, 464}, kCaption)) << "between its sides";
+}
+
 TEST_F(CaptionPlacement, AvoidsOutlinesOfBetterBoxes) {
   place(boxed(100, 100, 200, 90));
   const Outline second = boxed(90, 108, 200, 120);  // the upper edge of the first one is above it
