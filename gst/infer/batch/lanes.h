@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which of several sessions of a model an element uses.
+// Choice of a session for each element of a model that has several.
 #pragma once
 
 #include <algorithm>
