@@ -33,7 +33,8 @@ def main():
     parser.add_argument("--seconds", type=float, default=400, help="time to draw and train")
     parser.add_argument("--device", help="cuda or cpu (default: cuda if there is one)")
     parser.add_argument("--weights", type=pathlib.Path, metavar="FOLDER",
-                        help="begin with the weights there; with --seconds 0, only export them")
+                        help="begin with the weights there, of .pt files or of exported detectors; "
+                             "with --seconds 0, only export those of .pt files")
     parser.add_argument("--batch", type=int, default=32, help="samples in a step")
     parser.add_argument("--frames", type=int, default=18000, help="maximum of street frames")
     parser.add_argument("--workers", type=int, default=15, help="processes that draw")

@@ -10,7 +10,7 @@ import time
 import torch
 from torch.nn import functional as F
 
-from . import augment, export, losses, plates, pool, samples
+from . import augment, export, losses, plates, pool, resume, samples
 from .actors import VEHICLES
 from .net import Classifier, Detector, Reader
 from .palette import COLOURS
@@ -38,6 +38,16 @@ def fitting(net, path):
     print(path.name, "has", len(same), "of", len(own), "weights", flush=True)
 
 
+def begin(net, data, args, name):
+    """Give a detector the weights in a folder: those of its .pt file, or else of its exports."""
+    path, tasks = args.weights / f"{args.prefix}{name}.pt", networks()[name][2][0]
+    if path.exists():
+        return fitting(net, path)
+    paths = [path.with_name(path.stem + export.SUFFIX[task] + ".onnx") for task in tasks]
+    print(name, "has the weights of", resume.load(net, paths), "convolutions", flush=True)
+    resume.settle(net.to(args.device), augment.vary(data.take(args.batch))["image"])
+
+
 def detector_step(net, batch):
     """Return a detector's loss for samples as they were drawn, and its parts."""
     with torch.autocast(batch["image"].device.type, enabled=False):
@@ -50,11 +60,11 @@ def detector_step(net, batch):
 def train_detector(store, args, deadline, name):
     """Train a detector on a store's samples until a time, and write it."""
     net = networks()[name][0]
-    if args.weights and (args.weights / f"{args.prefix}{name}.pt").exists():
-        fitting(net, args.weights / f"{args.prefix}{name}.pt")
     start(args)
     data, half = Pool(store, args.device), True
     data.wait(min(store.count, args.batch * 5))
+    if args.weights:
+        begin(net, data, args, name)
     trainer = Trainer(net, detector_step, args, deadline, name)
     print(name, "parameters", sum(p.numel() for p in net.parameters()), flush=True)
     while time.monotonic() < deadline:
