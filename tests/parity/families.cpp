@@ -247,7 +247,7 @@ std::span<const Family> families() {
     std::vector<Family> list(std::begin(kFamilies), std::end(kFamilies));
     for (const auto& more :
          {method_families(), crowd_families(), filter_families(), head_families(), list_families(),
-          oriented_families(), payload_families(), tile_families()})
+          oriented_families(), payload_families(), tile_families(), value_families()})
       list.insert(list.end(), more.begin(), more.end());
     return list;
   }();

@@ -59,9 +59,9 @@ Tensor dense(Random& random, size_t anchors, size_t channels, size_t scores_at, 
 /// Deltas of an SSD, logits up to +-span, and priors.
 Input split(Random& random, const char* detector, float span);
 
-/// Return the families for methods of suppression, for many candidates and types, for filters, for
-/// heads, for lists, for oriented boxes, for keypoints and masks, and for tiles; families() ends
-/// with them.
+/// Return the families for methods of suppression, for many candidates, for filters, for heads, for
+/// lists, for oriented boxes, for keypoints and masks, for tiles, and for types and values;
+/// families() ends with them.
 std::span<const Family> method_families();
 std::span<const Family> crowd_families();
 std::span<const Family> filter_families();
@@ -70,5 +70,6 @@ std::span<const Family> list_families();
 std::span<const Family> oriented_families();
 std::span<const Family> payload_families();
 std::span<const Family> tile_families();
+std::span<const Family> value_families();
 
 }  // namespace keepbox::test
