@@ -80,5 +80,5 @@ command_package() { # [--cuda | --arm64 | --try [SUITES...]]
   step package "Making packages (up to 6 minutes of two processors; with --cuda many more)" \
     in_env "$top/tools/make_packages" "$work" "$out" "$seconds" "${options[@]}"
   restore_owner
-  say "the packages are in $out: apt install $out/gstreamer1.0-keepbox*.deb"
+  say "the packages are in $out: apt install $out/*keepbox*.deb"
 }

@@ -38,7 +38,7 @@ const char* role_name(Role role) {
 }
 
 const char* reader_name(Reader reader) {
-  constexpr const char* kNames[] = {"dense", "split", "rows", "outputs", "indices"};
+  constexpr const char* kNames[] = {"dense", "split", "ready", "outputs", "indices"};
   return kNames[static_cast<size_t>(reader)];
 }
 
@@ -232,7 +232,7 @@ std::string models_page(bool photos) {
     out += std::format("- `{}`: {}\n", spec.name, spec.summary);
   out +=
       "\n## Expected tensors\n\nC is the number of classes, background included. `dense`: boxes "
-      "and scores of an anchor in one tensor; `split`:\nin separate tensors; `rows`, `outputs`, "
+      "and scores of an anchor in one tensor; `split`:\nin separate tensors; `ready`, `outputs`, "
       "`indices`: end-to-end models. There may be one tensor per stride.\nThe "
       "contract is that of `nms-contract=` ([NMS](nms.md#contracts)); labels are the classes of an "
       "anchor that become boxes, as set\nby `multi-label=`: the best one, or all above the "
