@@ -29,7 +29,7 @@ usage: $(basename "$0") [OPTIONS] $1
   --labels FILE      class names, one per line (default: those in the model)
   --size PIXELS      side of the square model input, if it is dynamic in the model
   --channels ORDER   channel order of the training, rgb or bgr (default: tensorinfer's auto)
-  --threshold SCORE  keep boxes with higher scores (default: 0.5)
+  --threshold SCORE  keep boxes with higher scores (default: $threshold)
   --classes NAMES    comma-separated classes to keep (default: all)
   --name NAME        name of the model, to distinguish several models
   --interval N       run the model on every Nth frame; frames in between keep its boxes (default: 1)

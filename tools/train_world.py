@@ -33,19 +33,23 @@ def main():
     parser.add_argument("--seconds", type=float, default=400, help="time to draw and train")
     parser.add_argument("--device", help="cuda or cpu (default: cuda if there is one)")
     parser.add_argument("--weights", type=pathlib.Path, metavar="FOLDER",
-                        help="begin with the weights there, of .pt files or of exported detectors; "
-                             "with --seconds 0, only export those of .pt files")
+                        help="detectors begin with the weights there, of their .pt file or else of "
+                             "their exports; with --seconds 0, .pt files are only exported")
     parser.add_argument("--batch", type=int, default=32, help="samples in a step")
     parser.add_argument("--frames", type=int, default=18000, help="maximum of street frames")
     parser.add_argument("--workers", type=int, default=15, help="processes that draw")
     parser.add_argument("--only", default="street,crossing,plates,vehicles",
                         help="what to train")
     parser.add_argument("--rate", type=float, default=2.5e-3, help="highest learning rate")
-    parser.add_argument("--prefix", default="world-", help="beginning of the files' names")
+    parser.add_argument("--prefix", default="world-", help="beginning of the files' names, "
+                        "of those that are read, too")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
-    sys.exit(train.run(args))
+    try:
+        sys.exit(train.run(args))
+    except ValueError as error:
+        sys.exit(f"train_world: {error}")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ import onnx
 import torch
 from onnx import numpy_helper
 
+HEADS = ("box", "score", "seg", "pose", "obb")
+
 
 def module_of(node):
     """Return the module of a node, such as "stem.2.last.0" of "/stem/stem.2/last/last.0/Conv"."""
@@ -24,21 +26,25 @@ def convolutions(path):
     graph = onnx.load(str(path)).graph
     stored = {each.name.removesuffix(".half"): numpy_helper.to_array(each).astype(np.float32)
               for each in graph.initializer}
-    return {module_of(node.name): [torch.tensor(stored[name]) for name in node.input[1:3]]
-            for node in graph.node if node.op_type == "Conv"}
+    found = {module_of(node.name): [torch.tensor(stored[name]) for name in node.input[1:3]]
+             for node in graph.node if node.op_type == "Conv"}
+    return {("heads." + name if name.split(".")[0] in HEADS else name): values
+            for name, values in found.items()}
 
 
 @torch.no_grad()
 def load(net, paths):
-    """Give a detector the weights of its exports; return the number of convolutions.
+    """Give a detector the weights of its exports. Raise ValueError if they are of another network.
 
     An export's convolutions contain the batch norms after them, so the norms become identities with
     the convolutions' biases.
     """
-    modules, done = dict(net.named_modules()), set()
+    modules = dict(net.named_modules())
+    wanted = {name for name, part in modules.items() if isinstance(part, torch.nn.Conv2d)}
     for path in paths:
         for name, (weight, bias) in convolutions(path).items():
-            name = name if name in modules else "heads." + name
+            if name not in modules or modules[name].weight.shape != weight.shape:
+                raise ValueError(f"{path}: {name}, {tuple(weight.shape)}, is not in this network")
             modules[name].weight.copy_(weight)
             if modules[name].bias is not None:
                 modules[name].bias.copy_(bias)
@@ -48,8 +54,9 @@ def load(net, paths):
                 norm.bias.copy_(bias)
                 norm.running_mean.zero_()
                 norm.running_var.fill_(1 - norm.eps)
-            done.add(name)
-    return len(done)
+            wanted.discard(name)
+    if wanted:
+        raise ValueError(f"{', '.join(map(str, paths))} have no {min(wanted)}")
 
 
 @torch.no_grad()

@@ -19,6 +19,7 @@ from .trainer import Pool, Trainer
 FILL = 40           # steps between two looks for new samples
 DRAWN = 4           # plates drawn on the device for each of the samples
 MANY_CORES = 8      # with so many, each trainer has a core of its own
+TASKS = {"street": ("detect", "segment", "pose"), "crossing": ("obb",)}    # of the exports
 
 
 def start(args):
@@ -38,14 +39,28 @@ def fitting(net, path):
     print(path.name, "has", len(same), "of", len(own), "weights", flush=True)
 
 
-def begin(net, data, args, name):
-    """Give a detector the weights in a folder: those of its .pt file, or else of its exports."""
-    path, tasks = args.weights / f"{args.prefix}{name}.pt", networks()[name][2][0]
+def earlier(args, name):
+    """Return the files of an earlier training of a detector: its .pt file, or its exports; none if
+    there are none. Raise ValueError if some exports are missing.
+    """
+    path = args.weights / f"{args.prefix}{name}.pt"
     if path.exists():
-        return fitting(net, path)
-    paths = [path.with_name(path.stem + export.SUFFIX[task] + ".onnx") for task in tasks]
-    print(name, "has the weights of", resume.load(net, paths), "convolutions", flush=True)
-    resume.settle(net.to(args.device), augment.vary(data.take(args.batch))["image"])
+        return [path]
+    paths = [path.with_name(path.stem + export.SUFFIX[task] + ".onnx") for task in TASKS[name]]
+    missing = [str(each) for each in paths if not each.exists()]
+    if missing and len(missing) < len(paths):
+        raise ValueError(f"{', '.join(missing)}: not found; all exports of a network are needed")
+    return [] if missing else paths
+
+
+def continue_from(paths, net, image):
+    """Give a detector the weights of files; image: a batch."""
+    if paths[0].suffix == ".pt":
+        fitting(net, paths[0])
+        return
+    resume.load(net, paths)
+    resume.settle(net, image)
+    print("weights of", *(path.name for path in paths), flush=True)
 
 
 def detector_step(net, batch):
@@ -63,8 +78,9 @@ def train_detector(store, args, deadline, name):
     start(args)
     data, half = Pool(store, args.device), True
     data.wait(min(store.count, args.batch * 5))
-    if args.weights:
-        begin(net, data, args, name)
+    if args.weights and earlier(args, name):
+        continue_from(earlier(args, name), net.to(args.device),
+                      augment.vary(data.take(args.batch))["image"])
     trainer = Trainer(net, detector_step, args, deadline, name)
     print(name, "parameters", sum(p.numel() for p in net.parameters()), flush=True)
     while time.monotonic() < deadline:
@@ -82,8 +98,9 @@ def networks():
     """Return the networks by name, with their exports: a function, and the names of parts."""
     detectors = export.write_detectors
     return {"street": (Detector(len(samples.NAMES), ("seg", "pose")), detectors,
-                       (("detect", "segment", "pose"),)),
-            "crossing": (Detector(len(samples.CLASSES), ("obb",)), detectors, (("obb",),)),
+                       (TASKS["street"],)),
+            "crossing": (Detector(len(samples.CLASSES), ("obb",)), detectors,
+                         (TASKS["crossing"],)),
             "plates": (Reader(), export.write_reader, ()),
             "vehicles": (Classifier(len(COLOURS), len(VEHICLES)), export.write_classifier, ())}
 
@@ -203,6 +220,9 @@ def run(args):
     """Draw and train until the time is over; or, in no time, only export weights."""
     if args.weights and not args.seconds:
         return export_only(args)
+    for name in TASKS:
+        if args.weights and name in args.only.split(",") and not earlier(args, name):
+            print(args.weights, "has no weights of", name + "; it begins with random ones")
     begin, fork = time.monotonic(), multiprocessing.get_context("fork")
     draws, trains = plan(args)
     processes = []
