@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Boxes whose mask has no pixel of the object, which Ultralytics drops.
+#include <algorithm>
+
 #include "tests/gst/frames.h"
 
 namespace keepbox {
@@ -48,6 +50,25 @@ TEST(EmptyMasks, AreDroppedByUltralyticsContractAlone) {
     EXPECT_EQ(number(h, "empty-masks"), ultralytics ? 1u : 0u);
     EXPECT_EQ(number(h, "attached"), ultralytics ? 1u : 2u);
   }
+}
+
+/// A tall mask with pixels in its last rows only.
+TEST(EmptyMasks, HaveNoPixelInAnyRow) {
+  constexpr size_t kRows = 32, kColumns = 16, kLast = 26;
+  const Tensor plane{.values = {32, 64, 16, 112, 0.9f, 1}, .shape = {1, 6, 1}};
+  Tensor map{.values = std::vector<float>(kRows * kColumns, -1), .shape = {1, 1, kRows, kColumns}};
+  std::fill(map.values.begin() + kLast * kColumns, map.values.end(), 1.0f);
+  Harness h(
+      "boxdecode detector=yolov8-seg num-classes=1 model-width=64 model-height=128 "
+      "nms-contract=ultralytics",
+      "video/x-raw,format=RGB,width=64,height=128");
+  GstBuffer* frame = gst_buffer_new_allocate(nullptr, 64, nullptr);
+  test::attach(frame, plane);
+  test::attach(frame, map);
+  const Buffer out = h.run(frame);
+  ASSERT_TRUE(out) << h.error();
+  EXPECT_EQ(boxes(out).size(), 1u);
+  EXPECT_EQ(number(h, "empty-masks"), 0u);
 }
 
 TEST(EmptyMasks, AreAReasonForNoBox) {
