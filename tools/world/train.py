@@ -77,7 +77,7 @@ def train_detector(store, args, deadline, name):
     net = networks()[name][0]
     start(args)
     data, half = Pool(store, args.device), True
-    data.wait(min(store.count, args.batch * 5))
+    data.wait(min(store.count, args.batch * 5), deadline)
     if args.weights and earlier(args, name):
         continue_from(earlier(args, name), net.to(args.device),
                       augment.vary(data.take(args.batch))["image"])
@@ -141,7 +141,7 @@ def train_plates(stores, args, deadline):
     """Train and export the reader of plates, most of which are drawn on the device."""
     start(args)
     data, bank = Pool(stores[0], args.device), plates.letters(args.device)
-    data.wait(min(data.store.count, args.batch))
+    data.wait(min(data.store.count, args.batch), deadline)
     reader = Trainer(networks()["plates"][0], plate_step, args, deadline, "plates")
     while time.monotonic() < deadline:
         if reader.steps % FILL == 0:
@@ -159,7 +159,7 @@ def train_vehicles(stores, args, deadline):
     """Train and export the classifiers of vehicles."""
     start(args)
     data = Pool(stores[1], args.device)
-    data.wait(min(data.store.count, args.batch * 4))
+    data.wait(min(data.store.count, args.batch * 4), deadline)
     kinds = Trainer(networks()["vehicles"][0], label_step, args, deadline, "vehicles")
     while time.monotonic() < deadline:
         if kinds.steps % FILL == 0:

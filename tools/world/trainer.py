@@ -5,6 +5,7 @@ It needs torch.
 """
 import copy
 import math
+import sys
 import time
 
 import numpy as np
@@ -35,9 +36,11 @@ class Pool:
         self.used[new] = True
         self.order += new.tolist()
 
-    def wait(self, min_length):
-        """Wait until there are some samples."""
+    def wait(self, min_length, deadline):
+        """Wait until there are some samples; exit if there are not enough at a time."""
         while len(self.order) < min_length:
+            if time.monotonic() > deadline:
+                sys.exit(f"only {len(self.order)} samples were drawn; set --seconds higher")
             time.sleep(0.5)
             self.fill()
 
