@@ -145,6 +145,18 @@ TEST(ObjectImage, RotatesSmallMasksInTheirResolution) {
   EXPECT_FALSE(turned.at(0, 0));
 }
 
+TEST(ObjectImage, MasksHaveWordsForAllRows) {
+  const auto of =
+      object_image(record(300, 200, 1, float(std::numbers::pi / 2)), kInput, kPicture, kPicture);
+  ASSERT_TRUE(of && of->turn);
+  const std::vector<uint32_t> full(16, ~0u);
+  const Mask wide{full.data(), 2, 0, 40, 8, {0, 0, 40, 8}};
+  std::vector<uint32_t> words;
+  const Mask tall = turned_mask(wide, *of->turn, kPicture, words);
+  EXPECT_GT(tall.height, 3 * tall.width);
+  EXPECT_EQ(words.size(), size_t{tall.stride} * tall.height);
+}
+
 TEST(ObjectImage, RotatesMasksWithNarrowPixelsInALowerResolution) {
   const auto of =
       object_image(record(300, 200, 1, float(std::numbers::pi / 4)), kInput, kPicture, kPicture);
