@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which member's picture has the next place of a batch, and which place it is.
+// Order in which members get the places of a batch.
 #include <gtest/gtest.h>
 
 #include <array>
