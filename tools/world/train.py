@@ -119,7 +119,10 @@ def write(net, args, name):
 
 
 def export_only(args):
-    """Write the exports of weights that were trained before."""
+    """Write the exports of weights that were trained before. Raise ValueError if there are none."""
+    if not any(args.weights.glob(args.prefix + "*.pt")):
+        raise ValueError(f"{args.weights} has no {args.prefix}*.pt; without --seconds 0, training "
+                         "begins with exports")
     for name, (net, _, _) in networks().items():
         path = args.weights / f"{args.prefix}{name}.pt"
         if path.exists():
