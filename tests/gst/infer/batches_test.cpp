@@ -95,14 +95,15 @@ TEST_F(InferBatches, OfDifferentFramesAndSettings) {
 TEST_F(InferBatches, AFlushedStreamLeavesTheOthersTheirFrames) {
   const std::string caps = raw("RGB", 320, 240);
   const std::string line =
-      infer(identity_model({"n", 3, 48, 64})) + "batch-size=3 batch-timeout=2000";
+      infer(identity_model({"n", 3, 48, 64})) + "batch-size=3 batch-timeout=10000";
   Harness kept(line, caps), flushed(line, caps), late(line, caps);
   test::warm_up({&kept, &flushed, &late}, {caps});
+  GstBuffer* frames[] = {painted(caps, test::noise), painted(caps, test::noise)};
   Buffer out, gone;
   {
-    std::jthread waits([&] { out = kept.run(painted(caps, test::noise)); });
-    std::jthread ends([&] { gone = flushed.run(painted(caps, test::noise)); });
-    g_usleep(200000);
+    std::jthread waits([&] { out = kept.run(frames[0]); });
+    std::jthread ends([&] { gone = flushed.run(frames[1]); });
+    g_usleep(800000);  // until both are in the batch, on a busy machine too
     gst_harness_push_event(flushed.get(), gst_event_new_flush_start());
     ends.join();
     EXPECT_FALSE(gone);
