@@ -39,6 +39,13 @@ class InferQos : public test::Inference {
     return late;
   }
   void go_live() { gst_harness_query_latency(h_->get()); }
+  void flush() {
+    gst_harness_push_event(h_->get(), gst_event_new_flush_start());
+    gst_harness_push_event(h_->get(), gst_event_new_flush_stop(TRUE));
+    GstSegment segment;
+    gst_segment_init(&segment, GST_FORMAT_TIME);
+    gst_harness_push_event(h_->get(), gst_event_new_segment(&segment));
+  }
 
   const std::string caps_ = raw("RGB", 64, 48);
   std::optional<Harness> h_;
@@ -103,12 +110,17 @@ TEST(Lateness, IsForgivenWhileTheModelIsLoaded) {
 TEST_F(InferQos, AFlushForgetsLateness) {
   go_live();
   report_late(0, GST_SECOND);
-  gst_harness_push_event(h_->get(), gst_event_new_flush_start());
-  gst_harness_push_event(h_->get(), gst_event_new_flush_stop(TRUE));
-  GstSegment segment;
-  gst_segment_init(&segment, GST_FORMAT_TIME);
-  gst_harness_push_event(h_->get(), gst_event_new_segment(&segment));
+  flush();
   EXPECT_EQ(tensors_at(40 * GST_MSECOND), 1u);
+}
+
+TEST_F(InferQos, LateFramesHoldNothingFromBeforeAFlush) {
+  h_->set("hold", TRUE);
+  EXPECT_EQ(tensors_at(0), 1u);
+  go_live();
+  flush();
+  report_late(0, 50 * GST_MSECOND);
+  EXPECT_EQ(tensors_at(40 * GST_MSECOND), 0u);
 }
 
 }  // namespace

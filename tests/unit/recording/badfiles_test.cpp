@@ -207,6 +207,19 @@ double seconds_for(int count) {
   return double(std::clock() - start) / CLOCKS_PER_SEC;
 }
 
+TEST(RecordingIndex, HasLinesOfOneMebibyteAtMost) {
+  const test::TempDir dir;
+  const auto of_size = [](size_t size) {
+    const std::string text = R"({"tensors":[],"x":""})";
+    return R"({"tensors":[],"x":")" + std::string(size - text.size(), 'x') + "\"}";
+  };
+  for (const char* end : {"\n", ""}) {
+    EXPECT_EQ(refusal(dir, of_size(1 << 20) + end), "");
+    EXPECT_NE(refusal(dir, of_size((1 << 20) + 1) + end).find("more than 1 MiB"),
+              std::string::npos);
+  }
+}
+
 /// Checks that four times the fields take four times as long, not sixteen times.
 TEST(RecordingIndex, TakesLinearTime) {
   EXPECT_LT(seconds_for(80'000), 9 * seconds_for(20'000) + 0.5);
