@@ -39,30 +39,32 @@ def outputs(made):
     return made if isinstance(made, tuple) else (made,)
 
 
-def compare(name):
-    """Returns the largest difference of a network's outputs from those of its exports."""
+def compare(name, task, image):
+    """Returns the largest difference of a network's outputs for a task from those of its export,
+    whose weights it has where several exports differ."""
     arguments = argparse.Namespace(weights=TOP / 'pipelines/models', prefix='world-')
     paths, net = train.earlier(arguments, name), train.networks()[name][0]
-    resume.load(net, paths)
-    image, apart = torch.rand(2, 3, 544, 960), 0.0
+    path = paths[train.TASKS[name].index(task)]
+    resume.load(net, sorted(paths, key=lambda each: each != path))
+    session = onnxruntime.InferenceSession(path, providers=['CPUExecutionProvider'])
+    wanted, apart = session.run(None, {'images': image.numpy()}), 0.0
     for training in (False, True):
         if training:
             resume.settle(net, image)
         net.train(training)
-        for task, path in zip(train.TASKS[name], paths):
-            session = onnxruntime.InferenceSession(path, providers=['CPUExecutionProvider'])
-            with torch.no_grad():
-                made = outputs(Part(net, task)(image))
-            for found, wanted in zip(made, session.run(None, {'images': image.numpy()})):
-                apart = max(apart, float(np.abs(found.numpy() - wanted).max()))
+        with torch.no_grad():
+            made = outputs(Part(net, task)(image))
+        apart = max([apart, *(float(np.abs(a.numpy() - b).max()) for a, b in zip(made, wanted))])
     return apart
 
 
 def main():
     torch.manual_seed(1)
-    found = {name: compare(name) for name in train.TASKS}
-    for name, apart in found.items():
-        print(f'{name}: at most {apart:.2g} apart')
+    image = torch.rand(2, 3, 544, 960)
+    found = {(name, task): compare(name, task, image)
+             for name, tasks in train.TASKS.items() for task in tasks}
+    for (name, task), apart in found.items():
+        print(f'{name}, {task}: at most {apart:.2g} apart')
     return int(max(found.values()) > APART)
 
 

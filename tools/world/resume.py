@@ -36,8 +36,9 @@ def convolutions(path):
 def load(net, paths):
     """Give a detector the weights of its exports. Raise ValueError if they are of another network.
 
-    An export's convolutions contain the batch norms after them, so the norms become identities with
-    the convolutions' biases.
+    Convolutions that several exports contain have the weights of the first one. An export's
+    convolutions contain the batch norms after them, so the norms become identities with the
+    convolutions' biases.
     """
     modules = dict(net.named_modules())
     wanted = {name for name, part in modules.items() if isinstance(part, torch.nn.Conv2d)}
@@ -45,6 +46,9 @@ def load(net, paths):
         for name, (weight, bias) in convolutions(path).items():
             if name not in modules or modules[name].weight.shape != weight.shape:
                 raise ValueError(f"{path}: {name}, {tuple(weight.shape)}, is not in this network")
+            if name not in wanted:
+                continue
+            wanted.discard(name)
             modules[name].weight.copy_(weight)
             if modules[name].bias is not None:
                 modules[name].bias.copy_(bias)
@@ -54,7 +58,6 @@ def load(net, paths):
                 norm.bias.copy_(bias)
                 norm.running_mean.zero_()
                 norm.running_var.fill_(1 - norm.eps)
-            wanted.discard(name)
     if wanted:
         raise ValueError(f"{', '.join(map(str, paths))} have no {min(wanted)}")
 
