@@ -2,6 +2,7 @@
 // Several models on a frame: each decoder decodes the tensors attached since the previous one.
 #include <cstring>
 
+#include "gst/tensors/tensorsource.h"
 #include "tests/gst/frames.h"
 #include "tests/tempdir.h"
 
@@ -172,6 +173,23 @@ TEST(Cascades, BranchesOfATeeDecodeForThemselves) {
   if (minor >= 27) {
     EXPECT_EQ(error, "");
   }
+}
+
+/// A model's outputs that a decoder does not read are not those of the next model.
+TEST(CascadeOutputs, OfOneModelAreDecodedOnce) {
+  Harness h("boxdecode detector=yolov8 num-classes=6 ! boxdecode detector=yolov10", test::kSmall);
+  GstBuffer* frame = gst_buffer_new_allocate(nullptr, 320 * 320 * 3, nullptr);
+  const auto source = std::make_shared<const TensorProvenance>(TensorProvenance{
+      .producer = 7, .geometry = {{320, 320}, {320, 320}}, .units = Units::kPixels});
+  const test::Tensor found = test::crowd(1), other = test::rows({kPerson});
+  for (const test::Tensor* tensor : {&found, &other}) {
+    GstBuffer* data = test::data_buffer(tensor->values.data(), test::bytes_of(*tensor));
+    set_provenance(data, source);
+    add_tensor(frame, tensor->id.c_str(), DataType::kFloat32, tensor->shape,
+               GST_TENSOR_DIM_ORDER_ROW_MAJOR, data);
+  }
+  EXPECT_FALSE(h.run(frame));
+  EXPECT_NE(h.error().find("All tensors on this frame were decoded upstream"), std::string::npos);
 }
 
 }  // namespace

@@ -31,6 +31,32 @@ TEST(Restore, PassesAGapOnBeforeTheFirstFrame) {
   EXPECT_EQ(width, 192);
 }
 
+TEST(Restore, SendsCapsOnlyIfTheyChange) {
+  Harness h("framesave ! identity name=mid ! framerestore", kFull);
+  g_autoptr(GstElement) mid = gst_bin_get_by_name(h.bin(), "mid");
+  g_autoptr(GstPad) pad = gst_element_get_static_pad(mid, "sink");
+  int count = 0;
+  const auto note = +[](GstPad*, GstPadProbeInfo* info, gpointer data) {
+    *static_cast<int*>(data) += GST_EVENT_TYPE(GST_PAD_PROBE_INFO_EVENT(info)) == GST_EVENT_CAPS;
+    return GST_PAD_PROBE_OK;
+  };
+  gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, note, &count, nullptr);
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(h.run(full_frame())) << h.error();
+    gst_harness_push_event(h.get(), gst_event_new_tag(gst_tag_list_new_empty()));
+  }
+  EXPECT_EQ(count, 0) << "they are the same as before";
+  h.set_caps("video/x-raw,format=RGB,width=96,height=54,framerate=30/1");
+  EXPECT_EQ(count, 1);
+}
+
+TEST(Restore, AsksUpstreamForItsCaps) {
+  Harness h("framesave ! identity", kFull);
+  g_autoptr(GstCaps) caps = gst_pad_peer_query_caps(h.get()->sinkpad, nullptr);
+  g_autoptr(GstCaps) other = gst_caps_from_string("video/x-raw,width=100");
+  EXPECT_FALSE(gst_caps_can_intersect(caps, other));
+}
+
 /// Returns the caps that the sink of a line gets, as "WIDTHxHEIGHT", or the error.
 std::string negotiated(const std::string& line) {
   g_autoptr(GError) error = nullptr;

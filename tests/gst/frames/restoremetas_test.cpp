@@ -166,10 +166,13 @@ TEST(Restore, KeepsRegionsOfAnyOrigin) {
   ASSERT_NE(region, nullptr);
   EXPECT_EQ(std::tuple(region->x, region->y, region->w, region->h), std::tuple(30u, 18u, 60u, 60u));
   const GstStructure* param = gst_video_region_of_interest_meta_get_param(region, "detection");
-  double x_min = 0, y_max = 0;
-  ASSERT_TRUE(gst_structure_get(param, "x_min", G_TYPE_DOUBLE, &x_min, "y_max", G_TYPE_DOUBLE,
+  double x_min = 0, x_max = 0, y_min = 0, y_max = 0;
+  ASSERT_TRUE(gst_structure_get(param, "x_min", G_TYPE_DOUBLE, &x_min, "x_max", G_TYPE_DOUBLE,
+                                &x_max, "y_min", G_TYPE_DOUBLE, &y_min, "y_max", G_TYPE_DOUBLE,
                                 &y_max, nullptr));
   EXPECT_NEAR(x_min, 30 / 192.0, 1e-6);
+  EXPECT_NEAR(x_max, 90 / 192.0, 1e-6);
+  EXPECT_NEAR(y_min, 18 / 108.0, 1e-6);
   EXPECT_NEAR(y_max, 78 / 108.0, 1e-6);
 }
 

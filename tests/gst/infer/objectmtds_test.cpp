@@ -99,6 +99,7 @@ TEST_F(ObjectMtds, ArePartOfTheirObject) {
                 GST_ANALYTICS_REL_TYPE_IS_PART_OF);
     }
     EXPECT_NE((*tensors)[0].data, (*tensors)[1].data) << "the objects look the same";
+    EXPECT_EQ(h.warning(), "");
   }
 }
 

@@ -148,6 +148,17 @@ std::string batch_of_two() {
   return {reinterpret_cast<const char*>(values.data()), sizeof values};
 }
 
+TEST(RawFile, MayHaveOneByte) {
+  const test::TempDir dir;
+  auto reader = TensorReader::open(dir.write("t.raw", "x"), {"1", "uint8", ""});
+  ASSERT_TRUE(reader) << reader.error().message();
+  const auto read = reader->read(0);
+  ASSERT_TRUE(read) << read.error().message();
+  char byte = 0;
+  EXPECT_EQ(gst_buffer_extract(read->front().data.get(), 0, &byte, 1), 1u);
+  EXPECT_EQ(byte, 'x');
+}
+
 TEST(RawFile, BatchHasAFramePerSlice) {
   const test::TempDir dir;
   const std::string path = dir.write("t.raw", batch_of_two() + batch_of_two());

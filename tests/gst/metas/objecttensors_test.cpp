@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Tensors of objects: which images belong to them, and their length.
+#include "gst/metas/objecttensors.h"
+
+#include <cstring>
+
+#include "gst/metas/attachboxes.h"
+#include "gst/metas/records/picturerecords.h"
+#include "gst/tensors/tensorsource.h"
+#include "tests/gst/frames.h"
+
+namespace keepbox {
+namespace {
+
+using test::Buffer;
+
+constexpr guint64 kProducer = 7;
+
+/// Attaches a tensor of objects with that many images, each of one value, its number.
+void attach_images(GstBuffer* frame, size_t images) {
+  std::vector<float> values(images);
+  for (size_t i = 0; i < images; ++i) values[i] = static_cast<float>(i);
+  GstBuffer* data = test::data_buffer(values.data(), images * sizeof(float));
+  set_provenance(data, std::make_shared<const TensorProvenance>(
+                           TensorProvenance{.producer = kProducer, .objects = true}));
+  add_tensor(frame, "x", DataType::kFloat32, {images, 1}, GST_TENSOR_DIM_ORDER_ROW_MAJOR, data);
+}
+
+TEST(ObjectTensors, LeaveOutObjectsWithoutAnImage) {
+  const Buffer frame = test::empty_frame();
+  FrameBox boxes[] = {{.box = {0, 0, 4, 4}, .score = 0.5f}, {.box = {4, 4, 8, 8}, .score = 0.5f}};
+  ASSERT_TRUE(attach_boxes(frame.get(), boxes, {.frame = {8, 8}}));
+  const auto on = test::boxes(frame);
+  ASSERT_EQ(on.size(), 2u);
+  const PictureRecord records[] = {{.od_id = on[0].od_id, .image = 3},
+                                   {.od_id = on[1].od_id, .image = 1}};
+  add_pictures(gst_buffer_get_analytics_relation_meta(frame.get()), kProducer, records);
+  attach_images(frame.get(), 2);
+  const auto found = read_object_tensors(frame.get());
+  ASSERT_TRUE(found) << found.error().message();
+  ASSERT_EQ(found->size(), 1u);
+  EXPECT_EQ(found->front().od_id, on[1].od_id);
+  float value = 0;
+  std::memcpy(&value, found->front().data.data(), sizeof value);
+  EXPECT_EQ(value, 1);
+}
+
+TEST(ObjectTensors, GetALengthOfOne) {
+  for (const float factor : {0.01f, 1.0f, 100.0f}) {
+    const float values[] = {3 * factor, -4 * factor};
+    ObjectTensor tensor{.shape = {1, 2}, .data = std::vector<uint8_t>(sizeof values)};
+    std::memcpy(tensor.data.data(), values, sizeof values);
+    normalize_l2(tensor);
+    float made[2];
+    std::memcpy(made, tensor.data.data(), sizeof made);
+    EXPECT_FLOAT_EQ(made[0], 0.6f);
+    EXPECT_FLOAT_EQ(made[1], -0.8f);
+  }
+}
+
+}  // namespace
+}  // namespace keepbox
