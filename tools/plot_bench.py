@@ -212,7 +212,7 @@ def batched_rows(paths):
             if row.get('batch_size', 1) <= 1 or not row.get('model_us'):
                 continue
             model = bench['model'].rsplit('/', 1)[-1].removesuffix('.onnx')
-            streams = f'{row["streams"]} streams' if row['streams'] > 1 else 'lookahead'
+            streams = f'{row["streams"]} streams' if row['streams'] > 1 else 'one file, lookahead'
             alone = row.get('alone', row['batch_size'] * 1e6 / row['model_us'])
             yield f'{model}, {streams}', {'cuda': row['frames_per_second'], 'model': alone}
 

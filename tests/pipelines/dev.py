@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Tests ./dev with signals and with moved checkouts. Meson and ninja are stubs here."""
+import errno
 import json
 import os
 import pathlib
@@ -9,7 +10,7 @@ import signal
 import subprocess
 import time
 
-from tap import SOURCE, main
+from tap import SOURCE, Skip, main
 
 MESON = '#!/bin/sh\ntouch "$2/build.ninja"\n'
 NINJA = '#!/bin/sh\necho $$ >"$2/pid"\n'
@@ -216,6 +217,17 @@ def test_a_link_to_it_is_the_checkout(folder):
     environment = {**os.environ, 'KEEPBOX_INSIDE': 'native', 'KEEPBOX_CACHE': str(folder / 'cache')}
     subprocess.run([link, 'build'], env=environment, check=True)
     assert (checkout / 'build/pid').exists()
+
+
+def test_files_elsewhere_are_errors(_):
+    if os.environ.get('KEEPBOX_INSIDE', 'native') == 'native':
+        raise Skip('not in a Debian root')
+    try:
+        pathlib.Path('/elsewhere').touch()
+    except OSError as error:
+        assert error.errno == errno.EROFS, error
+    else:
+        raise AssertionError('a file that nobody sees later was written')
 
 
 if __name__ == '__main__':

@@ -77,6 +77,8 @@ enter() { # CACHE SUITE USER:GROUP[:GROUPS] COMMAND...
     # a user's own namespace may be denied this; the files' permissions still hold there
     mount -o remount,bind,ro "$new$entry" 2>/dev/null || true
   fi
+  # a file that a command writes elsewhere would vanish without an error
+  mount -o remount,ro "$new"
   [[ $user == - ]] || options=(--userspec="${user%:*}" --groups="${user##*:}")
   exec chroot "${options[@]}" "$new" "$@"
 }

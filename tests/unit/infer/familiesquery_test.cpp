@@ -47,6 +47,8 @@ TEST(Families, IdentifyDetrsByTheirSizeInput) {
   EXPECT_EQ(facts_of(declaration).outputs[1].id, "xboxes");
   declaration.inputs[0] = port("orig_target_sizes", {1, 3}, DataType::kInt64);
   EXPECT_SAID(error_of(declaration), "orig_target_sizes 1x3 int64");
+  declaration.inputs[0] = port("orig_target_sizes", {1, 0}, DataType::kInt64);
+  EXPECT_SAID(error_of(declaration), "orig_target_sizes 1x0 int64");
   declaration.inputs[0] = port("orig_target_sizes", {1, 2}, DataType::kFloat64);
   EXPECT_SAID(error_of(declaration), "float64");
 }

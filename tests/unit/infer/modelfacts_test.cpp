@@ -73,6 +73,7 @@ TEST(ModelFacts, RejectUnknownInputs) {
   EXPECT_EQ(four.find("dynamic"), std::string::npos) << four;
   EXPECT_EQ(four.find(".modelinfo"), std::string::npos) << four;
   EXPECT_SAID(with({port("images", {-1, -1, -1, -1})}), "channels, by dims= in a .modelinfo");
+  EXPECT_SAID(with({port("images", {1, -1, 64, 64})}), "channels, by dims= in a .modelinfo");
   EXPECT_SAID(with({port("images", {2, 3, 64, 64})}), "batch size 1");
   EXPECT_SAID(with({port("images", {0, 3, 64, 64})}), "batch size 1");
   EXPECT_SAID(with({port("images", {1, 3, 64, 0})}), "sides of 1 to");
@@ -94,6 +95,11 @@ TEST(ModelFacts, FillDynamicSizesFromAnySource) {
   EXPECT_SAID(error_of(declaration), "Set input-width= and input-height=");
   EXPECT_SAID(error_of(declaration, {.size = {640, 0}}), "Set input-width=");
   EXPECT_EQ(facts_of(declaration, {.size = {640, 480}}).input.size, (Size{640, 480}));
+  declaration.inputs[0].dims = {-1, 3, 480, -1};
+  EXPECT_SAID(facts_of(declaration, {.size = {640, 0}}).remark, "640x480 by settings");
+  declaration.inputs[0].dims = {-1, 3, -1, 640};
+  EXPECT_SAID(facts_of(declaration, {.size = {0, 480}}).remark, "640x480 by settings");
+  declaration.inputs[0].dims = {-1, 3, -1, -1};
   declaration.metadata = ultralytics("detect", "['a']", {{"imgsz", "[320, 256]"}});
   EXPECT_EQ(facts_of(declaration).input.size, (Size{256, 320}));
   EXPECT_SAID(facts_of(declaration).remark, "256x320 by metadata imgsz");
