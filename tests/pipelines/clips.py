@@ -75,6 +75,7 @@ def test_wall(folder):
 def test_hero(folder):
     need_inference()
     need('webpenc')
+    need('avwait')
     _, messages = run(PIPELINES / 'hero', folder / 'hero.webp')
     data = (folder / 'hero.webp').read_bytes()
     assert data[:4] == b'RIFF' and data[8:12] == b'WEBP' and 60 <= data.count(b'ANMF') <= 62, \
