@@ -101,7 +101,7 @@ class Scratch:
         self.top, self.folder = top, folder
         self.tree = folder / 'tree'
         self.build = self.tree / 'build'
-        self.sources, self.plugins, self.publishes = {}, [], False
+        self.sources, self.plugins, self.publishes, self.leaks = {}, [], False, []
 
     def copy_tree(self):
         """Copies files; unchanged ones keep their times, so that they are not rebuilt."""
@@ -140,12 +140,13 @@ class Scratch:
         self.read_builds()
 
     def read_builds(self):
-        """Sets up the environment of the tests, and finds out which plugins there are and which
-        files each target compiles."""
+        """Sets up the environment of the tests, and finds out which plugins there are, how leaks are
+        found and which files each target compiles."""
         tests = json.loads((self.build / 'meson-info/intro-tests.json').read_text())
         environment = next(test['env'] for test in tests if test['name'] == 'elements')
         self.environment = {**os.environ, **environment,
                             'KEEPBOX_TEST_DATA': str(self.top.parent / 'shared/data')}
+        self.leaks = next((test['cmd'] for test in tests if test['name'] == 'leaks'), [])
         rules = (self.build / 'build.ninja').read_text()
         self.plugins = re.findall(r'^build (gst/plugins/\w+\.so):', rules, re.M)
         self.publishes = f'\nbuild {PUBLISH}:' in rules
@@ -190,7 +191,9 @@ class Scratch:
             stamp.write_text(json.dumps(passed))
 
     def check_program(self, program, step):
-        command = [a for a in step.arguments if a == FEW or not a.startswith('--gtest_filter')]
+        command = step.arguments
+        if step.name != 'leaks':
+            command = [a for a in command if a == FEW or not a.startswith('--gtest_filter')]
         status, out = run(command, 4 * step.seconds, cwd=self.build, env=self.environment)
         if status != 0:
             why = 'it ran out of time' if status is None else failed_test(out) or out[-500:]
@@ -227,7 +230,8 @@ class Scratch:
             steps.append(self.google(PUBLISH, '', seconds=300, targets=self.plugins))
         elif near:
             steps.append(self.google(ELEMENTS, near, seconds=180, targets=self.plugins))
-        steps.append(self.google(ELEMENTS, '', near, seconds=180, targets=self.plugins))
+        # all tests of elements, and whether an object stays alive
+        steps.append(Step('leaks', [ELEMENTS, *self.plugins], self.leaks, 300))
         steps.append(self.google(API, '', targets=self.plugins))
         steps.append(self.google(FAULTS, '', targets=self.plugins))
         return steps
