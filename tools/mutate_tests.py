@@ -140,8 +140,8 @@ class Scratch:
         self.read_builds()
 
     def read_builds(self):
-        """Sets up the environment of the tests, and finds out which plugins there are, how leaks are
-        found and which files each target compiles."""
+        """Sets up the environment of the tests, and finds out which plugins there are, how leaks
+        are found and which files each target compiles."""
         tests = json.loads((self.build / 'meson-info/intro-tests.json').read_text())
         environment = next(test['env'] for test in tests if test['name'] == 'elements')
         self.environment = {**os.environ, **environment,
