@@ -48,7 +48,7 @@ can_share() { # FOLDER
 
 # Runs in a private mount namespace: the mounts vanish with its last process, however it ends. The
 # new root is a small tmpfs, so that mount points never have to be made in the Debian root itself.
-enter() { # CACHE SUITE USER:GROUP[:GROUPS] COMMAND...
+enter() { # CACHE SUITE USER:GROUP[:GROUPS]|-|+ COMMAND...   - and +: the caller; +: to install packages
   local root=$1/$2 user=$3 new=$1/mnt entry links=() options=()
   cache=$1
   shift 3
@@ -78,8 +78,8 @@ enter() { # CACHE SUITE USER:GROUP[:GROUPS] COMMAND...
     mount -o remount,bind,ro "$new$entry" 2>/dev/null || true
   fi
   # a file that a command writes elsewhere would vanish without an error
-  mount -o remount,ro "$new"
-  [[ $user == - ]] || options=(--userspec="${user%:*}" --groups="${user##*:}")
+  [[ $user == + ]] || mount -o remount,ro "$new" 2>/dev/null || true
+  [[ $user == [-+] ]] || options=(--userspec="${user%:*}" --groups="${user##*:}")
   exec chroot "${options[@]}" "$new" "$@"
 }
 

@@ -107,7 +107,7 @@ update_root() { # ROOT PACKAGES...
   shift
   # shellcheck disable=SC2016 # expanded in the root
   step "$root" "Adding packages to the Debian $root root (up to 2 minutes)" \
-    as_root unshare -m bash "$top/dev" _enter "$cache" "$root" - \
+    as_root unshare -m bash "$top/dev" _enter "$cache" "$root" + \
     env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive APT_CONFIG="$cache/home/apt.conf" \
     sh -c "$no_services"'dpkg --configure -a && apt-get update && apt-get install -y "$@"' sh "$@"
 }
