@@ -81,6 +81,11 @@ def copied(top):
     return re.findall(r"^ *subdir\('(\w+)'\)", build, re.M) + BESIDE
 
 
+def fails(status, out):
+    """True if a program failed; Python's end with 0 and print it as TAP."""
+    return status != 0 or re.search(r'^not ok', out, re.M) is not None
+
+
 def failed_test(out):
     found = re.search(r'\[  FAILED  \] (\S+?),? |^not ok \d+ (.*)', out, re.M)
     return next((g for g in found.groups() if g), '') if found else ''
@@ -177,27 +182,29 @@ class Scratch:
         """Builds the test programs, which must pass without a change."""
         stamp = self.folder / 'passed.json'
         passed = json.loads(stamp.read_text()) if stamp.exists() else {}
-        programs = {step.targets[0]: step for step in self.steps(file)}
-        left = {name: step for name, step in programs.items()
+        steps = {step.name: step for step in self.steps(file)}
+        left = {name: step for name, step in steps.items()
                 if passed.get(name, [''])[0] != self.state}
         if left:
             self.build_unchanged(left.values())
             self.read_builds()
-        for program, step in left.items():
-            digest = hashlib.sha256((self.build / program).read_bytes()).hexdigest()
-            if passed.get(program, ['', ''])[1] != digest:
-                self.check_program(program, step)
-            passed[program] = [self.state, digest]
+        for name, step in left.items():
+            digest = hashlib.sha256()
+            for target in step.targets:
+                digest.update((self.build / target).read_bytes())
+            if passed.get(name, ['', ''])[1] != digest.hexdigest():
+                self.check_step(step)
+            passed[name] = [self.state, digest.hexdigest()]
             stamp.write_text(json.dumps(passed))
 
-    def check_program(self, program, step):
+    def check_step(self, step):
         command = step.arguments
         if step.name != 'leaks':
             command = [a for a in command if a == FEW or not a.startswith('--gtest_filter')]
         status, out = run(command, 4 * step.seconds, cwd=self.build, env=self.environment)
-        if status != 0:
+        if fails(status, out):
             why = 'it ran out of time' if status is None else failed_test(out) or out[-500:]
-            raise SystemExit(f'mutate: {program} fails on the unchanged tree: {why}')
+            raise SystemExit(f'mutate: {step.name} fails on the unchanged tree: {why}')
 
     def google(self, program, wanted, unwanted='', more=(), seconds=90, targets=()):
         arguments = ['--gtest_fail_fast', '--gtest_brief=1', *more]
@@ -230,8 +237,9 @@ class Scratch:
             steps.append(self.google(PUBLISH, '', seconds=300, targets=self.plugins))
         elif near:
             steps.append(self.google(ELEMENTS, near, seconds=180, targets=self.plugins))
-        # all tests of elements, and whether an object stays alive
-        steps.append(Step('leaks', [ELEMENTS, *self.plugins], self.leaks, 300))
+        steps.append(self.google(ELEMENTS, '', near, seconds=180, targets=self.plugins))
+        steps.append(Step('leaks', [ELEMENTS, *self.plugins],
+                          [*self.leaks, '--gtest_fail_fast', '--gtest_brief=1'], 300))
         steps.append(self.google(API, '', targets=self.plugins))
         steps.append(self.google(FAULTS, '', targets=self.plugins))
         return steps
@@ -245,7 +253,7 @@ class Scratch:
             error = re.search(r'error: (.*)|undefined reference.*', out)
             return Outcome('does not compile', error.group() if error else out[-100:])
         status, out = run(step.arguments, step.seconds, cwd=self.build, env=self.environment)
-        if status == 0:
+        if not fails(status, out):
             return None
         if status is None:
             return Outcome('caught', f'{step.name}: it hangs')

@@ -93,7 +93,8 @@ Result<StoredTensor> raw_form(const std::string& path, const RawForm& form) {
 size_t frames_in(const Shape& shape) {
   const auto dims = shape.dims();
   const auto broad = std::ranges::count_if(dims, [](size_t dim) { return dim > 1; });
-  return broad > 2 && dims[0] > 1 ? dims[0] : 1;
+  if (broad <= 2 || dims[0] == 0) return 1;
+  return dims[0];
 }
 
 /// Returns the bytes of the tensor in a raw file, which must contain whole ones.

@@ -28,10 +28,8 @@ def main():
                  for each in lines[i:i + 6]]
         print('\n'.join('# ' + line for line in (wrong or run.stderr.splitlines())[-40:]
                         + lines[-5:]))
-    none = messages and not alive
-    print(f'{"ok" if none else "not ok"} 2 - nothing is left alive', *types)
+    print(f'{"ok" if messages and not alive else "not ok"} 2 - nothing is left alive', *types)
     print('\n'.join('# ' + line for line in alive[:20]))
-    return 0 if ok and none else 1
 
 
-sys.exit(main())
+main()

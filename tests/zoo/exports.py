@@ -40,12 +40,12 @@ def outputs(made):
 
 
 def compare(name, task, image):
-    """Returns the largest difference of a network's outputs for a task from those of its export,
-    whose weights it has where several exports differ."""
+    """Returns the largest difference of a network's outputs for a task from those of its export.
+    Keypoints are of a further training, so what all exports contain is read from theirs."""
     arguments = argparse.Namespace(weights=TOP / 'pipelines/models', prefix='world-')
     paths, net = train.earlier(arguments, name), train.networks()[name][0]
     path = paths[train.TASKS[name].index(task)]
-    resume.load(net, sorted(paths, key=lambda each: each != path))
+    resume.load(net, [path, *paths] if task == 'pose' else paths)
     session = onnxruntime.InferenceSession(path, providers=['CPUExecutionProvider'])
     wanted, apart = session.run(None, {'images': image.numpy()}), 0.0
     for training in (False, True):

@@ -69,7 +69,9 @@ enter() { # CACHE SUITE USER:GROUP[:GROUPS]|-|+ COMMAND...   - and +: the caller
   done
   share_cuda
   share "$top"
+  mkdir -p "$cache/log"
   share "$cache/home"
+  share "$cache/log"
   if [[ $PWD/ != "$top"/* ]] && can_share "$PWD"; then share "$PWD"; fi
   entry=$(dirname "$top")/shared
   if [[ -d $entry ]]; then
@@ -77,8 +79,10 @@ enter() { # CACHE SUITE USER:GROUP[:GROUPS]|-|+ COMMAND...   - and +: the caller
     # a user's own namespace may be denied this; the files' permissions still hold there
     mount -o remount,bind,ro "$new$entry" 2>/dev/null || true
   fi
-  # a file that a command writes elsewhere would vanish without an error
-  [[ $user == + ]] || mount -o remount,ro "$new" 2>/dev/null || true
+  if [[ $user != + ]]; then
+    # a file that a command writes elsewhere would vanish without an error
+    for entry in "$new/usr/local" "$new"; do mount -o remount,ro "$entry" 2>/dev/null || true; done
+  fi
   [[ $user == [-+] ]] || options=(--userspec="${user%:*}" --groups="${user##*:}")
   exec chroot "${options[@]}" "$new" "$@"
 }
@@ -115,7 +119,10 @@ collect_variables() {
 
 exec_in_env() { # COMMAND...
   local folder=$PWD variables namespace=(unshare -m) user=-
-  [[ $folder/ == "$top"/* ]] || can_share "$folder" || folder=$top
+  if [[ $folder/ != "$top"/* ]] && ! can_share "$folder"; then
+    say "$folder cannot be shown in the environment; the command runs in $top"
+    folder=$top
+  fi
   collect_variables
   if [[ $environment == native || $environment == "${KEEPBOX_INSIDE:-}" ]]; then
     cd "$folder"
