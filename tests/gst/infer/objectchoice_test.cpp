@@ -136,6 +136,26 @@ TEST_F(InferObjects, AreRegionsWithoutAnId) {
   EXPECT_EQ(boxes[1].box, (Box{90, 60, 154, 108}));
 }
 
+TEST_F(InferObjects, AreNotRegionsThatOverlapThem) {
+  struct Case {
+    Box box;
+    guint x, y, width, height;
+  };
+  for (const Case& each :
+       {Case{{60, 0, 100, 20}, 10, 5, 80, 10}, Case{{0, 60, 20, 100}, 5, 10, 10, 80}}) {
+    GstBuffer* in = frame({object(each.box)});
+    gst_buffer_add_video_region_of_interest_meta(in, g_quark_to_string(object({}).label), each.x,
+                                                 each.y, each.width, each.height);
+    const std::string line = identity("");
+    Harness h(std::string(line).replace(line.find("regions=objects"), 15, "regions=roi"), caps_);
+    const Buffer out = h.run(in);
+    ASSERT_TRUE(out) << h.error();
+    std::vector<FrameBox> boxes;
+    read_boxes(out.get(), boxes, nullptr, {kWidth, kHeight});
+    EXPECT_EQ(boxes.size(), 1u);
+  }
+}
+
 TEST_F(InferObjects, DoNotWaitForRegions) {
   const std::string line = identity("");
   Harness h(std::string(line).replace(line.find("regions=objects"), 15, "regions=roi"), caps_);

@@ -241,7 +241,9 @@ TEST(MotionDirections, AgreeByTheirAngle) {
   EXPECT_NEAR(agreement(to(3, 0), to(4, 4)), 0.25f, 1e-6);
   EXPECT_NEAR(agreement(to(3, 0), to(4, -4)), 0.25f, 1e-6);
   EXPECT_NEAR(agreement(to(3, 4), to(4, 3)), 0.40967f, 1e-5);
+  EXPECT_FLOAT_EQ(agreement(to(0, 3), to(0, 5)), 0.5f);
   EXPECT_EQ(agreement(to(0, 0), to(4, 4)), 0);
+  EXPECT_EQ(agreement(to(4, 4), to(0, 0)), 0);
   EXPECT_FLOAT_EQ(agreement(to(0.25f, 0), to(5, 0)), 0.5f) << "slower than a pixel per frame";
 }
 
