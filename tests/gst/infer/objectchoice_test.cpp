@@ -120,23 +120,32 @@ TEST_F(InferObjects, AreRegionsOfOthers) {
   }
 }
 
+class InferRegions : public InferObjects {
+ protected:
+  /// Returns the boxes of a frame after a model with regions=roi.
+  std::vector<FrameBox> boxes_with_regions(GstBuffer* in) {
+    const std::string line = identity("");
+    Harness h(std::string(line).replace(line.find("regions=objects"), 15, "regions=roi"), caps_);
+    const Buffer out = h.run(in);
+    EXPECT_TRUE(out) << h.error();
+    std::vector<FrameBox> boxes;
+    if (out) read_boxes(out.get(), boxes, nullptr, {kWidth, kHeight});
+    return boxes;
+  }
+};
+
 /// Most producers leave ids of regions at 0, which is also the id of the first box.
-TEST_F(InferObjects, AreRegionsWithoutAnId) {
+TEST_F(InferRegions, MayHaveNoId) {
   GstBuffer* in = frame({object({0, 0, 40, 40})});
   const gchar* label = g_quark_to_string(object({}).label);
   gst_buffer_add_video_region_of_interest_meta(in, label, 1, 1, 38, 38);  // of that box
   gst_buffer_add_video_region_of_interest_meta(in, label, 90, 60, 64, 48);
-  const std::string line = identity("");
-  Harness h(std::string(line).replace(line.find("regions=objects"), 15, "regions=roi"), caps_);
-  const Buffer out = h.run(in);
-  ASSERT_TRUE(out) << h.error();
-  std::vector<FrameBox> boxes;
-  read_boxes(out.get(), boxes, nullptr, {kWidth, kHeight});
+  const std::vector<FrameBox> boxes = boxes_with_regions(in);
   ASSERT_EQ(boxes.size(), 2u);
   EXPECT_EQ(boxes[1].box, (Box{90, 60, 154, 108}));
 }
 
-TEST_F(InferObjects, AreNotRegionsThatOverlapThem) {
+TEST_F(InferRegions, ThatOverlapABoxAreOfIt) {
   struct Case {
     Box box;
     guint x, y, width, height;
@@ -146,13 +155,7 @@ TEST_F(InferObjects, AreNotRegionsThatOverlapThem) {
     GstBuffer* in = frame({object(each.box)});
     gst_buffer_add_video_region_of_interest_meta(in, g_quark_to_string(object({}).label), each.x,
                                                  each.y, each.width, each.height);
-    const std::string line = identity("");
-    Harness h(std::string(line).replace(line.find("regions=objects"), 15, "regions=roi"), caps_);
-    const Buffer out = h.run(in);
-    ASSERT_TRUE(out) << h.error();
-    std::vector<FrameBox> boxes;
-    read_boxes(out.get(), boxes, nullptr, {kWidth, kHeight});
-    EXPECT_EQ(boxes.size(), 1u);
+    EXPECT_EQ(boxes_with_regions(in).size(), 1u);
   }
 }
 
