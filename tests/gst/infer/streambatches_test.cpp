@@ -75,6 +75,19 @@ TEST_F(StreamBatches, CapsMayNameTheStreams) {
   }
 }
 
+TEST_F(StreamBatches, AreInTheCapsOfSinkPads) {
+  for (const std::string& line :
+       {infer(test::ultralytics_like({320, 320}), ""), std::string("boxdecode detector=yolov8")}) {
+    Harness h(line, test::kBatchCaps);
+    g_autoptr(GstCaps) batches = gst_caps_from_string(test::kBatchCaps);
+    g_autoptr(GstCaps) frames = gst_caps_from_string("video/x-raw");
+    g_autoptr(GstCaps) all = gst_pad_peer_query_caps(h.get()->srcpad, nullptr);
+    EXPECT_TRUE(gst_caps_can_intersect(all, batches)) << line;
+    g_autoptr(GstCaps) some = gst_pad_peer_query_caps(h.get()->srcpad, frames);
+    EXPECT_FALSE(gst_caps_can_intersect(some, batches)) << line;
+  }
+}
+
 TEST_F(StreamBatches, RunTogether) {
   Harness h(infer(test::ultralytics_like({320, 320}, true), "batch-size=4 batch-timeout=2000"),
             test::kBatchCaps);
