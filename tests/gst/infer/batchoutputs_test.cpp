@@ -5,7 +5,9 @@
 namespace keepbox {
 namespace {
 
+using test::Buffer;
 using test::counting_model;
+using test::Harness;
 using test::identity_model;
 using test::InferBatches;
 using test::kFourAtOnce;
@@ -55,6 +57,21 @@ TEST_F(InferBatchOutputs, CountsPerPictureAreTheFramesOwn) {
   EXPECT_EQ(all[1][0].dims, (std::vector<size_t>{1, 1}));
   EXPECT_EQ(all[1][0].values, std::vector<float>{8});
   expect_same(all, line);
+}
+
+TEST_F(InferBatchOutputs, TensorsDeclareWhetherTheirRowsAreDynamic) {
+  const auto dynamic = [&](const test::onnx::Model& model) {
+    const std::string caps = test::raw("RGB", 64, 48);
+    Harness h(infer(model), caps);
+    const Buffer out = h.run(test::painted(caps, test::noise));
+    EXPECT_TRUE(out) << h.error();
+    FrameTensors tensors;
+    EXPECT_TRUE(out && tensors.list_tensors(out.get()));
+    return !tensors.listed().empty() && tensors.source(0)->dynamic_rows;
+  };
+  EXPECT_TRUE(dynamic(selecting_model(1, 8))) << "nx3";
+  EXPECT_FALSE(dynamic(identity_model({1, 3, 48, 64})));
+  EXPECT_FALSE(dynamic(identity_model({test::onnx::Dim("N"), 3, 48, 64}))) << "the batch";
 }
 
 TEST_F(InferBatchOutputs, RowsOfAllPicturesAreNotRunTogether) {
