@@ -178,7 +178,8 @@ def test_a_root_for_arm64_has_two_architectures(folder):
 
 JUNIT = '''<testsuites>
 <testsuite name="k.k:gst / elements.Boxes"><testcase name="Fit" classname="Boxes" status="run"/>
-<testcase name="Move" classname="Boxes" status="run"><failure/></testcase>
+<testcase name="Move" classname="Boxes" status="run"><failure>
+boxes.cpp:7: one</failure></testcase>
 <testcase name="OnGpu" classname="Boxes" status="notrun"/></testsuite>
 <testsuite name="k.k:gst / leaks"><testcase name="1 - none" classname="k.k:gst / leaks"><failure/>
 </testcase></testsuite>
@@ -188,15 +189,19 @@ JUNIT = '''<testsuites>
 def test_failures_are_listed_and_counted(folder):
     results = {'k:gst / elements': 'FAIL', 'k:gst / leaks': 'FAIL', 'k:unit / tool': 'TIMEOUT',
                'k:unit / site': 'OK', 'k:unit / gpu': 'SKIP'}
-    (folder / 'log.json').write_text('\n'.join(json.dumps({'name': name, 'result': result})
-                                               for name, result in results.items()))
+    output = {'stdout': '\n'.join(map(str, range(1, 23))), 'stderr': '\nkilled'}
+    (folder / 'log.json').write_text('\n'.join(
+        json.dumps({'name': name, 'result': result, **(output if result == 'TIMEOUT' else {})})
+        for name, result in results.items()))
     (folder / 'log.junit.xml').write_text(JUNIT)
     done = subprocess.run(['python3', SOURCE / 'tools/dev/count_results.py', folder / 'log'],
                           stdout=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 1
     assert done.stdout.splitlines() == [
-        'FAILED k:gst / elements: Boxes.Move', 'FAILED k:gst / leaks: 1 - none',
-        'FAILED k:unit / tool: timeout', '2 passed, 3 failed, 2 skipped'], done.stdout
+        'FAILED k:gst / elements: Boxes.Move', '  boxes.cpp:7: one',
+        'FAILED k:gst / leaks: 1 - none',
+        'FAILED k:unit / tool: timeout', *(f'  {number}' for number in range(4, 23)), '  killed',
+        '2 passed, 3 failed, 2 skipped'], done.stdout
 
 
 def test_libraries_of_an_onnx_runtime_are_found(folder):

@@ -50,7 +50,7 @@ constexpr double kKilo = 1024;
 constexpr Bound kBounds[] = {
     {"heap", &Usage::heap, 8 * kKilo, 8 * kKilo, 1 * kKilo, 16 * kKilo, 16 * kKilo, true},
     // the threads' working set depends on the load of the machine
-    {"rss", &Usage::rss, 1024 * kKilo, 256 * kKilo, 1024 * kKilo, 8192 * kKilo, 8192 * kKilo, true},
+    {"rss", &Usage::rss, 1024 * kKilo, 256 * kKilo, 1024 * kKilo, 2048 * kKilo, 2048 * kKilo, true},
     {"files", &Usage::files, 0.9, 0.9, 0.9, 0.9, 0.9, false},
     // GLib's pool keeps one more thread when tasks first overlap
     {"threads", &Usage::threads, 0.9, 0.9, 0.9, 0.9, 0.9, true}};

@@ -29,7 +29,10 @@ inline double entries(const char* folder) {
   return static_cast<double>(std::distance(std::filesystem::directory_iterator(folder, gone), {}));
 }
 
+/// Returns free memory to the system first: what remains free depends on the order in which threads
+/// allocate, which varies with the load of the machine.
 inline Usage usage(uint64_t at) {
+  malloc_trim(0);
   const struct mallinfo2 heap = mallinfo2();
   uint64_t pages = 0, resident = 0;
   std::ifstream("/proc/self/statm") >> pages >> resident;

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Lists the failures of `meson test` and counts its results: the cases of programs that report
-them, and others as one each. A program that fails without a failed case (a crash or timeout) counts
-as one failure. Fails if anything failed or nothing ran. The argument is a log's path without
-.json."""
+"""Lists the failures of `meson test` with the end of what the programs printed, and counts its
+results: the cases of programs that report them, and others as one each. A program that fails
+without a failed case (a crash or timeout) counts as one failure. Fails if anything failed or
+nothing ran. The argument is a log's path without .json."""
 import json
 import sys
 import xml.etree.ElementTree as xml
+
+LAST_LINES = 20  # shown of a program that failed
 
 
 def read(base):
@@ -37,6 +39,25 @@ def failures(test, cases):
     return bad or ([] if good else [f'{test["name"]}: {test["result"].lower()}'])
 
 
+def output_of(test, cases):
+    """Returns the last lines of what a program printed about its failure: of the messages of the
+    failed cases, or of its whole output if they have none."""
+    bad = [each for case in cases for each in [*case.findall('failure'), *case.findall('error')]]
+    text = '\n'.join(each.text.strip() for each in bad if each.text and each.text.strip())
+    text = text or test.get('stdout', '') + test.get('stderr', '')
+    return text.rstrip().splitlines()[-LAST_LINES:]
+
+
+def report(test, cases):
+    """Prints the failures of a program. @return their number."""
+    failed = failures(test, cases)
+    for name in failed:
+        print(f'FAILED {name}')
+    for line in output_of(test, cases) if failed else []:
+        print(f'  {line}')
+    return len(failed)
+
+
 def count(test, cases):
     """Returns how many cases of a program passed and were skipped."""
     off = sum(case.find('skipped') is not None or case.get('status') == 'notrun' for case in cases)
@@ -50,13 +71,11 @@ def count(test, cases):
 def main():
     tests, suites = read(sys.argv[1])
     each = [(test, cases_of(test, suites)) for test in tests]
-    failed = [name for test, cases in each for name in failures(test, cases)]
+    failed = sum(report(test, cases) for test, cases in each)
     counts = [count(test, cases) for test, cases in each]
     passed, skipped = (sum(column) for column in zip(*counts)) if counts else (0, 0)
-    for name in failed:
-        print(f'FAILED {name}')
-    print(f'{passed} passed, {len(failed)} failed' + (f', {skipped} skipped' if skipped else ''))
-    sys.exit(bool(failed) or passed + skipped == 0)
+    print(f'{passed} passed, {failed} failed' + (f', {skipped} skipped' if skipped else ''))
+    sys.exit(failed > 0 or passed + skipped == 0)
 
 
 main()
