@@ -221,6 +221,12 @@ TEST(Recognise, ReadsABatch) {
   EXPECT_EQ(seen->layout[FieldId::kBox].image_stride, 84u * 8400u);
 }
 
+TEST(Recognise, ReadsOneScorePerAnchor) {
+  const auto seen = see({tensor({300, 4}), tensor({300})}, {.detector = "yolo-nas"});
+  expect_family(seen, "yolo-nas", 300, 1);
+  EXPECT_EQ(seen->layout[FieldId::kScores].at(0, 2), 2u);
+}
+
 TEST(Recognise, AcceptsAnEmptyTensor) {
   const auto seen = see({tensor({1, 0, 6}, "yolo-26-end2end-out")});
   ASSERT_TRUE(seen) << seen.error().message();

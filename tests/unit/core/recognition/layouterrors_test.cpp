@@ -104,6 +104,18 @@ TEST(Recognise, RejectsMapsWithoutImages) {
   }
 }
 
+TEST(Recognise, RejectsTensorsOfDifferentNumbersOfImages) {
+  EXPECT_TRUE(see({tensor({2, 6, 4}), tensor({2, 6, 5})}, {.detector = "ssd"}));
+  EXPECT_FALSE(see({tensor({2, 6, 4}), tensor({1, 6, 5})}, {.detector = "ssd"}));
+  EXPECT_FALSE(see({tensor({1, 6, 4}), tensor({2, 6, 5})}, {.detector = "ssd"}));
+  for (const size_t first : {1, 2})
+    EXPECT_EQ(
+        see({tensor({first, 144, 80, 80}), tensor({1, 144, 40, 40}), tensor({1, 144, 20, 20})},
+            {.detector = "yolov8-heads"})
+            .has_value(),
+        first == 1);
+}
+
 /// A sanitizer detects columns counted in an int.
 TEST(Recognise, RejectsHugeNumbersOfClasses) {
   DetectorSpec spec = *find_detector("yolov8");

@@ -134,6 +134,21 @@ TEST(UnusualFamily, ReadsScoresOfSelectedRows) {
   EXPECT_EQ((*found)[1].score, 0.8f);
 }
 
+TEST(UnusualFamily, PointsMayFollowTheClassesOfAMap) {
+  DetectorSpec spec = *find_detector("yolov8-pose");
+  spec.strides = {16};
+  const Tensor map{.values = std::vector<float>(57 * 16), .shape = {1, 57, 4, 4}};
+  Request request;
+  request.family = &spec;
+  request.class_count = 2;
+  const TensorView view = map.view();
+  const auto seen = recognise(std::span(&view, 1), request);
+  ASSERT_TRUE(seen) << seen.error().message();
+  EXPECT_EQ(seen->layout.classes, 2u);
+  EXPECT_EQ(seen->layout.payload_count, 51u);
+  EXPECT_EQ(seen->layout[FieldId::kPayload].offset, 6u * 16);
+}
+
 /// The memory of tensors without anchors is neither boxes nor scores.
 TEST(UnusualFamily, IndicesWithoutAnchorsMakeNoBoxes) {
   const std::vector<float> fives(40, 5.0f);
