@@ -51,6 +51,7 @@ TEST(FrameSave, KeepsAtMostTheLimit) {
   EXPECT_EQ(some.kept(), 6);
   EXPECT_EQ(some.line().play(), "");
   EXPECT_EQ(some.line().seen().size(), size_t{kKept});
+  EXPECT_TRUE(some.line().warnings().empty()) << "frames wait for others, not for the time";
   EXPECT_EQ(Waiting("1").kept(), int(KeptFrames::kMinFrames)) << "whatever their size";
   EXPECT_EQ(Waiting("0").kept(), kKept - 1) << "without a limit";
 }
@@ -121,43 +122,62 @@ TEST(KeptFrames, RaisesTheLimitIfNoneComesBack) {
   frames->start();
   EXPECT_EQ(keep(7), 1);
   EXPECT_EQ(first_times, 2);
+  kept.clear();
+  frames->set_limit(30);
+  EXPECT_EQ(keep(4), 0);
+  EXPECT_EQ(keep(4), 1) << "as many as pass whatever their size";
+  EXPECT_EQ(first_times, 3);
 }
 
-/// A branch that needs more frames than are let through before it returns any.
-TEST(FrameSave, WarnsAndContinuesIfItBlocksPreroll) {
+constexpr const char* kSaved =
+    "videotestsrc num-buffers=20 ! video/x-raw,format=RGB,width=192,height=108,framerate=30/1"
+    " ! framesave name=save max-size-bytes=";
+constexpr const char* kToSmall = " ! videoconvertscale ! video/x-raw,width=16,height=16 ! ";
+
+/// A line that keeps the frames which framesave let through, and counts them.
+struct Holding {
+  Holding() : line(kSaved + ("1" + std::string(kToSmall)) + "framerestore ! fakesink name=out") {
+    line.probe("save", "src", [this](GstBuffer*& buffer) {
+      held.emplace_back(gst_buffer_ref(buffer));
+      return ++saved > 0;
+    });
+  }
+
+  std::vector<test::Buffer> held;
+  std::atomic<int> saved = 0;
+  Line line;
+};
+
+/// In preroll, a branch may need more frames than are let through before it returns any; a paused
+/// pipeline returns none.
+TEST(FrameSave, WarnsAndContinuesIfNoFrameComesBack) {
   const std::string queue = "queue max-size-buffers=0 max-size-bytes=0 max-size-time=0";
-  Line line(
-      "videotestsrc num-buffers=20 ! video/x-raw,format=RGB,width=192,height=108,"
-      "framerate=30/1 ! framesave max-size-bytes=" +
-      std::to_string(6 * kBytes) +
-      " ! videoconvertscale ! video/x-raw,width=16,height=16 ! tee name=t ! " + queue +
-      " ! framerestore ! fakesink name=out t. ! " + queue + " min-threshold-buffers=10 ! fakesink");
+  Waiting paused("1");
+  Holding playing;
+  gst_element_set_state(playing.line.pipeline(), GST_STATE_PLAYING);
+  EXPECT_EQ(paused.kept(), int(KeptFrames::kMinFrames));
+  Line line(kSaved + std::to_string(6 * kBytes) + kToSmall + "tee name=t ! " + queue +
+            " ! framerestore ! fakesink name=out t. ! " + queue +
+            " min-threshold-buffers=10 ! fakesink");
   EXPECT_EQ(line.play(), "");
   EXPECT_EQ(line.seen().size(), 20u);
   ASSERT_EQ(line.warnings().size(), 1u);
   test::expect_words(line.warnings()[0], {"framerestore", "raise max-size-bytes="});
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  EXPECT_GT(playing.saved, int(KeptFrames::kMinFrames));
+  EXPECT_EQ(paused.kept(), int(KeptFrames::kMinFrames)) << "nothing is late";
 }
 
 TEST(FrameSave, StopsWhileWaitingForAHeldFrame) {
-  std::vector<test::Buffer> held;
-  Line line(
-      "videotestsrc ! video/x-raw,format=RGB,width=192,height=108,framerate=30/1"
-      " ! framesave name=save max-size-bytes=1 ! videoconvertscale"
-      " ! video/x-raw,width=16,height=16 ! framerestore ! fakesink name=out");
-  std::atomic<int> saved = 0;
-  line.probe("save", "src", [&](GstBuffer*& buffer) {
-    held.emplace_back(gst_buffer_ref(buffer));
-    return ++saved > 0;
-  });
-  gst_element_set_state(line.pipeline(), GST_STATE_PLAYING);
-  for (int tries = 0; saved < 4 && tries < 100; ++tries)
+  Holding holding;
+  gst_element_set_state(holding.line.pipeline(), GST_STATE_PLAYING);
+  for (int tries = 0; holding.saved < 4 && tries < 100; ++tries)
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
-  ASSERT_EQ(saved, 4);
+  ASSERT_EQ(holding.saved, 4);
   auto stop = std::async(std::launch::async,
-                         [&] { gst_element_set_state(line.pipeline(), GST_STATE_NULL); });
+                         [&] { gst_element_set_state(holding.line.pipeline(), GST_STATE_NULL); });
   EXPECT_EQ(stop.wait_for(std::chrono::seconds(5)), std::future_status::ready);
-  held.clear();
 }
 
 }  // namespace

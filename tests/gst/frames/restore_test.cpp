@@ -4,7 +4,7 @@
 
 #include "gst/metas/attachboxes.h"
 #include "tests/gst/frames/restore.h"
-#include "tests/tempdir.h"
+#include "tests/gst/recording/numbered.h"
 
 namespace keepbox {
 namespace {
@@ -110,6 +110,19 @@ TEST(Restore, UndoesALetterboxOfSubsampledFormatsExactly) {
   EXPECT_EQ(top("GRAY8"), 100);
 }
 
+TEST(Restore, UndoesOneScalerAfterTheOther) {
+  const test::TempDir dir;
+  // 64 x 36 pixels in 64 x 64 as above, which are 32 x 32 in 128 x 32 with 48 on the left.
+  Harness h(
+      "framesave ! videoconvertscale ! video/x-raw,width=64,height=64,pixel-aspect-ratio=1/1 "
+      "! videoconvertscale ! video/x-raw,width=128,height=32,pixel-aspect-ratio=1/1 ! " +
+          replay_row(dir, {53, 12, 63, 22, 0.9f, 5}) + " ! framerestore",
+      kFull);
+  const Buffer out = h.run(full_frame());
+  ASSERT_TRUE(out) << h.error();
+  EXPECT_EQ(boxes(out).at(0).box, (Box{30, 30, 90, 90}));
+}
+
 TEST(Restore, FollowsCropsAndFlips) {
   if (!has_matrix()) GTEST_SKIP() << "GStreamer tells where pixels went from 1.28 on";
   const test::TempDir dir;
@@ -143,6 +156,17 @@ TEST(Restore, WarnsIfTheTransformIsUnknown) {
   EXPECT_NE(h.warning().find("crop or flip"), std::string::npos);
   ASSERT_TRUE(h.run(full_frame()));
   EXPECT_EQ(h.warning(), "") << "once";
+}
+
+TEST(Restore, WarnsAgainAfterTheNextStart) {
+  if (has_matrix()) GTEST_SKIP() << "GStreamer tells where pixels went";
+  test::Line line(test::source(2) +
+                  "framesave ! videocrop left=4 ! framerestore ! fakesink name=out");
+  for (size_t start = 1; start < 3; ++start) {
+    EXPECT_EQ(line.play(), "");
+    EXPECT_EQ(line.warnings().size(), start);
+    gst_element_set_state(line.pipeline(), GST_STATE_READY);
+  }
 }
 
 TEST(Restore, PrefersTheScalerToTheProperty) {

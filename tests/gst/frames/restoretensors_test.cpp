@@ -72,6 +72,23 @@ TEST(Restore, DecodesNoTensorTwice) {
   EXPECT_NE(h.warning().find("were decoded upstream"), std::string::npos);
 }
 
+TEST(Restore, KeepsEarlierTensorsOnTheFullFrameOnly) {
+  Harness h("framesave ! identity name=mid ! framerestore", kFull);
+  g_autoptr(GstElement) mid = gst_bin_get_by_name(h.bin(), "mid");
+  g_object_set(mid, "signal-handoffs", TRUE, nullptr);
+  gsize between = 99;
+  const auto count = +[](GstElement*, GstBuffer* frame, gpointer out) {
+    *static_cast<gsize*>(out) = gst_buffer_get_n_meta(frame, gst_tensor_meta_api_get_type());
+  };
+  g_signal_connect(mid, "handoff", G_CALLBACK(count), &between);
+  GstBuffer* frame = full_frame();
+  infer(nullptr, frame, nullptr);
+  const Buffer out = h.run(frame);
+  ASSERT_TRUE(out) << h.error();
+  EXPECT_EQ(between, 0u);
+  EXPECT_EQ(gst_buffer_get_n_meta(out.get(), gst_tensor_meta_api_get_type()), 1u);
+}
+
 TEST(Restore, SharesTheDataOfTensors) {
   const Buffer from(gst_buffer_new()), to(gst_buffer_new());
   infer(nullptr, from.get(), nullptr);

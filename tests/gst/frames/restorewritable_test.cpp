@@ -85,5 +85,23 @@ TEST(Restore, DoesNotChangeASharedFrame) {
   EXPECT_EQ(gst_buffer_get_n_meta(held.get(), GST_ANALYTICS_RELATION_META_API_TYPE), 0u);
 }
 
+/// Scalers add metas about their own memory.
+TEST(Restore, CarriesNothingAboutThePixelsOfTheCopy) {
+  Harness h("framesave ! identity name=mid ! framerestore", kFull);
+  g_autoptr(GstElement) mid = gst_bin_get_by_name(h.bin(), "mid");
+  g_object_set(mid, "signal-handoffs", TRUE, nullptr);
+  const auto add = +[](GstElement*, GstBuffer* frame, gpointer other) {
+    gst_buffer_add_video_meta(frame, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_RGB, 64, 36);
+    gst_buffer_add_parent_buffer_meta(frame, static_cast<GstBuffer*>(other));
+  };
+  const Buffer other = test::empty_frame();
+  g_signal_connect(mid, "handoff", G_CALLBACK(add), other.get());
+  const Buffer out = h.run(full_frame());
+  ASSERT_TRUE(out) << h.error();
+  EXPECT_EQ(gst_buffer_get_video_meta(out.get()), nullptr);
+  EXPECT_EQ(gst_buffer_get_parent_buffer_meta(out.get()), nullptr);
+  EXPECT_EQ(GST_MINI_OBJECT_REFCOUNT_VALUE(other.get()), 1);
+}
+
 }  // namespace
 }  // namespace keepbox
