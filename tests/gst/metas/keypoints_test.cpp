@@ -182,6 +182,16 @@ TEST_F(Keypoints, AreOmittedIfTheyDoNotFit) {
                 .size(),
             0u);
   EXPECT_EQ(boxes(frame).back().keypoints.points.size(), 4u) << "floats do";
+  const Buffer other = test::empty_frame();
+  std::vector<FrameBox> most(kMaxMtds - 5, plain_box({1, 2, 3, 4})),
+      last = {with_points({10, 20, 50, 60}, kPose, *find_point_set("body-pose/alignment-4"))};
+  test::attach(other.get(), most);
+  test::attach(other.get(), last);
+  EXPECT_EQ(test::related<GstAnalyticsMtd>(gst_buffer_get_analytics_relation_meta(other.get()),
+                                           last[0].od_id, type_of<kGroup>())
+                .size(),
+            0u)
+      << "next to what the frame has";
 }
 
 TEST_F(Keypoints, OfOtherDecodersAreRead) {
@@ -210,6 +220,14 @@ TEST_F(Keypoints, GoWithTheirObject) {
     const Buffer from = with_body(), to = test::empty_frame();
     FrameBox there = plain_box({1, 2, 30, 40});
     test::attach(to.get(), std::span(&there, 1));  // so that ids change
+    const auto point_of = [](const Buffer& frame) {
+      gpointer first = nullptr;
+      GstAnalyticsMtd out{};
+      gst_analytics_relation_meta_iterate(gst_buffer_get_analytics_relation_meta(frame.get()),
+                                          &first, type_of<kPoint>(), &out);
+      return data<Point>(&out);
+    };
+    point_of(from)->visibility = 3, point_of(from)->z = 9;
     carry_analytics(from.get(), info, to.get(), info, PixelMap::scale(2, 1, inside ? 0 : 1000),
                     MovedProvenance{});
     auto* meta = gst_buffer_get_analytics_relation_meta(to.get());
@@ -222,6 +240,8 @@ TEST_F(Keypoints, GoWithTheirObject) {
     const auto found = read_groups(to, store);
     ASSERT_EQ(found.size(), inside ? 2u : 1u);
     if (!inside) continue;
+    EXPECT_EQ(point_of(to)->visibility, 3);
+    EXPECT_EQ(point_of(to)->z, 9);
     const FrameKeypoints& group = found[1].keypoints;
     ASSERT_EQ(group.points.size(), 4u);
     EXPECT_EQ(group.points[0], (Keypoint{22, 20, 0.9f}));

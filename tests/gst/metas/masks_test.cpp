@@ -3,6 +3,7 @@
 #include "gst/metas/masks.h"
 
 #include <cmath>
+#include <cstring>
 #include <tuple>
 
 #include "gst/metas/attachboxes.h"
@@ -225,6 +226,34 @@ TEST(Masks, TruncatedMasksAreIgnored) {
   const Buffer full(gst_buffer_new_allocate(nullptr, 16, nullptr));
   gst_buffer_add_video_meta(full.get(), GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8, 4, 4);
   EXPECT_TRUE(MaskView(full.get())) << "rows as long as they are wide";
+}
+
+TEST(Masks, MayBeginLaterInTheirBuffer) {
+  for (const gsize bytes : {24u, 23u}) {
+    const Buffer mask(gst_buffer_new_allocate(nullptr, bytes, nullptr));
+    gst_buffer_memset(mask.get(), 0, 1, 8);
+    gst_buffer_memset(mask.get(), 8, 2, bytes - 8);
+    const gsize offset[GST_VIDEO_MAX_PLANES] = {8};
+    const gint stride[GST_VIDEO_MAX_PLANES] = {4};
+    gst_buffer_add_video_meta_full(mask.get(), GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8, 4,
+                                   4, 1, offset, stride);
+    EXPECT_EQ(pixels_of(mask.get()), std::vector<int>(bytes == 24 ? 16 : 0, 2));
+  }
+}
+
+TEST(Masks, OfSixteenBitsTurnToo) {
+  const Buffer mask(test::foreign_mask(GST_VIDEO_FORMAT_GRAY16_LE, 2, 0));
+  const guint8 rows[] = {1, 2, 3, 4, 5, 6, 7, 8};
+  gst_buffer_fill(mask.get(), 0, rows, 4);
+  gst_buffer_fill(mask.get(), gst_buffer_get_video_meta(mask.get())->stride[0], rows + 4, 4);
+  const FrameMask out = moved_mask(mask.get(), {0, 0, 4, 4}, PixelMap::scale(-1, 1, 10));
+  const Buffer turned(out.pixels);
+  const MaskView view(turned.get());
+  ASSERT_TRUE(view);
+  EXPECT_EQ(view.format(), GST_VIDEO_FORMAT_GRAY16_LE);
+  const guint8 want[] = {3, 4, 1, 2, 7, 8, 5, 6};
+  EXPECT_EQ(std::memcmp(view.row(0), want, 4), 0);
+  EXPECT_EQ(std::memcmp(view.row(1), want + 4, 4), 0);
 }
 
 TEST(Masks, CountAmongTheMtdsOfAFrame) {

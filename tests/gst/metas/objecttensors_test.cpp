@@ -34,7 +34,12 @@ TEST(ObjectTensors, LeaveOutObjectsWithoutAnImage) {
   ASSERT_EQ(on.size(), 2u);
   const PictureRecord records[] = {{.od_id = on[0].od_id, .image = 3},
                                    {.od_id = on[1].od_id, .image = 1}};
-  add_pictures(gst_buffer_get_analytics_relation_meta(frame.get()), kProducer, records);
+  auto* meta = gst_buffer_get_analytics_relation_meta(frame.get());
+  add_pictures(meta, kProducer, records);
+  GstAnalyticsTrackingMtd no_box;
+  gst_analytics_relation_meta_add_tracking_mtd(meta, 1, 0, &no_box);
+  const PictureRecord other[] = {{.od_id = no_box.id, .image = 0}};
+  add_pictures(meta, kProducer, other);
   attach_images(frame.get(), 2);
   const auto found = read_object_tensors(frame.get());
   ASSERT_TRUE(found) << found.error().message();
@@ -43,6 +48,7 @@ TEST(ObjectTensors, LeaveOutObjectsWithoutAnImage) {
   float value = 0;
   std::memcpy(&value, found->front().data.data(), sizeof value);
   EXPECT_EQ(value, 1);
+  EXPECT_TRUE(read_object_tensors(frame.get(), kProducer + 1)->empty());
 }
 
 TEST(ObjectTensors, GetALengthOfOne) {
@@ -56,6 +62,23 @@ TEST(ObjectTensors, GetALengthOfOne) {
     EXPECT_FLOAT_EQ(made[0], 0.6f);
     EXPECT_FLOAT_EQ(made[1], -0.8f);
   }
+}
+
+ObjectTensor normalized(DataType type, std::vector<uint8_t> data) {
+  ObjectTensor out{.type = type, .shape = {1, 2}, .data = std::move(data)};
+  normalize_l2(out);
+  return out;
+}
+
+TEST(ObjectTensors, GetALengthOfOneAsFloats) {
+  const ObjectTensor halves = normalized(DataType::kFloat16, {0, 0x42, 0, 0x44});  // 3 and 4
+  EXPECT_EQ(halves.type, DataType::kFloat32);
+  ASSERT_EQ(halves.data.size(), 8u);
+  EXPECT_FLOAT_EQ(load(halves.view(), 0), 0.6f);
+  EXPECT_FLOAT_EQ(load(halves.view(), 1), 0.8f);
+  EXPECT_EQ(normalized(DataType::kUInt8, {3, 4}).data, (std::vector<uint8_t>{3, 4})) << "classes";
+  EXPECT_EQ(normalized(DataType::kFloat16, {0, 0, 0, 0}).type, DataType::kFloat16) << "no length";
+  EXPECT_EQ(normalized(DataType::kFloat16, {0, 0x7c, 0, 0}).type, DataType::kFloat16) << "infinity";
 }
 
 }  // namespace

@@ -166,7 +166,9 @@ TEST(Points, OfALaterVersionAreRead) {
     auto* meta = gst_buffer_get_analytics_relation_meta(frame.get());
     GstAnalyticsMtd mtd;
     std::memcpy(gst_analytics_relation_meta_add_mtd(meta, &impl, bytes, &mtd), &later, bytes);
-    return points_of(boxes(frame).at(0));
+    const FrameBox found = boxes(frame).at(0);
+    EXPECT_EQ(found.keypoints.edges.size(), found.keypoints.points.size() * (later.edge[1] == 0));
+    return points_of(found);
   };
   EXPECT_EQ(read(sizeof later), (std::vector<Keypoint>{{1.5f, 2.5f, 0.25f}}));
   EXPECT_TRUE(read(56).empty()) << "shorter than it says";
@@ -176,6 +178,9 @@ TEST(Points, OfALaterVersionAreRead) {
   later.points = 1;
   later.edges = 5;
   EXPECT_TRUE(read(sizeof later).empty()) << "edges beyond the header";
+  later.edges = 1;
+  later.edge[1] = 1;
+  EXPECT_EQ(read(sizeof later).size(), 1u) << "without the edge to a point that is not there";
 }
 
 }  // namespace

@@ -71,5 +71,44 @@ TEST(ReadBoxes, ReadsTheClassesOfOtherElements) {
   }
 }
 
+TEST(ReadBoxes, ReadsAFewClassesOfABox) {
+  const Buffer frame = test::empty_frame();
+  auto* meta = gst_buffer_add_analytics_relation_meta(frame.get());
+  GstAnalyticsODMtd od;
+  gst_analytics_relation_meta_add_od_mtd(meta, g_quark_from_string("car"), 1, 2, 30, 40, 0.5f, &od);
+  for (const char* name : {"a", "b", "a", "c", "d", "e", "f", "g", "h"})
+    add_classes(meta, od.id,
+                {{g_quark_from_string(name)}, {0.5f}, GST_ANALYTICS_REL_TYPE_RELATE_TO});
+  const FrameBox box = test::boxes(frame).at(0);
+  ASSERT_EQ(box.labels.size(), BoxLabels::kMax);
+  EXPECT_EQ(box.labels[2].text, "c") << "each once";
+}
+
+/// Some elements relate the class to its box only, not the box to its class.
+TEST(ReadBoxes, TellsClassesOfBoxesFromThoseOfTheFrame) {
+  const Buffer frame = test::empty_frame();
+  auto* meta = gst_buffer_add_analytics_relation_meta(frame.get());
+  GstAnalyticsODMtd od;
+  gst_analytics_relation_meta_add_od_mtd(meta, g_quark_from_string("car"), 1, 2, 30, 40, 0.5f, &od);
+  const auto add = [&](const char* name, guint32 from_box, guint32 to_box) {
+    add_classes(meta, od.id, {{g_quark_from_string(name)}, {0.5f}, from_box, to_box});
+  };
+  add("red", GST_ANALYTICS_REL_TYPE_NONE, GST_ANALYTICS_REL_TYPE_IS_PART_OF);
+  add("blue", GST_ANALYTICS_REL_TYPE_CONTAIN, GST_ANALYTICS_REL_TYPE_NONE);
+  add_classes(meta, G_MAXUINT, {{g_quark_from_string("rain")}, {0.5f}});
+  add_classes(meta, G_MAXUINT, {});
+  const auto of_frame = classes_of_frame(meta);
+  ASSERT_EQ(of_frame.size(), 1u);
+  EXPECT_EQ(of_frame[0].names, std::vector{g_quark_from_string("rain")});
+}
+
+TEST(ReadBoxes, KnowsNoParentOfItsOwn) {
+  const Buffer frame = test::empty_frame();
+  auto* meta = gst_buffer_add_analytics_relation_meta(frame.get());
+  gst_analytics_relation_meta_add_od_mtd(meta, 0, 1, 2, 30, 40, 0.5f, nullptr);
+  gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_IS_PART_OF, 0, 0);
+  EXPECT_FALSE(test::boxes(frame).at(0).parent);
+}
+
 }  // namespace
 }  // namespace keepbox

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <tuple>
 
 #include "gst/metas/records/boxrecords.h"
 #include "gst/metas/relationmeta.h"
@@ -140,13 +141,18 @@ TEST(Records, ApplyOnlyIfTheyAgree) {
     return out;
   };
   EXPECT_TRUE(agrees(right));
-  BoxRecord moved = right, renamed = right, rescored = right, oriented = right, of_another = right;
-  moved.x1 = 13;
+  for (gfloat BoxRecord::* edge : {&BoxRecord::x1, &BoxRecord::y1, &BoxRecord::x2, &BoxRecord::y2})
+    for (const float by : {-3.0f, 3.0f}) {
+      BoxRecord moved = right;
+      moved.*edge += by;
+      EXPECT_FALSE(agrees(moved));
+    }
+  BoxRecord renamed = right, rescored = right, oriented = right, of_another = right;
   renamed.label = g_quark_from_string("b");
   rescored.score = 0.6f;
   oriented.angle = 1;
   of_another.od_id = 7;
-  for (const BoxRecord& wrong : {moved, renamed, rescored, oriented, of_another})
+  for (const BoxRecord& wrong : {renamed, rescored, oriented, of_another})
     EXPECT_FALSE(agrees(wrong));
 }
 
@@ -233,65 +239,15 @@ TEST(Pixels, AreLimitedForAnyBox) {
       }
 }
 
-TEST(PixelMap, InvertsAndComposes) {
-  const auto map = PixelMap::scale(2, 3, 5, 7).then(PixelMap({0, -1, 100, 1, 0, 0, 0, 0, 1}));
-  const auto there = map.point(11, 13);
-  const auto back = map.inverse()->point(there.x, there.y);
-  EXPECT_NEAR(back.x, 11, 1e-9);
-  EXPECT_NEAR(back.y, 13, 1e-9);
-  EXPECT_EQ(map(Box{0, 0, 10, 10}), (Box{63, 5, 93, 25}));
-  EXPECT_FALSE(PixelMap::scale(0, 1).inverse());
-  EXPECT_FALSE(PixelMap::scale(NAN, 1).inverse());
-}
-
-/// Edges in a picture of 40 x 30, as with videoflip.
-TEST(PixelMap, MapsEdgesUnlikeGStreamersMatrix) {
-  struct Case {
-    const char* method;
-    gfloat matrix[3][3];
-    Box to;
+TEST(Pixels, StayInTheFrame) {
+  const auto at = [](const Box& box, Size frame) {
+    const Pixels out = rounded(box, frame);
+    return std::tuple(out.x, out.y, out.width, out.height);
   };
-  const Case cases[] = {{"identity", {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, {10, 4, 18, 9}},
-                        {"horizontal-flip", {{-1, 0, 39}, {0, 1, 0}, {0, 0, 1}}, {22, 4, 30, 9}},
-                        {"vertical-flip", {{1, 0, 0}, {0, -1, 29}, {0, 0, 1}}, {10, 21, 18, 26}},
-                        {"rotate-180", {{-1, 0, 39}, {0, -1, 29}, {0, 0, 1}}, {22, 21, 30, 26}},
-                        {"clockwise", {{0, -1, 29}, {1, 0, 0}, {0, 0, 1}}, {21, 10, 26, 18}},
-                        {"counterclockwise", {{0, 1, 0}, {-1, 0, 39}, {0, 0, 1}}, {4, 22, 9, 30}}};
-  const GQuark quark = g_quark_from_string("gst-video-matrix");
-  GstVideoInfo info;
-  gst_video_info_set_format(&info, GST_VIDEO_FORMAT_RGB, 40, 30);
-  for (const Case& one : cases) {
-    SCOPED_TRACE(one.method);
-    MatrixTransform change{&info, {0, 0, 40, 30}, &info, {0, 0, 40, 30}, {}};
-    std::memcpy(change.matrix, one.matrix, sizeof change.matrix);
-    const auto map = matrix_of(quark, &change);
-    ASSERT_TRUE(map);
-    EXPECT_EQ((*map)(Box{10, 4, 18, 9}), one.to);
-    const MatrixTransform back = matrix_transform(*map, info, info);
-    EXPECT_EQ(std::memcmp(back.matrix, one.matrix, sizeof back.matrix), 0);
-  }
-}
-
-TEST(PixelMap, GrowthIsThatOfTheLongerSide) {
-  EXPECT_EQ(PixelMap::scale(2, 3).growth(), 3);
-  EXPECT_EQ(PixelMap::scale(4, 3).growth(), 4);
-  EXPECT_EQ(PixelMap({0, -2, 100, 5, 0, 0, 0, 0, 1}).growth(), 5);
-}
-
-TEST(PixelMap, RotatesBoxesWithThePicture) {
-  // A square rotated by 45 degrees, in a picture rotated by 90: rotated by 135.
-  const PixelMap quarter({0, -1, 100, 1, 0, 0, 0, 0, 1});
-  const OrientedBox out = quarter(OrientedBox{{10, 20, 20, 30}, static_cast<float>(M_PI / 4)});
-  EXPECT_NEAR(out.angle, 3 * M_PI / 4, 1e-6);
-  EXPECT_NEAR(out.box.x1, 70, 1e-5);
-  EXPECT_NEAR(out.box.y1, 10, 1e-5);
-  EXPECT_NEAR(out.box.x2, 80, 1e-5);
-  // Unequal scales: a box along the diagonal of a picture that becomes twice as wide.
-  const OrientedBox wide = PixelMap::scale(2, 1)(OrientedBox{{-5, -1, 5, 1}, 0.5f});
-  EXPECT_NEAR(wide.angle, std::atan2(std::sin(0.5), 2 * std::cos(0.5)), 1e-6);
-  const double longer = 10 * std::hypot(2 * std::cos(0.5), std::sin(0.5));
-  EXPECT_NEAR(wide.box.x2 - wide.box.x1, longer, 1e-5);
-  EXPECT_NEAR(wide.box.y2 - wide.box.y1, 40 / longer, 1e-5) << "the area is twice what it was";
+  const Box corner{192, 108, 192, 108}, thin{191.6f, 20.2f, 191.9f, 20.4f};
+  EXPECT_EQ(at(corner, {192, 108}), std::tuple(191, 107, 1, 1));
+  EXPECT_EQ(at(corner, {}), std::tuple(192, 108, 1, 1));
+  EXPECT_EQ(at(thin, {192, 108}), std::tuple(191, 20, 1, 1));
 }
 
 }  // namespace
