@@ -146,6 +146,12 @@ TEST(Messages, AreCompletedOnlyIfTheyArePublished) {
     EXPECT_TRUE(messages.add({.size = {10, 10}}, boxes, i * 100 * GST_MSECOND, out, complete));
   EXPECT_EQ(completed, 3u);
   EXPECT_EQ(out.size(), completed);
+  EXPECT_TRUE(messages.add({.size = {10, 10}}, {}, 600 * GST_MSECOND, out, complete));
+  EXPECT_EQ(completed, 3u) << "there is no box";
+  EXPECT_EQ(out.size(), 4u);
+  const auto fails = [](FrameInfo&) -> Status { return fail(ErrorKind::kMismatch, "one", "two"); };
+  EXPECT_FALSE(messages.add({.size = {10, 10}}, boxes, 800 * GST_MSECOND, out, fails));
+  EXPECT_EQ(out.size(), 5u) << "without what is missing";
 }
 
 TEST(Messages, AreNumbersThatChange) {
@@ -237,6 +243,27 @@ TEST(Messages, AreEventsOfTracks) {
   EXPECT_EQ(end["last"], 400000000);
   EXPECT_EQ(events(frames.finish()), Texts{"end 8 0.5"});
   EXPECT_EQ(events(frames.finish()), Texts{});
+}
+
+TEST(Messages, AreEventsOfTheBestMeasuredBoxes) {
+  PublishProps props;
+  props.what = "tracks";
+  props.source = "front";
+  props.track_timeout = 0.2;
+  Frames frames(props);
+  FrameBox held = box_of("", 7, 0.875f);
+  held.held = true;
+  EXPECT_EQ(events(frames.add({held})), Texts{"new 7"});
+  EXPECT_EQ(frames.last().topic, "keepbox/front/tracks");
+  EXPECT_EQ(events(frames.add({box_of("", 7, 0.25f)})), Texts{"update 7 0.25"});
+  EXPECT_EQ(events(frames.add({box_of("", 7, 0.25f)})), Texts{}) << "not a better one";
+  EXPECT_EQ(frames.add({}), Texts{});
+  EXPECT_EQ(frames.add({}), Texts{}) << "the time is not over";
+  EXPECT_EQ(events(frames.add({})), Texts{"end 7 0.25"});
+  const json end = json::parse(frames.last().payload);
+  EXPECT_EQ(end["source"], "front");
+  EXPECT_EQ(end["last"], 200000000);
+  EXPECT_FALSE(end.contains("label"));
 }
 
 TEST(Messages, EndTracksWhereTimeGoesBack) {

@@ -62,6 +62,21 @@ TEST(Outbox, HasALimitOfBytes) {
   EXPECT_EQ(taken(outbox), (Texts{"bbb", "ccc"}));
 }
 
+/// What a broker has got does not count, until it is given back.
+TEST(Outbox, LimitsWhatWaits) {
+  for (const OutboxLimits limits : {OutboxLimits{.messages = 2}, {.messages = 9, .bytes = 10}}) {
+    Outbox outbox(limits);
+    outbox.push(message_of("aaa"));
+    ASSERT_TRUE(outbox.take());
+    for (const char* text : {"bbb", "ccc"}) outbox.push(message_of(text));
+    EXPECT_EQ(outbox.dropped(), 0u);
+    outbox.give_back({1});
+    outbox.push(message_of("ddd"));
+    EXPECT_EQ(outbox.dropped(), 2u);
+    EXPECT_EQ(taken(outbox), (Texts{"ccc", "ddd"}));
+  }
+}
+
 TEST(Outbox, WakesItsReader) {
   Outbox outbox({});
   pollfd wake{.fd = outbox.wake(), .events = POLLIN, .revents = 0};
@@ -90,6 +105,13 @@ TEST(Outbox, RemembersWhatIsOnDisk) {
   item = outbox.take();
   ASSERT_TRUE(item && item->place);
   EXPECT_EQ(item->place->offset, 0u);
+  item = outbox.take();
+  ASSERT_TRUE(item && item->place);
+  EXPECT_EQ(item->message.payload, "") << "not in memory as well";
+  EXPECT_TRUE(outbox.take());
+  outbox.push(message_of("d"));
+  ASSERT_TRUE(outbox.take());
+  EXPECT_FALSE(outbox.next_unstored()) << "a broker has it";
 }
 
 size_t files_in(const std::string& folder) {
