@@ -99,22 +99,6 @@ TEST(RecordFiles, LoopWithoutVideo) {
   for (size_t i = 0; i < seen.size(); ++i) EXPECT_EQ(seen[i].number, int(i % 10)) << i;
 }
 
-TEST(RecordFiles, BlackFramesHaveTheRecordedRate) {
-  const test::TempDir dir;
-  record(source(10, "25/1"), dir / "rec");
-  Line line("tensorreplay location=" + (dir / "rec") + " ! fakesink name=out");
-  line.pause();
-  g_autoptr(GstElement) out = gst_bin_get_by_name(GST_BIN(line.pipeline()), "out");
-  g_autoptr(GstPad) pad = gst_element_get_static_pad(out, "sink");
-  g_autoptr(GstCaps) caps = gst_pad_get_current_caps(pad);
-  ASSERT_NE(caps, nullptr);
-  gint numerator = 0, denominator = 0;
-  EXPECT_TRUE(gst_structure_get_fraction(gst_caps_get_structure(caps, 0), "framerate", &numerator,
-                                         &denominator));
-  EXPECT_EQ(numerator, 25);
-  EXPECT_EQ(denominator, 1);
-}
-
 TEST(RecordFiles, OlderRecordingStaysWithoutEos) {
   const test::TempDir dir;
   record(source(10), dir / "rec");

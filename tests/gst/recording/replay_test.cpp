@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // tensorrecord and tensorreplay: round trips, loops and ends, invalid files.
 #include "gst/recording/npy.h"
-#include "tests/gst/frames.h"
+#include "tests/gst/recording/numbered.h"
 #include "tests/recorded.h"
 #include "tests/tempdir.h"
 
@@ -247,6 +247,16 @@ TEST(RecordingFailure, LeavesNoCompleteFile) {
   EXPECT_NE(error.find("missing.npy"), std::string::npos) << error;
   EXPECT_EQ(text_of(dir / "out.json"), "earlier");
   EXPECT_NE(text_of(dir / "out.json.part"), "");
+}
+
+TEST(RecordingFailure, IsOverAtTheNextStart) {
+  const test::TempDir dir;
+  test::Line line(test::source(2) + "tensorreplay location=" + write_broken(dir) +
+                  " ! fakesink name=out");
+  EXPECT_NE(line.play().find("missing.npy"), std::string::npos);
+  gst_element_set_state(line.pipeline(), GST_STATE_NULL);
+  std::filesystem::copy(dir / "a.npy", dir / "missing.npy");
+  EXPECT_EQ(line.play(), "");
 }
 
 TEST(TensorRecord, ReportsUnwritableLocations) {

@@ -58,6 +58,7 @@ TEST(RecordingIndex, ErrorsNameTheFileAndTheLine) {
       line("", ",\"pts\":18446744073709551615"),
       line("", ",\"duration\":-1"),
       line("", ",\"width\":-5"),
+      line("", ",\"skipped\":1"),
       line(entry("a.npy", ",\"dims-order\":\"row-major\\u0000\"")),
       line("{\"file\":\"a.npy\",\"id\":\"x\\u0000y\",\"type\":\"float32\"}"),
       line("", ",\"height\":99999999999"),
@@ -125,6 +126,21 @@ TEST(RecordingIndex, ErrorsDescribeInvalidSources) {
     EXPECT_NE(text.find(dir / (name + ".labels")), std::string::npos) << text;
     EXPECT_NE(text.find("frames.jsonl:1: "), std::string::npos) << text;
   }
+}
+
+TEST(RecordingIndex, ErrorsDescribeInvalidTiles) {
+  const test::TempDir dir;
+  dir.write("a.npy", npy());
+  const std::string place = R"("frame":[2,2],"input":[4,4],"scale":[1,1],"pad":[0,0],)";
+  const auto error_with = [&](const std::string& source) {
+    return refusal(dir, line(entry("a.npy", ",\"source\":{" + source + "}")));
+  };
+  EXPECT_EQ(error_with(place + R"("tiles":[[1,2,-3,4,0,0,1,1]],"held":true)"), "");
+  for (const char* tiles : {"1", "[[1]]", "[[0,1,0,0,0,0,1,1]]", "[[1,0,0,0,0,0,1,1]]",
+                            "[[1,1,0,0,0,0,1,null]]", "[[1,1,0,0,0,0,1,1e39]]"})
+    EXPECT_TRUE(error_with(place + "\"tiles\":" + tiles).contains("line 1")) << tiles;
+  EXPECT_TRUE(error_with(R"("tiles":[[1,2,-3,4,0,0,1,1]])").contains("line 1")) << "of no frame";
+  EXPECT_TRUE(error_with(R"("held":1)").contains("line 1"));
 }
 
 TEST(RecordingIndex, StaysInItsFolder) {

@@ -22,30 +22,6 @@ std::vector<float> floats_of(const StoredTensor& tensor) {
   return values;
 }
 
-TEST(Npy, RoundTripsItsHeader) {
-  for (const Shape& shape : {Shape{3}, Shape{1, 84, 8400}, Shape{2, 3, 4, 5, 6, 7, 8, 9}}) {
-    const std::string header = npy_header(DataType::kFloat32, shape);
-    EXPECT_EQ(header.size() % 64, 0u);
-    const auto array = parse_npy(header);
-    ASSERT_TRUE(array) << array.error().message();
-    EXPECT_EQ(array->shape, shape);
-    EXPECT_EQ(array->type, DataType::kFloat32);
-    EXPECT_EQ(array->offset, header.size());
-  }
-}
-
-TEST(Npy, RejectsOtherFiles) {
-  const std::string good = npy_header(DataType::kFloat32, {2, 2});
-  for (std::string text : {std::string(), std::string("hello world!!"), good.substr(0, 20)})
-    EXPECT_FALSE(parse_npy(text));
-  std::string fortran = good;
-  fortran.replace(fortran.find("False"), 5, "True ");
-  EXPECT_FALSE(parse_npy(fortran));
-  std::string complex = good;
-  complex.replace(complex.find("<f4"), 3, "<c8");
-  EXPECT_FALSE(parse_npy(complex));
-}
-
 TEST(Recording, KeepsIdsTypesDimsAndOrder) {
   const test::TempDir dir;
   const std::array<float, 6> first{1, 2, 3, 4, 5, 6};
@@ -91,6 +67,7 @@ TEST(Recording, KeepsSourcesExactly) {
   const test::TempDir dir;
   const TensorProvenance sources[] = {
       {.geometry = {{1919, 1081}, {641, 383}, 1919 / 640.3f, 1e-7f, -0.1f, 3.3333333f},
+       .tiles = {{{{1919, 1081}, {641, 383}, 1.1f, 2.2f, 3.3f, -4.4f}, {5.5f, 6.6f, 7.7f, 8.8f}}},
        .model = "a \"model\" \xc3\xa9",
        .detector = "yolov8",
        .units = Units::kNormalized,
@@ -128,6 +105,27 @@ TEST(Recording, KeepsSourcesExactly) {
     }
     before = now;
   }
+}
+
+TEST(Recording, KeepsManySources) {
+  const test::TempDir dir;
+  const std::array<float, 1> number{1};
+  std::vector<RecordedTensor> tensors;
+  for (int i = 0; i < 40; ++i)
+    tensors.push_back({{.id = "x", .data = number.data(), .bytes = 4, .shape = {1}},
+                       GST_TENSOR_DIM_ORDER_ROW_MAJOR,
+                       std::make_shared<const TensorProvenance>(
+                           TensorProvenance{.model = std::to_string(i), .labels = {"a"}})});
+  {
+    auto writer = TensorWriter::create(dir.path().string());
+    ASSERT_TRUE(writer && writer->write({.tensors = tensors}) && writer->finish());
+  }
+  auto reader = TensorReader::open(dir.path().string(), {});
+  ASSERT_TRUE(reader) << reader.error().message();
+  const auto read = reader->read(0);
+  ASSERT_TRUE(read && read->size() == tensors.size());
+  for (size_t i = 0; i < tensors.size(); ++i)
+    EXPECT_EQ(*provenance_of((*read)[i].data.get()), *tensors[i].source);
 }
 
 TEST(RawFile, HoldsSeveralFrames) {

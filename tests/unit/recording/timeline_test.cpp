@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "gst/recording/streamtime.h"
+
 namespace keepbox {
 namespace {
 
@@ -122,6 +124,56 @@ TEST(FrameFinder, EndsWithTheStream) {
             FrameFinder::Where::kOutside);
   EXPECT_EQ(finder.next({.time = -50 * kMs, .backward = true}, false).where,
             FrameFinder::Where::kEnd);
+}
+
+TEST(FrameFinder, AlignsOnlyTheFirstFrameWithoutAnOffset) {
+  using Where = FrameFinder::Where;
+  const Timeline times({0, 100 * kMs}, 100 * kMs);
+  const Moment far{.time = 900 * kMs};
+  FrameFinder moves(2, times, SyncMode::kAuto, 0);
+  EXPECT_EQ(moves.next(far, false).where, Where::kFrame);
+  EXPECT_EQ(moves.moved(), 900 * kMs);
+  FrameFinder begun(2, times, SyncMode::kAuto, 0);
+  EXPECT_EQ(begun.next({.time = 0}, false).frame, 0u);
+  EXPECT_EQ(begun.next(far, false).where, Where::kEnd);
+  EXPECT_FALSE(begun.moved());
+  FrameFinder offset(2, times, SyncMode::kAuto, 50 * kMs);
+  EXPECT_EQ(offset.next(far, false).where, Where::kEnd);
+  EXPECT_FALSE(offset.moved());
+  FrameFinder backward(2, times, SyncMode::kAuto, 0);
+  EXPECT_EQ(backward.next({.time = 900 * kMs, .backward = true}, false).where, Where::kOutside);
+  EXPECT_FALSE(backward.moved());
+}
+
+TEST(FrameFinder, CountsOnFromTheTimeOfASeek) {
+  const Timeline times({0, 100 * kMs, 200 * kMs}, 100 * kMs);
+  FrameFinder finder(3, times, SyncMode::kCount, 50 * kMs);
+  EXPECT_EQ(finder.next({.time = 250 * kMs}, false).frame, 0u);
+  finder.seek();
+  EXPECT_EQ(finder.next({.time = 160 * kMs}, false).frame, 1u) << "the offset counts";
+  EXPECT_EQ(finder.next({.time = 160 * kMs}, false).frame, 2u);
+  finder.seek();
+  EXPECT_EQ(finder.next({.segment = 50 * kMs}, false).frame, 0u) << "the target of the seek";
+}
+
+TEST(StreamTime, IsThatOfTheSegment) {
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  segment.start = 1000, segment.time = 300;
+  EXPECT_EQ(stream_time_of(segment, 1500), 800);
+  EXPECT_EQ(stream_time_of(segment, 600), -100);
+  EXPECT_FALSE(stream_time_of(segment, GST_CLOCK_TIME_NONE));
+  EXPECT_EQ(stream_time_of(segment, Timeline::kLatest + 700), Timeline::kLatest);
+  EXPECT_FALSE(stream_time_of(segment, Timeline::kLatest + 701)) << "out of range";
+  gst_segment_init(&segment, GST_FORMAT_BYTES);
+  EXPECT_FALSE(stream_time_of(segment, 1500));
+}
+
+TEST(StreamTime, HasKnownDurations) {
+  EXPECT_EQ(known_duration(40), 40);
+  EXPECT_EQ(known_duration(Timeline::kLongest), Timeline::kLongest);
+  EXPECT_EQ(known_duration(Timeline::kLongest + 1), 0);
+  EXPECT_EQ(known_duration(GST_CLOCK_TIME_NONE), 0);
 }
 
 }  // namespace
