@@ -155,5 +155,35 @@ TEST_F(BoxSink, WritesTheSendersTime) {
   EXPECT_FALSE(json::parse(text.substr(text.find('\n'))).contains("rtp"));
 }
 
+/// Makes a frame with the clock of its sender.
+GstBuffer* sent_at(guint64 since_1900) {
+  GstBuffer* buffer = with_ours(0);
+  g_autoptr(GstCaps) ntp = gst_caps_new_empty_simple("timestamp/x-ntp");
+  gst_buffer_add_reference_timestamp_meta(buffer, ntp, since_1900 * GST_SECOND,
+                                          GST_CLOCK_TIME_NONE);
+  return buffer;
+}
+
+TEST_F(BoxSink, OmitsTimesOfNoDate) {
+  constexpr guint64 k1970 = 2208988800u;  // in seconds since 1900
+  set("location", path("out.jsonl"));
+  set("add-rtp-timestamp", "true");
+  start();
+  push(sent_at(k1970 - 1));
+  push(sent_at(k1970));
+  GstBuffer* without_a_day = with_ours(2);
+  gst_buffer_add_video_time_code_meta_full(without_a_day, 25, 1, nullptr,
+                                           GST_VIDEO_TIME_CODE_FLAGS_NONE, 10, 20, 30, 5, 0);
+  push(without_a_day);
+  EXPECT_TRUE(end());
+  stop();
+  std::istringstream lines(read(path("out.jsonl")));
+  std::vector<json> out(3);
+  for (std::string line; json & each : out) std::getline(lines, line), each = json::parse(line);
+  EXPECT_FALSE(out[0].contains("rtp"));
+  EXPECT_EQ(out[1]["rtp"]["sender_ntp_unix_timestamp_ns"], 0);
+  EXPECT_FALSE(out[2].contains("system_timestamp"));
+}
+
 }  // namespace
 }  // namespace keepbox::test

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Texts in messages, lists of words, and numbers.
+#include "gst/base/words.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace keepbox {
+namespace {
+
+using Views = std::vector<std::string_view>;
+
+TEST(Words, AreQuotedOnOneLine) {
+  EXPECT_EQ(in_quotes({}), "\"\"");
+  EXPECT_EQ(in_quotes("a\nb c"), "\"a b c\"");
+  EXPECT_EQ(in_quotes("\xff"), "\"\uFFFD\"");
+  EXPECT_EQ(in_quotes(std::string(60, 'x')), '"' + std::string(60, 'x') + '"');
+  EXPECT_EQ(in_quotes(std::string(61, 'x')), '"' + std::string(60, 'x') + "...\"");
+}
+
+TEST(Words, AreJoinedAndSplit) {
+  const std::vector<std::string> parts{"a", "b", "c"};
+  EXPECT_EQ(joined(parts), "a; b; c");
+  EXPECT_EQ(joined({}), "");
+  EXPECT_EQ(trimmed(" \t a b\r\n"), "a b");
+  EXPECT_EQ(trimmed(" \n"), "");
+  EXPECT_EQ(split("a, b ,,c", ','), (Views{"a", "b", "", "c"}));
+  EXPECT_EQ(split("", ','), Views{""});
+  EXPECT_EQ(split("a,", ','), (Views{"a", ""}));
+}
+
+TEST(Words, AreOnLines) {
+  EXPECT_EQ(lines_of("a\r\n b \n\nc"), (Views{"a", " b ", "", "c"}));
+  EXPECT_EQ(lines_of("a\n"), Views{"a"});
+  EXPECT_EQ(lines_of(""), Views{});
+}
+
+TEST(Words, AreNumbersAndNothingElse) {
+  int number = 7;
+  EXPECT_TRUE(parse("-12", number));
+  EXPECT_EQ(number, -12);
+  for (const char* wrong : {"", " 1", "1 ", "12x", "x", "99999999999"})
+    EXPECT_FALSE(parse(wrong, number)) << wrong;
+  float value = 0;
+  EXPECT_TRUE(parse_finite("1e3", value));
+  EXPECT_EQ(value, 1000);
+  for (const char* wrong : {"", "inf", "nan", "1e99", "1,5"})
+    EXPECT_FALSE(parse_finite(wrong, value)) << wrong;
+}
+
+}  // namespace
+}  // namespace keepbox
