@@ -242,16 +242,5 @@ TEST_F(StreamBatches, ElementsThatTakeNoneAreNamed) {
   }
 }
 
-TEST(StreamBatchesBefore128, AreNotInTheTemplates) {
-  if (test::has_stream_batches()) GTEST_SKIP() << "GStreamer has batches";
-  for (const char* name : {"tensorinfer", "boxdecode"}) {
-    g_autoptr(GstElement) element = gst_element_factory_make(name, nullptr);
-    g_autoptr(GstPad) sink = gst_element_get_static_pad(element, "sink");
-    g_autoptr(GstCaps) caps = gst_pad_query_caps(sink, nullptr);
-    g_autofree gchar* text = gst_caps_to_string(caps);
-    EXPECT_EQ(std::string(text).find("multistream"), std::string::npos);
-  }
-}
-
 }  // namespace
 }  // namespace keepbox

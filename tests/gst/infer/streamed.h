@@ -16,11 +16,6 @@ inline const std::string kFullSize = raw("RGB", 640, 360), kHalfSize = raw("I420
 
 class StreamBatches : public Inference {
  protected:
-  void SetUp() override {
-    Inference::SetUp();
-    if (!has_stream_batches()) GTEST_SKIP() << "GstAnalyticsBatchMeta came with GStreamer 1.28";
-  }
-
   std::string detector(const std::string& more = "") {
     return infer(ultralytics_like({320, 320}, true), more) + " ! boxdecode";
   }
