@@ -170,5 +170,14 @@ TEST_F(StreamBatches, SharedFramesAreNotChanged) {
   EXPECT_TRUE(test::tensors_of(listed.get()).empty());
 }
 
+/// Frames are held back only within a batch.
+TEST_F(StreamBatches, AddNoLatency) {
+  Harness h(infer(test::ultralytics_like({320, 320}, true), "lookahead=2"), test::kBatchCaps);
+  Stream a("a", kFullSize);
+  ASSERT_TRUE(h.run(make_batch({a.part(frame(kFullSize, 0, 0))})));
+  gst_harness_set_upstream_latency(h.get(), 5 * GST_MSECOND);
+  EXPECT_EQ(gst_harness_query_latency(h.get()), 5 * GST_MSECOND);
+}
+
 }  // namespace
 }  // namespace keepbox

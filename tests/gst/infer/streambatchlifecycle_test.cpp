@@ -20,7 +20,7 @@ using test::StreamBatches;
 using test::StreamPart;
 
 TEST_F(StreamBatches, OtherStreamsPassWithAWarning) {
-  Harness h(detector(), test::kBatchCaps);
+  Harness h(detector("name=infer"), test::kBatchCaps);
   Stream deep("deep", kDeep), half("half", kHalfSize), sound("sound", "audio/x-raw,format=S16LE");
   for (int i = 0; i < 2; ++i) {
     const Buffer out =
@@ -35,6 +35,40 @@ TEST_F(StreamBatches, OtherStreamsPassWithAWarning) {
   expect_words(h.warning(), {"GRAY16_LE", "passes without inference", "videoconvert"});
   expect_words(h.warning(), {"audio/x-raw", "passes without inference"});
   EXPECT_EQ(h.warning(), "");
+  g_autoptr(GstElement) infer = gst_bin_get_by_name(h.bin(), "infer");
+  EXPECT_EQ(test::counted(infer, "inferred"), 2u);
+  EXPECT_EQ(test::counted(infer, "skipped"), 4u);
+  for (const std::string& caps : {kHalfSize, std::string(test::kBatchCaps)}) h.set_caps(caps);
+  h.run(make_batch({sound.part(gst_buffer_new_allocate(nullptr, 64, nullptr))}));
+  expect_words(h.warning(), {"audio/x-raw", "passes without inference"});
+}
+
+TEST_F(StreamBatches, WarnOfRotatedPictures) {
+  Harness h(infer(test::ultralytics_like({320, 320}, true)), test::kBatchCaps);
+  Stream a("a", kFullSize);
+  const auto turned = [] {
+    return gst_event_new_tag(gst_tag_list_new(GST_TAG_IMAGE_ORIENTATION, "rotate-90", nullptr));
+  };
+  ASSERT_TRUE(h.run(
+      make_batch({a.part(turned(), frame(kFullSize, 0, 0), turned(), frame(kFullSize, 0, 1))})));
+  expect_words(h.warning(), {"rotate-90", "videoflip"});
+  EXPECT_EQ(h.warning(), "");
+}
+
+TEST_F(StreamBatches, IntervalsBeginAgainWithASegment) {
+  Harness h(infer(test::ultralytics_like({320, 320}, true), "interval=3"), test::kBatchCaps);
+  Stream a("a", kFullSize);
+  GstSegment later;
+  gst_segment_init(&later, GST_FORMAT_TIME);
+  later.start = GST_SECOND;
+  const Buffer out =
+      h.run(make_batch({a.part(frame(kFullSize, 0, 0), frame(kFullSize, 0, 1),
+                               gst_event_new_segment(&later), frame(kFullSize, 0, 40))}));
+  ASSERT_TRUE(out) << h.error();
+  std::vector<size_t> counts;
+  for (const Buffer& each : frames_of(out, 0))
+    counts.push_back(test::tensors_of(each.get()).size());
+  EXPECT_EQ(counts, (std::vector<size_t>{1, 0, 1}));
 }
 
 TEST_F(StreamBatches, AFrameWithoutDataDoesNotStopTheOthers) {
@@ -226,7 +260,8 @@ TEST_F(StreamBatches, SingleStreamsFollowBatchesInTheSameLine) {
 }
 
 TEST_F(StreamBatches, BuffersThatAreNoneAreAnError) {
-  for (const std::string& line : {detector(), std::string("boxdecode")}) {
+  for (const std::string& line :
+       {infer(test::ultralytics_like({320, 320})), std::string("boxdecode")}) {
     Harness h(line, test::kBatchCaps);
     EXPECT_FALSE(h.run(gst_buffer_new()));
     EXPECT_EQ(h.flow, GST_FLOW_ERROR);
