@@ -1,99 +1,22 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Classes and text of objects and frames, from models whose results are colours.
-#include "gst/metas/attachboxes.h"
-#include "tests/gst/infer/infer.h"
+#include "tests/gst/classify/coloured.h"
 
 namespace keepbox {
 namespace {
 
 using test::Buffer;
+using test::ClassDecode;
+using test::colour_model;
+using test::coloured;
 using test::Harness;
+using test::kHeight;
+using test::kScene;
+using test::kWidth;
+using test::object;
 using test::painted;
-using test::raw;
-using test::Rect;
-
-constexpr int kWidth = 160, kHeight = 120;
-const std::string kScene = raw("RGB", kWidth, kHeight);
-
-/// Returns a model whose scores are the means of R, G and B, of 16 x 8 pixels in 0..1.
-test::onnx::Model colour_model(const std::string& output = "output0") {
-  test::onnx::Model out;
-  out.inputs = {{"images", test::onnx::Type::kFloat, {"N", 3, 8, 16}}};
-  out.outputs = {{output, test::onnx::Type::kFloat, {"N", 3, 1, 1}}};
-  out.add("GlobalAveragePool", {"images"}, {}, output);
-  out.metadata["names"] = "{0: 'red', 1: 'green', 2: 'blue'}";
-  return out;
-}
-
-/// Returns a model that reads green columns as A and blue ones as B; red ones are blank.
-test::onnx::Model stripe_model() {
-  test::onnx::Model out;
-  out.inputs = {{"images", test::onnx::Type::kFloat, {"N", 3, 8, 16}}};
-  out.outputs = {{"steps", test::onnx::Type::kFloat, {"N", 16, 3}}};
-  const std::string means =
-      out.add("ReduceMean", {"images"},
-              {{"axes", std::vector<int64_t>{2}}, {"keepdims", int64_t{0}}}, "means");
-  out.add("Transpose", {means}, {{"perm", std::vector<int64_t>{0, 2, 1}}}, "steps");
-  out.metadata["character"] = "A\nB";
-  return out;
-}
-
-/// Paints red with a green and a blue rectangle.
-test::Paint coloured(Rect green, Rect blue) {
-  return [=](int x, int y) -> test::Pixel {
-    if (green.has(x, y)) return {0, 255, 0};
-    return blue.has(x, y) ? test::Pixel{0, 0, 255} : test::Pixel{255, 0, 0};
-  };
-}
-
-FrameBox object(Box box) {
-  return {
-      .box = box, .score = 0.5f, .label = g_quark_from_string("car"), .class_id = 0, .anchor = 0};
-}
-
-/// Returns "attribute=text" of all boxes, one after the other.
-std::string results(const Buffer& out) {
-  std::string text;
-  std::vector<FrameBox> found;
-  read_boxes(out.get(), found, nullptr, {kWidth, kHeight});
-  for (const FrameBox& box : found) {
-    for (const BoxLabel& label : box.labels) {
-      const gchar* attribute = g_quark_to_string(label.attribute);
-      text +=
-          std::string(attribute != nullptr ? attribute : "?") + "=" + std::string(label.text) + " ";
-    }
-    text += "| ";
-  }
-  return text;
-}
-
-class ClassDecode : public test::Inference {
- protected:
-  std::string line(const test::onnx::Model& model, const std::string& more = "",
-                   const std::string& of_infer = "regions=objects") {
-    return infer(model, of_infer + " channel-order=rgb resize-mode=stretch") + " ! classdecode " +
-           more;
-  }
-
-  /// Returns a frame with a green, a blue and a red object.
-  static GstBuffer* frame(const std::vector<guint64>& ids = {}) {
-    GstBuffer* out = painted(kScene, coloured({0, 0, 40, 40}, {60, 0, 100, 40}));
-    put_objects(out, ids);
-    return out;
-  }
-  static void put_objects(GstBuffer* out, const std::vector<guint64>& ids) {
-    std::vector<FrameBox> boxes{object({5, 5, 35, 35}), object({65, 5, 95, 35}),
-                                object({5, 65, 35, 95})};
-    EXPECT_TRUE(attach_boxes(out, boxes, {.frame = {kWidth, kHeight}}));
-    auto* meta = gst_buffer_get_analytics_relation_meta(out);
-    for (size_t i = 0; i < ids.size(); ++i) {
-      GstAnalyticsTrackingMtd mtd;
-      gst_analytics_relation_meta_add_tracking_mtd(meta, ids[i], 0, &mtd);
-      gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_RELATE_TO,
-                                               boxes[i].od_id, mtd.id);
-    }
-  }
-};
+using test::results;
+using test::stripe_model;
 
 TEST_F(ClassDecode, NamesTheClassesOfObjects) {
   Harness h(line(colour_model()), kScene);
@@ -208,37 +131,6 @@ TEST_F(ClassDecode, NamesAttributesByTheirOutputsToo) {
   ASSERT_TRUE(out) << h.error();
   EXPECT_EQ(results(out).substr(0, 40), "car.colour=class-1 car.kind=class-0 | ca");
   EXPECT_NE(h.warning().find("map"), std::string::npos);  // is left out
-}
-
-TEST_F(ClassDecode, KeepsResultsOfTrackedObjects) {
-  Harness h(
-      infer(colour_model(), "regions=objects again-every=0 channel-order=rgb") + " ! classdecode",
-      kScene);
-  EXPECT_EQ(results(h.run(frame({1, 2, 3}))), "class=green | class=blue | class=red | ");
-  // The model runs on no object again; the objects have changed places.
-  EXPECT_EQ(results(h.run(frame({3, 1, 2}))), "class=red | class=green | class=blue | ");
-  EXPECT_EQ(results(h.run(frame({4, 1, 2}))), "class=green | class=green | class=blue | ");
-}
-
-TEST_F(ClassDecode, KeepsTheBestResult) {
-  Harness last(line(colour_model(), "keep-results=last"), kScene);
-  Harness best(line(colour_model(), "keep-results=best"), kScene);
-  Harness none(line(colour_model(), "keep-results=none score-threshold=0.5"), kScene);
-  const auto half = [] {  // half green, half blue, and a little more green
-    GstBuffer* out = painted(kScene, coloured({0, 0, 22, 40}, {22, 0, 40, 40}));
-    std::vector<FrameBox> boxes{object({5, 5, 35, 35})};
-    EXPECT_TRUE(attach_boxes(out, boxes, {.frame = {kWidth, kHeight}}));
-    auto* meta = gst_buffer_get_analytics_relation_meta(out);
-    GstAnalyticsTrackingMtd mtd;
-    gst_analytics_relation_meta_add_tracking_mtd(meta, 2, 0, &mtd);
-    gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_RELATE_TO, boxes[0].od_id,
-                                             mtd.id);
-    return out;
-  };
-  for (Harness* h : {&last, &best, &none}) h->run(frame({1, 2, 3}));  // object 2 is blue
-  EXPECT_EQ(results(last.run(half())), "class=green | ");
-  EXPECT_EQ(results(best.run(half())), "class=blue | ");
-  EXPECT_EQ(results(none.run(frame({1, 2, 3}))), "class=green | class=blue | class=red | ");
 }
 
 TEST_F(ClassDecode, GoesWithItsObjects) {

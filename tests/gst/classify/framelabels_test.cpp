@@ -59,6 +59,14 @@ TEST_F(FrameLabels, AreClassesAndText) {
   EXPECT_EQ(text_of(out.get()), kBoth);
 }
 
+/// Scores that add up to 1 are probabilities unless a function is set.
+TEST_F(FrameLabels, AreOfTheFunctionThatIsSet) {
+  Harness h(classify_ + " activation=softmax", kScene);
+  const Buffer out = h.run(scored());
+  ASSERT_TRUE(out) << h.error();
+  EXPECT_TRUE(text_of(out.get()).starts_with("weather=B@0.62 of eyes; ")) << text_of(out.get());
+}
+
 TEST_F(FrameLabels, AreCountedAsResults) {
   Harness h(classify_, kScene);
   const Buffer out = h.run(scored());
