@@ -4,6 +4,8 @@
 #include "gst/metas/attachboxes.h"
 #include "gst/metas/masks.h"
 #include "gst/metas/records/labelrecords.h"
+#include "gst/metas/records/picturerecords.h"
+#include "gst/tensors/tensorsource.h"
 #include "tests/gst/api/api.h"
 
 namespace keepbox {
@@ -160,6 +162,60 @@ TEST(Api, BufferWithoutMetaHasNoBoxes) {
   count = 1;
   g_autofree KeepboxBox** none = keepbox_buffer_dup_boxes(test::empty_frame().get(), &count);
   EXPECT_EQ(count, 0u);
+}
+
+TEST(Api, HasEachSideOfARectangleAlone) {
+  Buffer frame = test::empty_frame();
+  FrameBox list[] = {{.box = {1, 2, 11, 42}}};
+  ASSERT_TRUE(attach_boxes(frame.get(), list, {}));
+  const auto boxes = api_boxes(frame);
+  gfloat x = 0, y = 0, width = 0, height = 0;
+  keepbox_box_get_rect(boxes[0], &x, nullptr, nullptr, nullptr);
+  keepbox_box_get_rect(boxes[0], nullptr, &y, nullptr, nullptr);
+  keepbox_box_get_rect(boxes[0], nullptr, nullptr, &width, nullptr);
+  keepbox_box_get_rect(boxes[0], nullptr, nullptr, nullptr, &height);
+  EXPECT_EQ(std::tuple(x, y, width, height), std::tuple(1.0f, 2.0f, 10.0f, 40.0f));
+}
+
+/// Returns the values of a box's tensor, its name and its model.
+std::string tensor_text(const KeepboxBox* box, guint index) {
+  const gchar *name = nullptr, *model = nullptr;
+  gsize count = 99;
+  const gfloat* values = keepbox_box_get_tensor(box, index, &name, &model, &count);
+  EXPECT_EQ(values == nullptr, count == 0);
+  std::string out =
+      std::string(name != nullptr ? name : "?") + " of " + (model != nullptr ? model : "?") + ":";
+  for (gsize i = 0; i < count; ++i) out += " " + std::to_string(static_cast<int>(values[i]));
+  return out;
+}
+
+TEST(Api, HasTheTensorsOfObjects) {
+  Buffer frame = test::empty_frame();
+  FrameBox list[] = {{.box = {0, 0, 4, 4}}, {.box = {4, 4, 8, 8}}, {.box = {2, 2, 4, 4}}};
+  ASSERT_TRUE(attach_boxes(frame.get(), list, {}));
+  const auto on = test::boxes(frame);
+  constexpr guint64 kProducer = 7;
+  const PictureRecord records[] = {{.od_id = on[0].od_id, .image = 0},
+                                   {.od_id = on[2].od_id, .image = 1}};
+  add_pictures(gst_buffer_get_analytics_relation_meta(frame.get()), kProducer, records);
+  constexpr float kValues[] = {1, 2, 3, 4, 5, 6};
+  GstBuffer* data = test::data_buffer(kValues, sizeof kValues);
+  set_provenance(data, std::make_shared<const TensorProvenance>(TensorProvenance{
+                           .producer = kProducer, .model = "faces", .objects = true}));
+  add_tensor(frame.get(), "embedding", DataType::kFloat32, {2, 3}, GST_TENSOR_DIM_ORDER_ROW_MAJOR,
+             data);
+  const auto boxes = api_boxes(frame);
+  frame.reset();  // boxes do not depend on the buffer
+  ASSERT_EQ(boxes.size(), 3u);
+  EXPECT_EQ(keepbox_box_get_n_tensors(boxes[0]), 1u);
+  EXPECT_EQ(keepbox_box_get_n_tensors(boxes[1]), 0u);
+  EXPECT_EQ(keepbox_box_get_n_tensors(boxes[2]), 1u);
+  EXPECT_EQ(tensor_text(boxes[0], 0), "embedding of faces: 1 2 3");
+  EXPECT_EQ(tensor_text(boxes[2], 0), "embedding of faces: 4 5 6");
+  EXPECT_EQ(tensor_text(boxes[2], 1), "? of ?:");
+  gsize count = 0;
+  EXPECT_NE(keepbox_box_get_tensor(boxes[0], 0, nullptr, nullptr, &count), nullptr);
+  EXPECT_EQ(count, 3u);
 }
 
 }  // namespace
