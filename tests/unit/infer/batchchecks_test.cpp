@@ -22,6 +22,8 @@ struct Answers {
   float error = 0;     // of a batch, relative
   bool mixed = false;  // in a batch the small values are those of the next picture
   bool holes = false;  // the last value of some pictures is NaN
+  bool torn = false;   // in a batch one value is NaN
+  bool alike = false;  // all pictures have the same values
   DataType input = DataType::kUInt8;
   bool half = false;                                     // the model computes in float16
   mutable double brightness = 0;                         // mean of an input in float16
@@ -49,13 +51,17 @@ class Run final : public BoundRun {
         answers_.outputs.emplace_back(batch_ * kRowValues * size, std::byte{});
     for (size_t i = 0; i < batch_ * kRowValues; ++i) {
       const size_t picture = (i / kRowValues + (answers_.mixed ? 1 : 0)) % batch_;
-      const float small = (1 + static_cast<float>(data_[picture * each])) / 512;
+      const std::byte first = answers_.alike ? std::byte{} : data_[picture * each];
+      const float small = (1 + static_cast<float>(first)) / 512;
       float value = (i % 2 == 0 ? 640 : small) * (1 + (batch_ > 1 ? answers_.error : 0));
       if (answers_.holes && i % kRowValues == kRowValues - 1 &&
           (static_cast<unsigned>(data_[picture * each]) & 1) != 0)
         value = NAN;
+      if (answers_.torn && batch_ > 1 && i == 1) value = NAN;
       const uint16_t half = float_to_half(value);
+      const double wide = value;
       if (size == sizeof half) std::memcpy(&memory[i * size], &half, size);
+      else if (size == sizeof wide) std::memcpy(&memory[i * size], &wide, size);
       else std::memcpy(&memory[i * size], &value, size);
     }
     std::vector<ModelOutput> out(1);
@@ -128,6 +134,28 @@ TEST(BatchChecks, RejectSmallValuesOfAnotherPicture) {
 TEST(BatchChecks, AcceptValuesThatAreNotFinite) {
   for (const DataType type : {DataType::kFloat32, DataType::kFloat16})
     EXPECT_TRUE(is_same({.type = type, .holes = true}));
+}
+
+TEST(BatchChecks, RejectValuesThatAreFiniteOnlyAlone) {
+  EXPECT_FALSE(is_same({.type = DataType::kFloat32, .torn = true}));
+  EXPECT_FALSE(is_same({.type = DataType::kFloat16, .torn = true}));
+}
+
+TEST(BatchChecks, AreOfFloat64Too) {
+  EXPECT_TRUE(is_same({.type = DataType::kFloat64, .error = 1e-6f}));
+  EXPECT_FALSE(is_same({.type = DataType::kFloat64, .error = 1e-3f}));
+  EXPECT_FALSE(is_same({.type = DataType::kFloat64, .mixed = true}));
+}
+
+/// The bits of the values count as integers.
+TEST(BatchChecks, AllowForNoRoundingOfIntegers) {
+  EXPECT_TRUE(is_same({.type = DataType::kInt32}));
+  EXPECT_FALSE(is_same({.type = DataType::kInt32, .error = 1e-6f}));
+}
+
+/// A model that ignores its pictures would pass any comparison.
+TEST(BatchChecks, NeedResultsThatDependOnThePicture) {
+  EXPECT_FALSE(is_same({.type = DataType::kFloat32, .alike = true}));
 }
 
 TEST(BatchChecks, TryPicturesOfMediumBrightness) {
