@@ -106,6 +106,9 @@ TEST_F(InferErrors, ConflictingObjectSettingsAreErrors) {
                {"again-growth=0.2 is not possible", "1.2 for 20 percent"});
   expect_error(with(model, "include-classes=car"),
                {"include-classes has no effect with regions=frame"});
+  expect_error(with(model, "objects-of=detector"), {"objects-of has no effect with regions=frame"});
+  expect_error(with(model, "regions=roi objects-of=detector"),
+               {"objects-of has no effect with regions=roi"});
   expect_error(with(model, "regions=objects resize-mode=rect"),
                {"resize-mode=rect is not possible"});
   expect_error(with(model, "regions=objects align=/nonexistent"), {"/nonexistent"});

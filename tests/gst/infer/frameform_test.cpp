@@ -227,5 +227,17 @@ TEST(FrameForms, AreRejectedForOtherThanBytes) {
   }
 }
 
+TEST(FrameForms, TakeBt601WithoutAMatrix) {
+  GstVideoInfo info;
+  gst_video_info_set_format(&info, GST_VIDEO_FORMAT_I420, 64, 48);
+  info.colorimetry.matrix = GST_VIDEO_COLOR_MATRIX_BT601;
+  const auto known = frame_form_of(info);
+  info.colorimetry.matrix = GST_VIDEO_COLOR_MATRIX_UNKNOWN;
+  const auto unknown = frame_form_of(info);
+  ASSERT_TRUE(known && unknown);
+  for (size_t row = 0; row < 3; ++row)
+    for (size_t i = 0; i < 4; ++i) EXPECT_EQ(unknown->matrix[row][i], known->matrix[row][i]);
+}
+
 }  // namespace
 }  // namespace keepbox::test

@@ -65,6 +65,25 @@ TEST_F(InferLookahead, SendsThemOnBeforeEvents) {
   EXPECT_FALSE(pull());
 }
 
+/// Upstream asks for it before it changes its pool.
+TEST_F(InferLookahead, SendsThemOnBeforeADrain) {
+  for (int i = 0; i < 3; ++i) push(i);
+  g_autoptr(GstQuery) query = gst_query_new_drain();
+  gst_pad_peer_query(h_->get()->srcpad, query);
+  for (int i = 0; i < 3; ++i) expect_next(i);
+}
+
+TEST_F(InferLookahead, SendsThemOnBeforeANewSegment) {
+  h_->set("interval", 2u);
+  push(0);
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  gst_harness_push_event(h_->get(), gst_event_new_segment(&segment));
+  expect_next(0);
+  for (int i = 1; i < 5; ++i) push(i);
+  expect_next(1);
+}
+
 TEST_F(InferLookahead, SendsThemOnBeforeADiscontinuity) {
   for (int i = 0; i < 3; ++i) push(i, i == 0);
   EXPECT_FALSE(pull()) << "only frames before a discontinuity do not wait";

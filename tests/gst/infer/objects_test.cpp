@@ -130,10 +130,10 @@ TEST_F(InferObjects, AreAlignedByTheirKeypoints) {
   const std::vector<Keypoint> points{{71, 31, 1}, {71, 63, 1}, {41, 47, 1}};
   FrameBox face = object({40, 30, 80, 80});
   face.keypoints.points = points;
-  const Buffer out = h.run(frame({face, object({0, 0, 20, 20})}));
+  const Buffer out = h.run(frame({object({0, 0, 20, 20}), face}));
   ASSERT_TRUE(out) << h.error();
   const Numbers all = tensor_of(out);
-  ASSERT_EQ(all.dims[0], 1u);  // the other object has no keypoints
+  ASSERT_EQ(all.dims[0], 1u);  // the first object has no keypoints
   // Keypoint 0 is at the centre of the input's pixel 16, 10, and x of the input is y of the frame.
   for (int v = 5; v < 40; ++v)
     for (int u = 10; u < 50; ++u) {
@@ -141,6 +141,17 @@ TEST_F(InferObjects, AreAlignedByTheirKeypoints) {
       const float want = test::blended(noise, kWidth, kHeight, x - 0.5, y - 0.5, 1);
       ASSERT_NEAR(all.values[size_t(48 * 64 + v * 64 + u)], want, 0.01f) << u << " " << v;
     }
+}
+
+TEST_F(InferObjects, HaveATemplateForFaces) {
+  Harness h(identity("align=arcface-112"), caps_);
+  const std::vector<Keypoint> points{
+      {50, 40, 1}, {70, 40, 1}, {60, 50, 1}, {52, 62, 1}, {68, 62, 1}};
+  FrameBox face = object({40, 30, 80, 80});
+  face.keypoints.points = points;
+  const Buffer out = h.run(frame({face}));
+  ASSERT_TRUE(out) << h.error();
+  EXPECT_EQ(pictures(out).size(), 1u);
 }
 
 }  // namespace
