@@ -68,6 +68,7 @@ TEST_F(InferQos, LateFramesAreHeldIfThatIsSet) {
   report_late(0, 50 * GST_MSECOND);
   EXPECT_EQ(tensors_at(40 * GST_MSECOND), 1u);
   EXPECT_EQ(late_frames(), 1u);
+  EXPECT_EQ(test::counted(h_->element(), "held"), 1u);
 }
 
 TEST_F(InferQos, FramesThatAreEarlyAreInferred) {
