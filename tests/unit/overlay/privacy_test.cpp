@@ -10,7 +10,7 @@
 namespace keepbox {
 namespace {
 
-constexpr GstClockTime kStep = 40 * GST_MSECOND;
+constexpr GstClockTime kFrameTime = 40 * GST_MSECOND;
 
 FrameBox box_of(const char* label, std::optional<guint64> id = {}, float x = 10) {
   return {.box = {x, 10, x + 20, 30}, .label = g_quark_from_string(label), .tracking_id = id};
@@ -22,12 +22,12 @@ class Stream {
   explicit Stream(OverlayProps props) : props_(std::move(props)) {}
 
   std::vector<ObscuredBox> frame(const std::vector<FrameBox>& boxes) {
-    return frame_at(number_ * kStep, boxes);
+    return frame_at(number_ * kFrameTime, boxes);
   }
   std::vector<ObscuredBox> frame_at(GstClockTime time, const std::vector<FrameBox>& boxes) {
     std::vector<ObscuredBox> out;
     privacy_.choose(boxes, props_, time, out);
-    number_ = GST_CLOCK_TIME_IS_VALID(time) ? time / kStep + 1 : number_;
+    number_ = GST_CLOCK_TIME_IS_VALID(time) ? time / kFrameTime + 1 : number_;
     return out;
   }
   Privacy& privacy() { return privacy_; }
@@ -181,7 +181,7 @@ TEST(LostBoxes, KeepAtMostKMaxBoxesPerFrame) {
   lost.start(0, GST_SECOND);
   for (guint64 id = 0; id < LostBoxes::kMaxBoxes + 10; ++id)
     EXPECT_EQ(lost.note(box_of("person", id), Obscuring::kBlur), Obscuring::kBlur);
-  lost.start(kStep, GST_SECOND);
+  lost.start(kFrameTime, GST_SECOND);
   std::vector<ObscuredBox> out;
   lost.add_lost(out);
   EXPECT_EQ(out.size(), 2 * LostBoxes::kMaxBoxes);
