@@ -17,7 +17,7 @@ using test::full_frame;
 using test::Harness;
 using test::kFull;
 
-/// What a neighbour requires: alignment, prefix, padding, bytes, buffers.
+/// Requirements of a neighbour: alignment, prefix, padding, bytes, buffers.
 using Memory = std::tuple<gsize, gsize, gsize, guint, guint>;
 
 void require(const Allocation& answer, const Memory& memory) {

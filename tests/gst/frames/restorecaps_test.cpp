@@ -121,7 +121,7 @@ TEST(Restore, NegotiatesThroughANestedPair) {
             "640x480 I420");
 }
 
-/// Returns whether the width of a pad's caps becomes that one.
+/// Waits until the caps of a pad have a width. @return false if they do not get it in 5 s.
 bool becomes(GstPad* pad, gint wanted) {
   for (int i = 0; i < 500; ++i) {
     g_autoptr(GstCaps) caps = gst_pad_get_current_caps(pad);

@@ -94,7 +94,7 @@ TEST(Restore, RefusesScaledCapsWithoutASize) {
   EXPECT_FALSE(h.run(scaled_frame()));
 }
 
-TEST(Restore, TellsThatDownstreamRejectsTheFullFrame) {
+TEST(Restore, ReportsThatDownstreamRejectsTheFullFrame) {
   Harness h("framerestore ! video/x-raw,width=50 ! identity", kScaledCaps);
   EXPECT_FALSE(h.run(scaled_frame()));
   EXPECT_EQ(h.flow, GST_FLOW_NOT_NEGOTIATED);

@@ -65,7 +65,7 @@ TEST_F(InferLookahead, SendsThemOnBeforeEvents) {
   EXPECT_FALSE(pull());
 }
 
-/// Upstream asks for it before it changes its pool.
+/// A drain query comes from upstream before it changes its pool.
 TEST_F(InferLookahead, SendsThemOnBeforeADrain) {
   for (int i = 0; i < 3; ++i) push(i);
   g_autoptr(GstQuery) query = gst_query_new_drain();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What goes from one frame to another that shows the same picture.
+// Metas that are carried from one frame to another that shows the same picture.
 #include "gst/metas/carry.h"
 
 #include <gst/video/video.h>
@@ -23,7 +23,7 @@ GstVideoInfo info_of(guint width, guint height) {
   return out;
 }
 
-/// Returns a frame of 128 x 128 with what one of 64 x 32 has, which is stretched.
+/// Returns a frame of 128 x 128 with the metas of one of 64 x 32, which is stretched.
 Buffer stretched(const Buffer& from) {
   Buffer to = test::empty_frame();
   carry_analytics(from.get(), info_of(64, 32), to.get(), info_of(128, 128), PixelMap::scale(2, 4),

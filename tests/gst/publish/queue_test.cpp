@@ -62,7 +62,7 @@ TEST(Outbox, HasALimitOfBytes) {
   EXPECT_EQ(taken(outbox), (Texts{"bbb", "ccc"}));
 }
 
-/// What a broker has got does not count, until it is given back.
+/// Messages that were handed to a broker do not count until they are given back.
 TEST(Outbox, LimitsWhatWaits) {
   for (const OutboxLimits limits : {OutboxLimits{.messages = 2}, {.messages = 9, .bytes = 10}}) {
     Outbox outbox(limits);

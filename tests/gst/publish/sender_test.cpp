@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The thread that sends messages, with a broker that does what the test wants.
+// The thread that sends messages, with a broker that follows a script.
 #include "gst/publish/sender.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// What a broker does, and what it was asked for. From any thread.
+/// Behaviour of a broker, and a record of the calls it got. Used by any thread.
 struct Script {
   std::atomic<bool> reachable = true, answers = true, connected = true, confirms = true;
   std::atomic<int> closed = 0;

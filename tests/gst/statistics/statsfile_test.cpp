@@ -113,7 +113,7 @@ TEST_F(StatsFileTest, IsWrittenOnceBeforeTheInterval) {
   EXPECT_FALSE(exists()) << "elements may have stopped by now";
 }
 
-/// What the process printed as errors.
+/// Returns the text of all errors that the process printed.
 std::string& printed() {
   static std::string text;
   return text;

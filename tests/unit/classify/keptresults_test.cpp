@@ -11,14 +11,14 @@ constexpr GQuark kColour = 1, kKind = 2;
 
 FrameBox tracked(guint od_id, guint64 id) { return {.od_id = od_id, .tracking_id = id}; }
 
-/// Returns what the objects of a frame have in the end.
+/// Returns the colours of the objects of a frame in the end.
 std::vector<ObjectLabel> completed(KeptResults& kept, const std::vector<FrameBox>& boxes,
                                    KeptResults::OfFrame results = {}) {
   kept.complete(boxes, KeepResults::kLast, results);
   return results[kColour];
 }
 
-/// Objects are forgotten when 1,000 frames passed without them, which is looked at now and then.
+/// Objects are forgotten after 1,000 frames without them, which is checked every 1,000 frames.
 TEST(KeptResults, LastAsLongAsTheObjectIsSeen) {
   KeptResults kept;
   for (int i = 1; i < 999; ++i) completed(kept, {});

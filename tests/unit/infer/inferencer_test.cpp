@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the inputs of a model are bound with, and outputs of several pictures.
+// Memory that is bound to the inputs of a model, and outputs of several pictures.
 #include "gst/infer/inferencer.h"
 
 #include <gtest/gtest.h>

@@ -109,7 +109,7 @@ TEST(DecodedNote, GoesWithCopiesOfTheFrame) {
   EXPECT_EQ(GST_MINI_OBJECT_REFCOUNT_VALUE(data.get()), 1);
 }
 
-TEST(DecodedNote, TellsWhichTensorsAreMissingOnPurpose) {
+TEST(DecodedNote, NamesTensorsThatWereSkippedOnPurpose) {
   TensorProvenance crops = kSource, other = kSource;
   crops.objects = true;
   crops.producer = 8;
