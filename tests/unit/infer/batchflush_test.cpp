@@ -62,6 +62,57 @@ TEST_F(BatchesTest, RoomOfFlushedMembersIsTaken) {
   wait_until([&] { return got == 3u; });
 }
 
+/// On a processor a run may take seconds.
+TEST_F(BatchesTest, ARunThatNobodyWaitsForIsCancelled) {
+  engine_.long_launch = true;
+  Batches::Member flushed, other;
+  batches_.join(2);
+  batches_.join(2);
+  std::vector<Batches::Slot> places;
+  for (Batches::Member* member : {&flushed, &other})
+    if (auto place = batches_.take(*member, 0)) places.push_back(std::move(*place));
+  ASSERT_EQ(places.size(), 2u);
+  for (const Batches::Slot& place : places) batches_.put(place, picture(1));
+  wait_until([&] { return engine_.launches() == 1; });
+  batches_.interrupt(flushed, true);
+  EXPECT_FALSE(batches_.result(flushed, std::move(places[0])));
+  EXPECT_FALSE(engine_.cancelled) << "the other member waits for it";
+  batches_.interrupt(other, true);
+  EXPECT_FALSE(batches_.result(other, std::move(places[1])));
+  EXPECT_TRUE(engine_.cancelled);
+  wait_until([&] { return batches_.counts().batches == 1; });
+  EXPECT_EQ(batches_.counts().dropped, 2u);
+  engine_.long_launch = false;
+  batches_.interrupt(other, false);
+  engine_.end_all();
+  EXPECT_EQ(run(other, 4), 4u) << "the next run is not cancelled";
+}
+
+TEST_F(BatchesTest, AFrameThatWaitsForAPlaceIsInterrupted) {
+  Batches::Member waiting, others;
+  batches_.join(8);
+  batches_.join(1);
+  EXPECT_EQ(run(others, 1), 1u);
+  wait_until([&] { return engine_.waiting == 1; });
+  std::vector<Batches::Slot> places;
+  for (int i = 0; i < 4; ++i)
+    if (auto place = batches_.take(others, 0)) places.push_back(std::move(*place));
+  ASSERT_EQ(places.size(), 4u);
+  std::atomic<bool> ended = false;
+  std::jthread stopped([&] {
+    const auto place = batches_.take(waiting, 0);
+    EXPECT_FALSE(place);
+    if (!place) EXPECT_EQ(place.error().kind, ErrorKind::kInterrupted);
+    ended = true;
+  });
+  std::this_thread::sleep_for(20ms);
+  EXPECT_FALSE(ended) << "the batch is full";
+  batches_.interrupt(waiting, true);
+  wait_until([&] { return ended.load(); });
+  for (Batches::Slot& place : places) batches_.abandon(others, std::move(place));
+  engine_.end_all();
+}
+
 TEST_F(BatchesTest, AnInputThatFailedIsNotWaitedFor) {
   engine_.end_all();
   Batches::Member member;

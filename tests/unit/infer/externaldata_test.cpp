@@ -88,6 +88,41 @@ TEST_F(ExternalData, IsReadInEveryEncoding) {
   EXPECT_EQ(*found, Locations{"weights."});
 }
 
+TEST_F(ExternalData, IsFoundBesideFieldsOfAFixedWidth) {
+  const string wide = "\x09" + string(8, '\x6a'), narrow = "\x15" + string(4, '\x6a');
+  const auto found = of(wide + narrow + model(field(5, wide + tensor("a") + narrow)) + narrow);
+  ASSERT_TRUE(found) << found.error().message();
+  EXPECT_EQ(*found, Locations{"a"});
+  EXPECT_NE(why_not(wide.substr(0, 8)).find("longer than its message"), string::npos);
+  EXPECT_NE(why_not(narrow.substr(0, 4)).find("longer than its message"), string::npos);
+}
+
+TEST_F(ExternalData, IsReadUpToItsLimits) {
+  const auto with = [](const string& fields) { return model(field(5, field(13, fields))); };
+  const string longest(4096, 'a');
+  EXPECT_EQ(of(with(entry("location", longest))).value_or(Locations{}), Locations{longest});
+  EXPECT_NE(why_not(with(entry("location", longest + 'a'))).find("overlong"), string::npos);
+  // Fields of an entry that are neither key nor value, and a key with a length of no known key.
+  const string other = field(3, "c") + "\x08\x01" + entry("location", "a");
+  EXPECT_EQ(of(with(other)).value_or(Locations{}), Locations{"a"});
+  EXPECT_TRUE(of(with(entry(string(1000, 'k'), "a"))));
+  EXPECT_TRUE(of(with(field(2, "a")))) << "without a key";
+  EXPECT_NE(why_not(with(field(1, "location"))).find("empty"), string::npos);
+  // The highest key of 32 bits is that of a field; the next is not.
+  EXPECT_EQ(why_not(varint(0xfffffff8) + varint(1)), "");
+  EXPECT_NE(why_not(varint(0x100000000) + varint(1)).find("without a number"), string::npos);
+}
+
+TEST_F(ExternalData, IsFoundInAHundredNestedMessages) {
+  // The graph is nested in the model, and each subgraph in a node's attribute.
+  const auto nested = [](string graph) {
+    for (int i = 0; i < 33; ++i) graph = field(1, field(5, field(6, graph)));
+    return model(graph);
+  };
+  EXPECT_EQ(why_not(nested(field(2, "graph"))), "");
+  EXPECT_NE(why_not(nested(field(5, tensor("a")))).find("nested"), string::npos);
+}
+
 TEST_F(ExternalData, IsAnErrorIfReadersMayDiffer) {
   const auto in_tensor = [](const string& fields) { return model(field(5, fields)); };
   const string twice = field(13, entry("location", "a"));

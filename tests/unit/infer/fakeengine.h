@@ -40,9 +40,10 @@ class FakeEngine : public BatchEngine {
  public:
   Result<std::shared_ptr<const BatchResult>> launch(size_t slot,
                                                     std::span<void* const> ready) override {
-    const std::lock_guard guard(lock_);
+    std::unique_lock lock(lock_);
     sizes.push_back(ready.size());
-    if (failing) return fail(ErrorKind::kNoResource, "a run", "none");
+    if (long_launch) ended_.wait(lock, [&] { return cancelled || free_; });
+    if (failing || cancelled) return fail(ErrorKind::kNoResource, "a run", "none");
     return std::make_shared<FakeResult>(slot, std::vector(ready.begin(), ready.end()));
   }
 
@@ -67,11 +68,29 @@ class FakeEngine : public BatchEngine {
   }
 
   bool makes_inputs_later() const override { return later; }
+  bool runs_in_launch() const override { return long_launch; }
+
+  void clear_cancel() override {
+    const std::lock_guard guard(lock_);
+    cancelled = false;
+  }
+  void cancel() override {
+    const std::lock_guard guard(lock_);
+    cancelled = true;
+    ended_.notify_all();
+  }
+
+  size_t launches() {
+    const std::lock_guard guard(lock_);
+    return sizes.size();
+  }
 
   std::vector<size_t> sizes;
   std::atomic<bool> later = false;
   std::atomic<int> waiting = 0;
   std::atomic<bool> failing = false;
+  std::atomic<bool> long_launch = false;  // runs are complete when they are cancelled
+  std::atomic<bool> cancelled = false;
 
  private:
   std::mutex lock_;

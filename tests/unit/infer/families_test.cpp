@@ -94,6 +94,20 @@ TEST(Families, NameTheOutputsOfUltralyticsTasks) {
       {"detect", broken, {port("o", {1, 84, 8400})}, {}, {"yolo-v8-out"}, true},
       {"detect", broken, {port("o", {1, 8400, 84})}, {}, {"o"}, false},
       {"detect", two, {port("o", {1, 84, 8400})}, {}, {"o"}, false},
+      {"detect", two, {port("o", {1, 1, 8400})}, {}, {"o"}, false},
+      {"detect", two, {port("o", {1, 300, 7})}, {{"end2end", "True"}}, {"o"}, false},
+      {"detect", two, {port("o", {1, 6, 6})}, {}, {"yolo-26-end2end-out"}, false},
+      {"detect", two, {port("o", {1, 6, 20})}, {}, {"yolo-v8-out"}, true},
+      {"detect", broken, {port("o", {1, 84, 8400})}, {{"end2end", "True"}}, {"o"}, false},
+      {"detect", broken, {port("o", {1, 84, 84})}, {}, {"o"}, false},
+      {"detect", broken, {port("o", {1, -1, 84})}, {}, {"yolo-v8-out"}, true},
+      {"detect", broken, {port("o", {1, 8400, -1})}, {}, {"yolo-v8-out"}, true},
+      {"segment",
+       two,
+       {port("o", {1, 38, 8400})},
+       {},
+       {"yolo-v8-segmentation-out-detections"},
+       true},
       {"segment",
        two,
        {port("o", {1, 38, 8400}), protos},
@@ -189,6 +203,11 @@ TEST(Families, IdentifyYolov5AndRelatedModels) {
   const ModelFacts masks = facts_of(model({1, 3, 640, 640}, {port("o", {1, 25200, 39})}, metadata));
   EXPECT_EQ(masks.detector, "");
   EXPECT_SAID(masks.remark, "not a known output for 2 classes");
+  const ModelFacts flat = facts_of(model({1, 3, 640, 640}, {port("o", {1, 7})}, metadata));
+  EXPECT_EQ(flat.detector, "");
+  const ModelFacts unnamed = facts_of(
+      model({1, 3, 640, 640}, {port("o", {1, 25200, 5})}, {{"stride", "32"}, {"names", "["}}));
+  EXPECT_EQ(unnamed.detector, "") << "the number of classes is not known";
 }
 
 TEST(Families, DoNotRelyOnShapes) {

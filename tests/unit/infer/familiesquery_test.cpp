@@ -42,6 +42,11 @@ TEST(Families, IdentifyDetrsByTheirSizeInput) {
   EXPECT_EQ(unnamed.size_inputs[0].index, 0u);
   EXPECT_EQ(unnamed.outputs[0].id, "detr-labels");
   EXPECT_EQ(unnamed.outputs[2].id, "detr-scores");
+  // Of two outputs that could be the boxes, the first one is.
+  declaration.outputs.push_back(port("more", {-1, 300, 4}));
+  EXPECT_EQ(facts_of(declaration).outputs[1].id, "detr-boxes");
+  EXPECT_EQ(facts_of(declaration).outputs[3].id, "more");
+  declaration.outputs.pop_back();
   declaration.outputs.pop_back();
   EXPECT_EQ(facts_of(declaration).detector, "");
   EXPECT_EQ(facts_of(declaration).outputs[1].id, "xboxes");
@@ -97,6 +102,14 @@ TEST(Families, IdentifyPaddleByItsScale) {
   EXPECT_EQ(facts.outputs[0].id, "paddle-rows");
   EXPECT_EQ(facts.outputs[1].id, "paddle-count");
   EXPECT_SAID(facts.assumed, "PP-YOLOE, PicoDet and PP-YOLO need input-mean=123.675");
+  declaration.outputs = {port("count", {}, DataType::kInt32), port("rows", {-1, 7}),
+                         port("more", {-1, 6})};
+  const ModelFacts scalar = facts_of(declaration);
+  EXPECT_EQ(scalar.outputs[0].id, "paddle-count") << "a number without dimensions";
+  EXPECT_EQ(scalar.outputs[1].id, "rows") << "seven columns";
+  EXPECT_EQ(scalar.outputs[2].id, "paddle-rows");
+  declaration.outputs[0].type = DataType::kFloat32;
+  EXPECT_EQ(facts_of(declaration).outputs[0].id, "count") << "not an integer";
   declaration.outputs = {port("a", {1, 8400, 4}), port("b", {1, 80, 8400})};
   EXPECT_EQ(facts_of(declaration).detector, "");
   EXPECT_SAID(facts_of(declaration).remark, "export the model with its NMS");

@@ -175,6 +175,54 @@ TEST(Metadata, IdentifiesItsExporter) {
       read_metadata({{"task", "detect"}, {"stride", "32"}, {"imgsz", "320"}});
   EXPECT_EQ(square.exporter, Exporter::kUltralytics);
   EXPECT_EQ(square.size, (Size{320, 320}));
+  EXPECT_EQ(square.task, "detect");
+}
+
+TEST(Metadata, HasTheWordsThatDescribeTheNetwork) {
+  auto described = kUltralytics;
+  described["description"] = "Ultralytics RTDETR-l model";
+  described["head"] = "RTDETRDecoder";
+  EXPECT_EQ(read_metadata(described).description, "Ultralytics RTDETR-l model");
+  EXPECT_EQ(read_metadata(described).head, "RTDETRDecoder");
+  EXPECT_EQ(read_metadata(kUltralytics).head, "");
+}
+
+TEST(Metadata, HasNumbersUpToTheirLimits) {
+  const auto with = [](const char* key, const char* value) {
+    auto changed = kUltralytics;
+    changed[key] = value;
+    return read_metadata(changed);
+  };
+  EXPECT_EQ(with("imgsz", "[320]").size, (Size{320, 320}));
+  EXPECT_EQ(with("imgsz", "[1, 65535]").size, (Size{65535, 1}));
+  EXPECT_EQ(with("imgsz", "[65536]").size, (Size{}));
+  EXPECT_EQ(with("imgsz", "[640, 65536]").size, (Size{}));
+  EXPECT_EQ(with("imgsz", "'640'").size, (Size{}));
+  EXPECT_EQ(with("stride", "65535").stride, 65535u);
+  EXPECT_EQ(with("stride", "65536").stride, 0u);
+  EXPECT_EQ(with("stride", "1.0").stride, 1u);
+  EXPECT_EQ(with("stride", "0.5").stride, 0u);
+  EXPECT_EQ(with("stride", "65535.0").stride, 65535u);
+  EXPECT_EQ(with("stride", "65536.0").stride, 0u);
+  EXPECT_EQ(with("kpt_shape", "[5, 2]").keypoint_numbers, 10u);
+  EXPECT_EQ(with("kpt_shape", "[5, 1]").keypoint_numbers, 5u);
+  EXPECT_EQ(with("kpt_shape", "[5, 4]").keypoint_numbers, 0u);
+  EXPECT_EQ(with("kpt_shape", "[0, 3]").keypoint_numbers, 0u);
+  EXPECT_EQ(with("kpt_shape", "(5, 3)").keypoint_numbers, 15u);
+}
+
+TEST(Metadata, HasNamesOfEachOutput) {
+  const ModelMetadata read = read_metadata({{"names", "['a']"},
+                                            {"names.color", "{0: 'red', 2: 'blue'}"},
+                                            {"names.kind", "'van'"},
+                                            {"names.size", "["},
+                                            {"namesake", "['b']"}});
+  EXPECT_EQ(read.labels, std::vector<std::string>{"a"});
+  ASSERT_EQ(read.labels_of.size(), 1u);
+  EXPECT_EQ(read.labels_of.at("color"), (std::vector<std::string>{"red", "", "blue"}));
+  ASSERT_EQ(read.remarks.size(), 2u);
+  EXPECT_NE(read.remarks[0].find("names.kind"), std::string::npos) << read.remarks[0];
+  EXPECT_NE(read.remarks[1].find("names.size"), std::string::npos) << read.remarks[1];
 }
 
 TEST(Metadata, SkipsInvalidValuesWithOneRemarkEach) {
@@ -210,6 +258,14 @@ TEST(Metadata, HasOneNamePerLineOfCharacters) {
             (std::vector<std::string>{"car", "truck", "van"}));
   EXPECT_EQ(read_metadata({{"character", "a\nb"}, {"names", "{0: 'car'}"}}).labels,
             std::vector<std::string>{"car"});
+  EXPECT_EQ(read_metadata({{"character", "a\n\nb\n\n\n"}}).labels,
+            (std::vector<std::string>{"a", "", "b"}));
+  for (const char* invalid : {"car", "", "car\n\xff"}) {
+    const ModelMetadata read = read_metadata({{"character", invalid}});
+    EXPECT_TRUE(read.labels.empty()) << invalid;
+    ASSERT_EQ(read.remarks.size(), 1u) << invalid;
+    EXPECT_NE(read.remarks[0].find("one name per line"), std::string::npos) << read.remarks[0];
+  }
 }
 
 TEST(Metadata, HasNamesForTheMaximumOfClasses) {
