@@ -221,8 +221,8 @@ std::unexpected<Error> unknown(std::span<const TensorView> tensors, const std::s
               to_string(tensors) + (other.empty() ? "" : ", probably the output of " + other),
               other.empty() ? "set detector= to the model's family or a file that describes it, "
                               "and tensor-ids= to its tensors"
-                            : "use an object detection model, or remove boxdecode to pass other "
-                              "tensors on unchanged");
+                            : "use an object detection model for boxes, classdecode for classes or "
+                              "text, or remove boxdecode to pass the tensors on unchanged");
 }
 
 }  // namespace
