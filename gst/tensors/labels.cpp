@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <numeric>
 #include <utility>
 
 #include "core/formula/box.h"
@@ -19,21 +18,25 @@ constexpr size_t kMaxLabelsBytes = size_t{1} << 24;
 constexpr const char* kLabelsHint =
     "set label-file= to a UTF-8 text file with one class name per line";
 
-/// Returns the case-insensitive edit distance of two texts, or more than `max_edits` if it exceeds
-/// that.
+/// Returns the case-insensitive edit distance of two texts, in which two swapped neighbours are one
+/// edit (optimal string alignment), or more than `max_edits` if their lengths differ by more.
 size_t edits(std::string_view a, std::string_view b, size_t max_edits) {
   if (std::max(a.size(), b.size()) - std::min(a.size(), b.size()) > max_edits) return max_edits + 1;
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i + 1);
-    for (size_t j = 0; j < b.size(); ++j) {
-      const size_t changed = diagonal + (g_ascii_tolower(a[i]) != g_ascii_tolower(b[j]));
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, changed});
+  const size_t columns = b.size() + 1;
+  std::vector<size_t> table((a.size() + 1) * columns);
+  const auto at = [&](size_t i, size_t j) -> size_t& { return table[i * columns + j]; };
+  const auto same = [&](size_t i, size_t j) {
+    return g_ascii_tolower(a[i - 1]) == g_ascii_tolower(b[j - 1]);
+  };
+  for (size_t i = 0; i <= a.size(); ++i) at(i, 0) = i;
+  for (size_t j = 0; j <= b.size(); ++j) at(0, j) = j;
+  for (size_t i = 1; i <= a.size(); ++i)
+    for (size_t j = 1; j <= b.size(); ++j) {
+      at(i, j) = std::min({at(i - 1, j) + 1, at(i, j - 1) + 1, at(i - 1, j - 1) + !same(i, j)});
+      if (i > 1 && j > 1 && same(i, j - 1) && same(i - 1, j))
+        at(i, j) = std::min(at(i, j), at(i - 2, j - 2) + 1);
     }
-  }
-  return row.back();
+  return at(a.size(), b.size());
 }
 
 }  // namespace

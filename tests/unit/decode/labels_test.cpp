@@ -107,6 +107,10 @@ TEST(ClassLists, SuggestSimilarNames) {
   EXPECT_EQ(meant("trafic-light"), "traffic light");
   EXPECT_EQ(meant("cas"), "cat") << "the first of two";
   EXPECT_EQ(meant("caR"), "car") << "the nearest";
+  for (const char* text : {"act", "cta", "aCt"})
+    EXPECT_EQ(meant(text), "cat") << "two neighbours are swapped: " << text;
+  EXPECT_EQ(meant("catr"), "cat");
+  EXPECT_EQ(meant("tac"), "") << "two that are not neighbours";
   for (const char* text : {"nosuch", "", "c", "dog", "prsn x", "persons of all ages"})
     EXPECT_EQ(meant(text), "") << text;
   EXPECT_NE(labels.class_of("persn", "p").error().hint.find("did you mean person?"),
