@@ -151,6 +151,32 @@ TEST_F(WireFormat, SurvivesAnyBytes) {
   EXPECT_GT(taken, 30u) << "values without limits are taken";
 }
 
+/// Others may write a size of which one side is 0, without the place and the pixels.
+TEST_F(WireFormat, HasNoMaskWithoutPixels) {
+  const Buffer from = empty();
+  FrameBox box = plain_box({1, 2, 30, 40});
+  box.mask = disc_.over({1, 2, 30, 40});
+  test::attach(from.get(), {&box, 1});
+  const auto bytes = pack_boxes(from.get());
+  const guint32 size[] = {33, 12};
+  const std::span<const guint8> pattern(reinterpret_cast<const guint8*>(size), sizeof size);
+  const auto at = std::ranges::search(bytes, pattern).begin();
+  ASSERT_NE(at, bytes.end());
+  const auto after = at + sizeof size;
+  const size_t place = 4 * sizeof(float), words = 2 * 12 * sizeof(guint32);
+  FrameBox bare = plain_box({1, 2, 30, 40});
+  const Buffer wanted = empty();
+  test::attach(wanted.get(), {&bare, 1});
+  for (const size_t side : {0, 1}) {
+    std::vector<guint8> without(bytes.begin(), after);
+    std::fill_n(without.end() - (side == 0 ? 8 : 4), 4, guint8{0});
+    without.insert(without.end(), after + static_cast<ptrdiff_t>(place + words), bytes.end());
+    const Buffer to = empty();
+    ASSERT_TRUE(unpack_boxes(without, to.get())) << side;
+    EXPECT_EQ(text_of(to.get()), text_of(wanted.get())) << side;
+  }
+}
+
 TEST_F(WireFormat, HasAVersionForEachLayout) {
   const auto bytes = pack_boxes(frame.get());
   g_autofree gchar* sum =

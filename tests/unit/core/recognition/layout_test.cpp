@@ -212,6 +212,11 @@ TEST(Recognise, NamedTensorsTakeRolesInOrder) {
   EXPECT_EQ(seen->layout[FieldId::kScore].tensor, 0);
   EXPECT_EQ(seen->layout[FieldId::kClassId].tensor, 1);
   EXPECT_EQ(seen->layout[FieldId::kCount].tensor, 3);
+  const auto fewer = see({tensor({1, 10, 4}, "b"), tensor({1, 10}, "s")},
+                         {.detector = "ssd-postprocess", .tensor_ids = {ids.data(), 2}});
+  ASSERT_TRUE(fewer) << fewer.error().message();
+  EXPECT_EQ(fewer->layout[FieldId::kClassId].tensor, -1) << "optional tensors are not named";
+  EXPECT_EQ(fewer->layout[FieldId::kCount].tensor, -1);
 }
 
 TEST(Recognise, ReadsABatch) {
