@@ -27,7 +27,8 @@ class Frames {
   /// Returns the messages of the next frame as "topic payload".
   Texts add(const std::vector<FrameBox>& boxes, const std::vector<BoxLabel>& labels = {}) {
     std::vector<Message> out;
-    FrameInfo info{.number = number_, .timestamp = time(), .size = {10, 10}};
+    FrameInfo info{.number = number_, .size = {10, 10}};
+    if (has_timestamps) info.timestamp = time();
     for (const BoxLabel& label : labels) info.labels.add(label);
     EXPECT_TRUE(messages_.add(info, boxes, time(), out));
     ++number_;
@@ -40,6 +41,8 @@ class Frames {
   }
   void go_back() { number_ = 0; }
   const Message& last() const { return last_; }
+
+  bool has_timestamps = true;
 
  private:
   uint64_t time() const { return static_cast<uint64_t>(number_) * 100 * GST_MSECOND; }
@@ -264,6 +267,22 @@ TEST(Messages, AreEventsOfTheBestMeasuredBoxes) {
   EXPECT_EQ(end["source"], "front");
   EXPECT_EQ(end["last"], 200000000);
   EXPECT_FALSE(end.contains("label"));
+}
+
+TEST(Messages, HaveTheTimestampsThatTheirFramesHave) {
+  PublishProps props;
+  props.what = "tracks";
+  Frames frames(props);
+  frames.has_timestamps = false;
+  frames.add({box_of("dog", 7)});
+  json event = json::parse(frames.last().payload);
+  EXPECT_FALSE(event.contains("first"));
+  EXPECT_FALSE(event.contains("last"));
+  frames.has_timestamps = true;
+  frames.add({box_of("dog", 7, 0.75f)});
+  event = json::parse(frames.last().payload);
+  EXPECT_FALSE(event.contains("first"));
+  EXPECT_EQ(event["last"], 100000000);
 }
 
 TEST(Messages, EndTracksWhereTimeGoesBack) {
