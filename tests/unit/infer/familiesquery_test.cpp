@@ -42,7 +42,7 @@ TEST(Families, IdentifyDetrsByTheirSizeInput) {
   EXPECT_EQ(unnamed.size_inputs[0].index, 0u);
   EXPECT_EQ(unnamed.outputs[0].id, "detr-labels");
   EXPECT_EQ(unnamed.outputs[2].id, "detr-scores");
-  // Of two outputs that could be the boxes, the first one is.
+  // The first of two outputs that could be the boxes has their id.
   declaration.outputs.push_back(port("more", {-1, 300, 4}));
   EXPECT_EQ(facts_of(declaration).outputs[1].id, "detr-boxes");
   EXPECT_EQ(facts_of(declaration).outputs[3].id, "more");
