@@ -2,11 +2,16 @@
 // Memory of a comparison: outputs between guard zones, and copies of tensors.
 #pragma once
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/run/workspace.h"
@@ -44,17 +49,45 @@ class Fenced {
   std::vector<Line> lines_;
 };
 
-/// Copies of tensors, misaligned if the input requires it.
+/// Memory before a page that cannot be read.
+class Guarded {
+ public:
+  explicit Guarded(size_t bytes)
+      : page_(static_cast<size_t>(sysconf(_SC_PAGESIZE))),
+        bytes_((bytes + page_ - 1) / page_ * page_),
+        memory_(mmap(nullptr, bytes_ + page_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                     -1, 0)) {
+    if (memory_ == MAP_FAILED || mprotect(end(), page_, PROT_NONE) != 0) std::abort();
+  }
+  Guarded(Guarded&& from) noexcept
+      : page_(from.page_), bytes_(from.bytes_), memory_(std::exchange(from.memory_, MAP_FAILED)) {}
+  Guarded& operator=(Guarded&&) = delete;
+  ~Guarded() {
+    if (memory_ != MAP_FAILED) munmap(memory_, bytes_ + page_);
+  }
+
+  std::byte* begin() const { return static_cast<std::byte*>(memory_); }
+  std::byte* end() const { return begin() + bytes_; }
+
+ private:
+  size_t page_, bytes_;
+  void* memory_;
+};
+
+/// Copies of tensors, misaligned if the input requires it. In system memory other copies end before
+/// a page that cannot be read; in CUDA memory they are aligned like allocations.
 struct Placed {
-  std::vector<std::vector<std::byte>> blobs;
+  std::vector<Guarded> blobs;
   std::vector<TensorView> views;
 
-  explicit Placed(const Input& input) {
+  Placed(const Input& input, MemorySpace memory) {
     for (const Tensor& tensor : input.tensors) {
       TensorView view = tensor.view();
-      std::vector<std::byte>& blob = blobs.emplace_back(view.bytes + input.shift + 1);
-      if (view.bytes != 0) std::memcpy(blob.data() + input.shift, view.data, view.bytes);
-      view.data = blob.data() + input.shift;
+      const Guarded& blob = blobs.emplace_back(view.bytes + input.shift);
+      std::byte* const data = memory == MemorySpace::kCuda ? blob.begin() + input.shift
+                                                           : blob.end() - input.shift - view.bytes;
+      if (view.bytes != 0) std::memcpy(data, view.data, view.bytes);
+      view.data = data;
       views.push_back(view);
     }
   }

@@ -206,7 +206,7 @@ const char* name_of(Kernel kernel) {
 }
 
 std::optional<std::string> difference(Kernel kernel, const Backend& candidate, const Input& input) {
-  const Placed placed(input);
+  const Placed placed(input, candidate.memory);
   const auto plan = make_plan(input.settings, placed.views);
   if (!plan) return "no plan: " + plan.error().message();
   if (const Status status = candidate.supports(*plan); !status) return status.error().message();
@@ -217,7 +217,7 @@ std::optional<std::string> difference(Kernel kernel, const Backend& candidate, c
 }
 
 Kept reference_nms(const Input& input) {
-  const Placed placed(input);
+  const Placed placed(input, MemorySpace::kSystem);
   const auto plan = make_plan(input.settings, placed.views);
   Kept out;
   for (uint32_t image = 0; plan && image < plan->layout.images; ++image) {
@@ -229,7 +229,7 @@ Kept reference_nms(const Input& input) {
 }
 
 double median_time(Kernel kernel, const Backend& backend, const Input& input, int repeats) {
-  const Placed placed(input);
+  const Placed placed(input, backend.memory);
   const auto plan = make_plan(input.settings, placed.views);
   auto processor = Processor::create(*plan, {&backend, ""}, backend.memory);
   std::optional<OnDevice> on_device;

@@ -138,6 +138,27 @@ Input anchors(Random& random) {
   return input;
 }
 
+/// Objectness in tensors of its own, by every rule for scores.
+Input own_objectness(Random& random) {
+  Input input = head_input("fcos", 0.2f);
+  auto family = std::make_shared<DetectorSpec>(*find_detector("fcos"));
+  constexpr ScoreRule kRules[] = {ScoreRule::kProduct, ScoreRule::kArgmaxFirst,
+                                  ScoreRule::kObjectness, ScoreRule::kGeometricMean};
+  family->score = kRules[pick(random, 0, 3)];
+  if (pick(random, 0, 1)) family->activation = Activation::kNone;
+  const Span scores = family->activation == Activation::kNone ? kScores : kLogits;
+  input.settings.family = std::move(family);
+  const size_t classes = pick(random, 0, 2) == 0 ? 1 : 9;
+  const Form form = pick(random, 0, 1) ? Form::kMaps : Form::kRows;
+  for (const uint32_t stride : {8, 16, 32, 64, 128}) {
+    const auto add = [&](size_t channels, Span of) {
+      input.tensors.push_back(random_numbers(random, level_shape(stride, 1, channels, form), of));
+    };
+    add(4, kDistances), add(classes, scores), add(1, scores);
+  }
+  return input;
+}
+
 /// Peaks with equal neighbours, at borders and in corners.
 Input peaks(Random& random) {
   Input input = head_input("centernet");
@@ -225,6 +246,7 @@ constexpr Family kHeadFamilies[] = {
     {"faces", "consecutive anchors of a cell, roots of products", faces},
     {"clamped", "logits that are not clamped", clamped},
     {"anchors", "anchors of scales and ratios, deltas without a limit", anchors},
+    {"own-objectness", "objectness in its own tensors, products and roots", own_objectness},
     {"peaks", "peaks among equals and at borders", peaks},
     {"row-first", "y before x", row_first},
     {"integers", "zero points, scales and equal numbers", integers},

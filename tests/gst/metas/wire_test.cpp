@@ -127,6 +127,28 @@ TEST_F(WireFormat, HasWhatBoxesAre) {
   EXPECT_EQ(text_of(sent(from.get()).get()), text_of(from.get()));
 }
 
+/// A box has one label of each attribute of a model, the first.
+TEST_F(WireFormat, KeepsOneLabelOfAModelForEachBox) {
+  std::vector<FrameBox> list(2, plain_box({1, 2, 30, 40}));
+  const Buffer from = empty(), to = empty();
+  test::attach(from.get(), list);
+  const auto label = [](guint od_id, const char* text) {
+    return ObjectLabel{.od_id = od_id, .class_id = G_MAXUINT, .level = 0.5f, .text = text};
+  };
+  const LabelSubject about{g_quark_from_string("reader"), g_quark_from_string("plate")};
+  const auto add = [&](std::vector<ObjectLabel> labels) {
+    add_labels(gst_buffer_get_analytics_relation_meta(from.get()), about, labels);
+  };
+  add({label(list[0].od_id, "one"), label(list[1].od_id, "two")});
+  add({label(list[1].od_id, "three")});
+  ASSERT_NE(text_of(from.get()).find("three"), std::string::npos);
+  ASSERT_TRUE(unpack_boxes(pack_boxes(from.get()), to.get()));
+  const std::string text = text_of(to.get());
+  EXPECT_NE(text.find("one"), std::string::npos) << text;
+  EXPECT_NE(text.find("two"), std::string::npos) << text;
+  EXPECT_EQ(text.find("three"), std::string::npos) << text;
+}
+
 TEST_F(WireFormat, RefusesCutBytes) {
   const auto bytes = pack_boxes(frame.get());
   for (size_t size = 0; size < bytes.size(); ++size) {

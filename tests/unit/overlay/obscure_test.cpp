@@ -23,9 +23,9 @@ using Where = std::function<bool(int x, int y)>;
 constexpr ObscuringSize kBlocks{.strength = 0.25, .margin = 0};
 
 /// A frame of noise, and a copy of its samples.
-class Noise : public Frame {
+class NoisyFrame : public Frame {
  public:
-  explicit Noise(GstVideoFormat format, guint width = 67, guint height = 45)
+  explicit NoisyFrame(GstVideoFormat format, guint width = 67, guint height = 45)
       : Frame(format, width, height) {
     std::minstd_rand random(7);
     auto* data = frame.map[0].data;
@@ -60,7 +60,7 @@ struct Changes {
 };
 
 /// @param in pixels that have to be obscured; a subsampled pixel is inside if any of its pixels is.
-Changes changes_of(const Noise& noise, guint c, const Where& in) {
+Changes changes_of(const NoisyFrame& noise, guint c, const Where& in) {
   Changes out;
   const GstVideoFormatInfo* format = noise.frame.info.finfo;
   const int bx = 1 << GST_VIDEO_FORMAT_INFO_W_SUB(format, c);
@@ -85,7 +85,7 @@ class ObscureFormats : public testing::TestWithParam<const char*> {};
 TEST_P(ObscureFormats, LeavesTheMeansOfBlocks) {
   const auto rectangle = [](int x, int y) { return x >= 8 && x < 50 && y >= 9 && y < 41; };
   for (const Obscuring how : {Obscuring::kPixelate, Obscuring::kBlur}) {
-    Noise noise(gst_video_format_from_string(GetParam()));
+    NoisyFrame noise(gst_video_format_from_string(GetParam()));
     noise.obscure({.box = {9.2f, 10, 49.4f, 40.1f}, .how = how});  // grown by a pixel
     for (guint c = 0; c < GST_VIDEO_FRAME_N_COMPONENTS(&noise.frame); ++c) {
       const Changes found = changes_of(noise, c, rectangle);
@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(Obscure, ObscureFormats,
                          [](const auto& test) { return std::string(test.param); });
 
 TEST(Obscure, FollowsAnOrientedBox) {
-  Noise noise(GST_VIDEO_FORMAT_GRAY8);
+  NoisyFrame noise(GST_VIDEO_FORMAT_GRAY8);
   const float angle = 0.6f;
   noise.obscure({.box = {13, 18, 53, 28}, .angle = angle});
   const auto within = [&](double more) {
@@ -125,7 +125,7 @@ TEST(Obscure, FollowsAnOrientedBox) {
 
 TEST(Obscure, FollowsAMask) {
   const TestMask mask({"####....", "####....", "........", "....####"});
-  Noise noise(GST_VIDEO_FORMAT_GRAY8, 64, 32);
+  NoisyFrame noise(GST_VIDEO_FORMAT_GRAY8, 64, 32);
   noise.obscure({.box = {0, 0, 64, 32}, .mask = mask.over({0, 0, 64, 32})});
   const Changes inner =
       changes_of(noise, 0, [](int x, int y) { return (x < 28 && y < 12) || (x >= 36 && y >= 28); });
@@ -137,7 +137,7 @@ TEST(Obscure, FollowsAMask) {
 
 TEST(Obscure, TakesTheBoxIfTheMaskIsEmpty) {
   const TestMask mask({"..", ".."});
-  Noise noise(GST_VIDEO_FORMAT_GRAY8);
+  NoisyFrame noise(GST_VIDEO_FORMAT_GRAY8);
   noise.obscure({.box = {10, 10, 30, 30}, .mask = mask.over({10, 10, 30, 30})});
   const Changes found =
       changes_of(noise, 0, [](int x, int y) { return x >= 10 && x < 30 && y >= 10 && y < 30; });
@@ -148,7 +148,7 @@ TEST(Obscure, GrowsByTheMargin) {
   const Where grown = [](int x, int y) { return x >= 5 && x < 45 && y >= 5 && y < 35; };
   const TestMask mask({"#"});
   for (const FrameMask& of : {FrameMask{}, mask.over({10, 10, 40, 30})}) {
-    Noise noise(GST_VIDEO_FORMAT_GRAY8);
+    NoisyFrame noise(GST_VIDEO_FORMAT_GRAY8);
     noise.obscure({.box = {10, 10, 40, 30}, .mask = of}, {.strength = 0.25, .margin = 0.13});
     const Changes found = changes_of(noise, 0, grown);
     EXPECT_GT(found.changed_inside, found.inside * 9 / 10);
@@ -160,13 +160,13 @@ TEST(Obscure, IsClippedToTheFrame) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   for (const Box& skipped : {Box{kNan, 0, 9, 9}, Box{0, 0, kInf, 9}, Box{80, 5, 90, 9}}) {
-    Noise noise(GST_VIDEO_FORMAT_I420);
+    NoisyFrame noise(GST_VIDEO_FORMAT_I420);
     noise.obscure({.box = skipped});
     EXPECT_TRUE(noise.unchanged());
   }
   for (const Box& large : {Box{-1e30f, -1e30f, 1e30f, 1e30f}, Box{-500, -20, 66, 80}})
     for (const float angle : {0.0f, 1e-3f}) {
-      Noise noise(GST_VIDEO_FORMAT_I420);
+      NoisyFrame noise(GST_VIDEO_FORMAT_I420);
       noise.obscure({.box = large, .angle = angle});
       for (guint c = 0; c < 3; ++c)
         EXPECT_LE(changes_of(noise, c, [](int, int) { return true; }).values.size(), 3u);
@@ -174,7 +174,7 @@ TEST(Obscure, IsClippedToTheFrame) {
 }
 
 TEST(Obscure, ChangesTheSmallestBoxes) {
-  Noise noise(GST_VIDEO_FORMAT_RGB);
+  NoisyFrame noise(GST_VIDEO_FORMAT_RGB);
   noise.obscure({.box = {20, 20, 20.5f, 20.5f}, .how = Obscuring::kPixelate},
                 {.strength = 0.01, .margin = 0});
   EXPECT_FALSE(noise.unchanged());

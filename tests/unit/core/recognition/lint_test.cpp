@@ -128,7 +128,7 @@ TEST(Lint, WarnsAboutImpossibleSizesAndRegions) {
     expect_one(warnings(*tensor, with([](Settings& s) {
                  s.filters = {.min = {{9, 9}, {}}, .max = {{}, {{2, {20, 8}}}}};
                })),
-               "class 2");
+               "No box of class 2 passes: max-size 20x8 is below min-size 9x9");
     expect_one(warnings(*tensor, with([](Settings& s) {
                  s.filters.wanted = {{{0, 0, 9, 9}}, {{640, 0, 700, 9}}};
                })),

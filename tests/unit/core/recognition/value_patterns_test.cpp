@@ -138,6 +138,21 @@ TEST(ValuePatterns, NameTasksWithoutBoxes) {
   Tensor text = of({1, 40, 97});
   for (size_t i = 0; i < text.values.size(); i += 97) text.values[i] = 1;
   expect_words(error_of({text}), {"a text recogniser"});
+  text.values.back() = 1;
+  EXPECT_EQ(error_of({text}).find("a text recogniser"), std::string::npos);
+  EXPECT_EQ(error_of({of({1, 1, 8, 32})}).find("a text detector"), std::string::npos);
+  EXPECT_EQ(error_of({of({1, 1, 16, 80})}).find("a text detector"), std::string::npos);
+}
+
+TEST(ValuePatterns, SumEveryRow) {
+  const auto sum_to_one = [](std::vector<float> values) {
+    const Tensor rows{.values = std::move(values), .shape = {3, 3}};
+    return adds_to_one(rows.view(), 3, 3);
+  };
+  EXPECT_TRUE(sum_to_one({1, 0, 0, 0.5f, 0.25f, 0.25f, 0, 0.125f, 0.875f}));
+  EXPECT_FALSE(sum_to_one({1, 0, 0, 0.5f, 0.25f, 0.5f, 0, 0.125f, 0.875f})) << "the second row";
+  EXPECT_FALSE(sum_to_one({1, 0, 0, 0.5f, 0.25f, 0.25f, 0, 0, 0.875f})) << "the last row";
+  EXPECT_FALSE(sum_to_one({1, 0, 0, 0.5f, 0.75f, -0.25f, 0, 0.125f, 0.875f})) << "below 0";
 }
 
 }  // namespace
