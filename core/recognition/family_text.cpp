@@ -11,7 +11,7 @@
 namespace keepbox {
 namespace {
 
-/// Lists the inputs of the families and the families that share them; empty if several share one.
+/// Lists the inputs of the families and the families that share them.
 std::string inputs_text(std::span<const Layout> layouts) {
   std::vector<std::pair<std::string, std::string>> inputs;  // and their families
   for (const Layout& each : layouts) {
@@ -20,7 +20,6 @@ std::string inputs_text(std::span<const Layout> layouts) {
     if (found == inputs.end()) inputs.emplace_back(input, each.spec->name);
     else found->second += ", " + std::string(each.spec->name);
   }
-  if (layouts.size() > 1 && inputs.size() < 2) return {};
   std::string text;
   for (const auto& [input, families] : inputs)
     if (!input.empty()) text += (text.empty() ? "" : "; ") + input + " for " + families;

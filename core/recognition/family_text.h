@@ -14,8 +14,7 @@ namespace keepbox {
 std::string family_text(const Layout& layout);
 
 /// Returns the inputs of the families, for the end of a hint to set detector= to one of them:
-/// "; tensorinfer then uses the input of that family, ..."; empty if they share one, or if none is
-/// known.
+/// "; tensorinfer then uses the input of that family, ..."; empty if none is known.
 std::string input_hint(std::span<const Layout> layouts);
 
 /// Returns "17 keypoints", or "keypoints" if the number is 0.

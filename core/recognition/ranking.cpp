@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -201,9 +202,24 @@ std::optional<Layout> fit_candidate(const FamilyCandidate& candidate, const Tens
   return likely ? layout : std::nullopt;
 }
 
+/// Fits families of end-to-end rows with a payload, which their boxes, scores, class numbers and
+/// payload suggest.
+std::vector<Layout> fitting_rows(const TensorView& tensor, const Request& request) {
+  std::vector<Layout> out;
+  const auto dims = batched(tensor.shape, 2);
+  if (!dims || dims->dims[0] > kMaxFound) return out;
+  for (const DetectorSpec& spec : detectors()) {
+    if (spec.reader != Reader::kReady || spec.payload == Payload::kNone || spec.tensor_count != 1)
+      continue;
+    if (!may_have_row_payload(tensor, dims->dims[0], dims->dims[1], spec.payload)) continue;
+    if (auto layout = fit_values(spec, tensor, request)) out.push_back(*std::move(layout));
+  }
+  return out;
+}
+
 /// Describes a layout, with the required num-classes= for a payload unlike the published models'.
 std::string with_setting(const Layout& layout, const Request& request) {
-  const bool known = layout.payload_count == 0 ||
+  const bool known = layout.classes == 0 || layout.payload_count == 0 ||
                      layout.payload_count == layout.spec->payload_count ||
                      request.label_count == layout.classes || request.class_count == layout.classes;
   return family_text(layout) + (known ? "" : " with num-classes=" + std::to_string(layout.classes));
@@ -262,7 +278,8 @@ Candidates candidates_of(const TensorView& tensor, const Request& request) {
 std::unexpected<Error> undecided(std::span<const TensorView> tensors, const Request& request) {
   const std::string other = other_task(tensors);
   if (tensors.size() != 1 || !other.empty()) return unknown(tensors, other);
-  const std::vector<Layout> likely = fitting_layouts(tensors[0], request);
+  std::vector<Layout> likely = fitting_rows(tensors[0], request);
+  std::ranges::move(fitting_layouts(tensors[0], request), std::back_inserter(likely));
   if (likely.empty()) return unknown(tensors, other);
   std::string hint = likely.size() > 1 ? "set detector= to one of them"
                                        : "set detector=" + std::string(likely[0].spec->name) +

@@ -52,8 +52,8 @@ struct Candidates {
 };
 Candidates candidates_of(const TensorView& tensor, const Request& request);
 
-/// Returns the error for tensors that no candidate decides: kAmbiguous with a list of them, or
-/// kMismatch.
+/// Returns the error for tensors that no candidate decides: kAmbiguous with a list of them and of
+/// families of end-to-end rows with a payload, or kMismatch.
 std::unexpected<Error> undecided(std::span<const TensorView> tensors, const Request& request);
 
 }  // namespace keepbox

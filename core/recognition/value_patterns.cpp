@@ -58,18 +58,26 @@ class Rows {
   size_t anchors_, channels_;
 };
 
-/// Detects end-to-end rows, which end in a score and a class.
-ValuePattern pattern_of_ready_rows(const Rows& rows) {
-  const bool ends = rows.all([&](size_t row) {
+/// True for rows with a score and a class after the box, at least one of which is an object.
+bool are_scored(const Rows& rows) {
+  const auto plausible = [&](size_t row) {
     const float score = rows.at(row, 4), id = rows.at(row, 5);
     return score >= -kRounding && score <= 1 + kRounding && id == std::trunc(id) && id >= -1 &&
            id < static_cast<float>(kMaxClasses);
-  });
-  if (!ends || !rows.any([&](size_t row) { return rows.filled(row); })) return ValuePattern::kNone;
-  const auto cornered = [&](size_t row) {
-    return rows.at(row, 2) >= rows.at(row, 0) && rows.at(row, 3) >= rows.at(row, 1);
   };
-  if (rows.all(cornered)) return ValuePattern::kCorners;
+  return rows.all(plausible) && rows.any([&](size_t row) { return rows.filled(row); });
+}
+
+bool are_cornered(const Rows& rows) {
+  return rows.all([&](size_t row) {
+    return rows.at(row, 2) >= rows.at(row, 0) && rows.at(row, 3) >= rows.at(row, 1);
+  });
+}
+
+/// Detects end-to-end rows, which end in a score and a class.
+ValuePattern pattern_of_ready_rows(const Rows& rows) {
+  if (!are_scored(rows)) return ValuePattern::kNone;
+  if (are_cornered(rows)) return ValuePattern::kCorners;
   const auto box = rows.box();
   const auto fraction = [](const keepbox::Range& range) {
     return range.min >= -kSizeRounding && range.max <= 1 + kSizeRounding;
@@ -77,12 +85,15 @@ ValuePattern pattern_of_ready_rows(const Rows& rows) {
   return std::ranges::all_of(box, fraction) ? ValuePattern::kQueryRows : ValuePattern::kNone;
 }
 
+bool is_readable(const TensorView& tensor) {
+  return tensor.space == MemorySpace::kSystem && tensor.data != nullptr &&
+         check_bounds(tensor).has_value() && is_real(tensor);
+}
+
 }  // namespace
 
 ValuePattern pattern_of(const TensorView& tensor, size_t anchors, size_t channels) {
-  const bool readable = tensor.space == MemorySpace::kSystem && tensor.data != nullptr &&
-                        check_bounds(tensor).has_value() && is_real(tensor);
-  if (!readable || anchors == 0 || channels < kMinChannels) return ValuePattern::kNone;
+  if (!is_readable(tensor) || anchors == 0 || channels < kMinChannels) return ValuePattern::kNone;
   const Rows rows(tensor, anchors, channels);
   if (channels == 6)
     if (const ValuePattern six = pattern_of_ready_rows(rows); six != ValuePattern::kNone)
@@ -102,6 +113,25 @@ ValuePattern pattern_of(const TensorView& tensor, size_t anchors, size_t channel
   const bool sized = box[2].max > 0 && box[3].max > 0;
   return sized && within(-kSizeRounding, 1 + kSizeRounding) ? ValuePattern::kQueries
                                                             : ValuePattern::kNone;
+}
+
+bool may_have_row_payload(const TensorView& tensor, size_t anchors, size_t channels,
+                          Payload payload) {
+  if (channels <= 6 || !is_readable(tensor)) return false;
+  const Rows rows(tensor, anchors, channels);
+  if (!are_scored(rows)) return false;
+  if (payload == Payload::kAngle) {
+    constexpr float kTurn = 6.2831855f;
+    const auto angle = [&](size_t row) { return rows.at(row, 6); };
+    return rows.all([&](size_t row) { return std::abs(angle(row)) <= kTurn; }) &&
+           rows.any([&](size_t row) { return angle(row) != std::trunc(angle(row)); });
+  }
+  return payload == Payload::kKeypoints && channels % 3 == 0 && are_cornered(rows) &&
+         rows.all([&](size_t row) {
+           for (size_t i = 8; i < channels; i += 3)
+             if (!(rows.at(row, i) >= -kRounding && rows.at(row, i) <= 1 + kRounding)) return false;
+           return true;
+         });
 }
 
 std::string_view pattern_text(ValuePattern pattern) {

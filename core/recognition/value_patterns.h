@@ -19,6 +19,13 @@ namespace keepbox {
 /// @param anchors, channels dimensions of an image.
 ValuePattern pattern_of(const TensorView& tensor, size_t anchors, size_t channels);
 
+/// True if rows begin like end-to-end rows, with a box, score and class number, and the other
+/// columns may be that payload: angles, or keypoints of three values. False if the host cannot read
+/// them.
+/// @param anchors, channels dimensions of an image.
+bool may_have_row_payload(const TensorView& tensor, size_t anchors, size_t channels,
+                          Payload payload);
+
 /// Returns "rows of corners, score, class".
 std::string_view pattern_text(ValuePattern pattern);
 

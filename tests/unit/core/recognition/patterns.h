@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Tensors with rows by a formula, and what plans say about tensors.
+// Tensors with rows by a formula, and the messages of plans about tensors.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -138,10 +138,72 @@ TEST(ValuePatterns, NameTasksWithoutBoxes) {
   Tensor text = of({1, 40, 97});
   for (size_t i = 0; i < text.values.size(); i += 97) text.values[i] = 1;
   expect_words(error_of({text}), {"a text recogniser"});
+  const auto expect_another = [](const Tensor& tensor, const char* task) {
+    const std::string error = error_of({tensor});
+    EXPECT_NE(error, "");
+    EXPECT_FALSE(error.contains(task)) << error;
+  };
   text.values.back() = 1;
-  EXPECT_EQ(error_of({text}).find("a text recogniser"), std::string::npos);
-  EXPECT_EQ(error_of({of({1, 1, 8, 32})}).find("a text detector"), std::string::npos);
-  EXPECT_EQ(error_of({of({1, 1, 16, 80})}).find("a text detector"), std::string::npos);
+  expect_another(text, "a text recogniser");
+  expect_another(of({1, 1, 8, 32}), "a text detector");
+  expect_another(of({1, 1, 16, 80}), "a text detector");
+}
+
+/// Values of end-to-end rows after the score and the class.
+using PayloadValue = float (*)(size_t);
+
+Tensor ready_rows(size_t columns, PayloadValue payload) {
+  return rows(300, columns, [&](size_t row, size_t column) {
+    const auto at = static_cast<float>(10 + row % 30 * 8);
+    if (column < 2) return at;
+    if (column < 4) return at + 20;
+    if (column == 4) return 0.9f - static_cast<float>(row) * 0.001f;
+    return column == 5 ? static_cast<float>(row % 3) : payload(column - 6);
+  });
+}
+
+float point(size_t value) { return value % 3 == 2 ? 0.5f : 100.0f; }
+float angle(size_t) { return 0.25f; }
+float large(size_t) { return 77.0f; }
+float zero(size_t) { return 0; }
+
+/// They are not recognised, because other rows may look like them.
+TEST(ValuePatterns, ProposeRowsWithAPayload) {
+  expect_words(error_of({ready_rows(6 + 51, point)}),
+               {"1x300x57 float32, which fits yolo26-pose:", "set detector=yolo26-pose if"});
+  for (const size_t points : {1, 5, 12, 21})
+    expect_words(error_of({ready_rows(6 + 3 * points, point)}), {"which fits yolo26-pose:"});
+  expect_words(error_of({ready_rows(7, angle)}), {"which fits yolo26-obb:", "detector=yolo26-obb"});
+  Settings one_class;
+  one_class.label_count = 1;
+  const auto labelled = plan_of({ready_rows(6 + 51, point)}, one_class);
+  ASSERT_FALSE(labelled);
+  expect_words(labelled.error().message(), {"which fits yolo26-pose, "});
+}
+
+TEST(ValuePatterns, ProposeNoPayloadForOtherRows) {
+  const auto expect_none = [](const Tensor& tensor) {
+    const std::string error = error_of({tensor});
+    EXPECT_NE(error, "");
+    EXPECT_FALSE(error.contains("yolo26")) << error;
+  };
+  for (const size_t columns : {57, 42, 30, 7}) expect_none(ready_rows(columns, large));
+  expect_none(ready_rows(6 + 16, point));
+  expect_none(ready_rows(7, zero));
+  expect_none(rows(384, 384, [](size_t row, size_t) { return row > 99 ? 15.0f : 0.0f; }));
+  const auto with = [](size_t column, float value) {
+    Tensor out = ready_rows(6 + 51, point);
+    for (size_t row = 0; row < 300; ++row) out.values[row * 57 + column] = value;
+    return out;
+  };
+  expect_none(with(2, 3));     // left of x1
+  expect_none(with(3, 3));     // above y1
+  expect_none(with(4, 0));     // no object
+  expect_none(with(4, 1.5f));  // no probability
+  expect_none(with(5, 0.5f));
+  expect_none(with(5, -7));
+  expect_none(with(5, 1e6f));
+  expect_none(rows(100, 57, [](size_t, size_t) { return -1.0f; }));
 }
 
 TEST(ValuePatterns, SumEveryRow) {
