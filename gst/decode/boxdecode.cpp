@@ -239,7 +239,8 @@ void set_context(GstElement* element, GstContext* context) {
 gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
   State& s = Self::of(base);
   if (is_family_query(query)) {
-    answer_with_family(query, locked_copy(base, s.props.detector));
+    if (auto family = wanted_family(locked_copy(base, s.props.detector)))
+      answer_family_query(query, *std::move(family));
     return TRUE;
   }
   if (InputSizeQuery* question = input_size_query(query)) {

@@ -6,7 +6,6 @@
 
 #include "core/model/detector.h"
 #include "gst/decode/detectorfile/detectorfile.h"
-#include "gst/tensors/familyquery.h"
 
 namespace keepbox {
 
@@ -27,16 +26,15 @@ void remove_tensors_from_caps(GstQuery* query) {
   gst_caps_unref(plain);
 }
 
-void answer_with_family(GstQuery* query, const std::string& detector) {
-  if (const DetectorSpec* spec = find_detector(detector)) {
-    answer_family_query(query, {detector, spec->input, std::string(spec->input.caveat)});
-  } else if (means_detector_file(detector)) {
-    const auto file = load_detector(detector);
-    if (!file) return;  // reported with the first frame
-    InputRule input = file->family->input;
-    const std::string caveat(std::exchange(input.caveat, {}));
-    answer_family_query(query, {detector, input, caveat});
-  }
+std::optional<WantedFamily> wanted_family(const std::string& detector) {
+  if (const DetectorSpec* spec = find_detector(detector))
+    return WantedFamily{detector, spec->input, std::string(spec->input.caveat)};
+  if (!means_detector_file(detector)) return std::nullopt;
+  const auto file = load_detector(detector);
+  if (!file) return std::nullopt;
+  InputRule input = file->family->input;
+  const std::string caveat(std::exchange(input.caveat, {}));
+  return WantedFamily{detector, input, caveat};
 }
 
 }  // namespace keepbox

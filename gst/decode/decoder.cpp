@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "core/plan/joint.h"
+#include "core/recognition/recognise.h"
 #include "gst/base/error.h"
+#include "gst/decode/decodequeries.h"
 
 namespace keepbox {
 
@@ -28,11 +30,30 @@ bool Decoder::needs_plan(const DecodeProps& props) const {
   return !only_tuned(props, stream_.props) || (labels && !same_classes);
 }
 
+/// Warns if the model's input, which was prepared for the family so far, is unlike that of the new
+/// one.
+void Decoder::check_input(const std::string& detector) {
+  if (!processor_ || detector == stream_.props.detector) return;
+  const auto wanted = wanted_family(detector);
+  const InputRule& input = processor_->plan().spec->input;
+  if (!wanted || !wanted->input.known() || !input.known()) return;
+  const std::string asked = input_text(wanted->input), given = input_text(input);
+  if (asked == given) return;
+  stream_.warn_once(problem(ErrorKind::kMismatch,
+                            "detector=" + detector + " is for models with another input (" + asked +
+                                ") than " + std::string(processor_->plan().spec->name) + " (" +
+                                given + ")",
+                            "set the input of the inference element to it, or stop and start the "
+                            "pipeline, as tensorinfer "
+                            "takes the input from detector= when it starts"));
+}
+
 void Decoder::set_props(DecodeProps props) {
   if (started_)
     for (const Error& wrong : stream_.files.revert_invalid(props, stream_.props))
       post_warning(stream_.element, wrong);
   if (props == stream_.props) return;
+  if (started_) check_input(props.detector);
   if (started_ && props.tensor_ids != stream_.props.tensor_ids)
     intake_.doubt_ids(stream_.props.tensor_ids);
   if (needs_plan(props)) {

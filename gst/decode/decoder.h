@@ -87,6 +87,7 @@ class Decoder {
 
  private:
   bool needs_plan(const DecodeProps& props) const;
+  void check_input(const std::string& detector);
   void drop_processor();
   Status attempt(GstBuffer* buffer);
   Status decode_on_cpu(GstBuffer* buffer, const Error& device);

@@ -36,7 +36,6 @@
 #include <utility>
 
 #include "gst/base/element.h"
-#include "gst/base/elementname.h"
 #include "gst/base/elements.h"
 #include "gst/base/error.h"
 #include "gst/base/picture.h"
@@ -191,7 +190,6 @@ gboolean stop(GstBaseSink* base) {
                   done ? "" : ", incomplete");
   self->state->session.reset();
   self->state->reader = {};
-  self->state->interrupt.set(false);
   return done;
 }
 
@@ -233,7 +231,6 @@ static void keepbox_box_sink_init(KeepboxBoxSink* self) {
 }
 
 static void keepbox_box_sink_class_init(KeepboxBoxSinkClass* klass) {
-  name_by_factory(klass);
   auto* element = GST_ELEMENT_CLASS(klass);
   auto* sink = GST_BASE_SINK_CLASS(klass);
   GST_DEBUG_CATEGORY_INIT(boxsink_debug, "boxsink", 0, "writing of detections");

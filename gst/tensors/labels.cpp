@@ -9,6 +9,7 @@
 #include "core/formula/box.h"
 #include "gst/base/error.h"
 #include "gst/base/plainfile.h"
+#include "gst/base/spelling.h"
 #include "gst/base/words.h"
 
 namespace keepbox {
@@ -17,27 +18,6 @@ namespace {
 constexpr size_t kMaxLabelsBytes = size_t{1} << 24;
 constexpr const char* kLabelsHint =
     "set label-file= to a UTF-8 text file with one class name per line";
-
-/// Returns the case-insensitive edit distance of two texts, in which two swapped neighbours are one
-/// edit (optimal string alignment), or more than `max_edits` if their lengths differ by more.
-size_t edits(std::string_view a, std::string_view b, size_t max_edits) {
-  if (std::max(a.size(), b.size()) - std::min(a.size(), b.size()) > max_edits) return max_edits + 1;
-  const size_t columns = b.size() + 1;
-  std::vector<size_t> table((a.size() + 1) * columns);
-  const auto at = [&](size_t i, size_t j) -> size_t& { return table[i * columns + j]; };
-  const auto same = [&](size_t i, size_t j) {
-    return g_ascii_tolower(a[i - 1]) == g_ascii_tolower(b[j - 1]);
-  };
-  for (size_t i = 0; i <= a.size(); ++i) at(i, 0) = i;
-  for (size_t j = 0; j <= b.size(); ++j) at(0, j) = j;
-  for (size_t i = 1; i <= a.size(); ++i)
-    for (size_t j = 1; j <= b.size(); ++j) {
-      at(i, j) = std::min({at(i - 1, j) + 1, at(i, j - 1) + 1, at(i - 1, j - 1) + !same(i, j)});
-      if (i > 1 && j > 1 && same(i, j - 1) && same(i - 1, j))
-        at(i, j) = std::min(at(i, j), at(i - 2, j - 2) + 1);
-    }
-  return at(a.size(), b.size());
-}
 
 }  // namespace
 
@@ -88,23 +68,15 @@ Result<uint32_t> Labels::class_of(std::string_view text, const char* property) c
     return reject(
         ErrorKind::kInvalid, what + "but there is no label file, and the model has no names",
         std::string("set ") + property + "= to class numbers, or set label-file= to use names");
-  const std::string* meant = nearest(text);
   return reject(ErrorKind::kInvalid,
                 what + "which is neither a class nor a number below " + std::to_string(kMaxClasses),
-                (meant != nullptr ? "did you mean " + *meant + "? Set " : std::string("set ")) +
-                    property + "= to names or numbers of classes");
+                set_or_ask(nearest(text)) + property + "= to names or numbers of classes");
 }
 
-const std::string* Labels::nearest(std::string_view text) const {
-  const std::string* best = nullptr;
-  size_t max_edits = text.size() / 3;
-  for (const std::string& name : names_) {
-    const size_t away = edits(text, name, max_edits);
-    if (name.empty() || away > max_edits || (best != nullptr && away == max_edits)) continue;
-    best = &name;
-    max_edits = away;
-  }
-  return best;
+std::string_view Labels::nearest(std::string_view text) const {
+  NearestName nearest(text);
+  for (const std::string& name : names_) nearest.consider(name);
+  return nearest.found();
 }
 
 Result<std::vector<uint32_t>> Labels::classes_of(std::string_view text,

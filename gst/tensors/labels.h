@@ -45,8 +45,8 @@ class Labels {
   Result<std::vector<std::pair<uint32_t, float>>> thresholds_of(std::string_view text,
                                                                 const char* property) const;
 
-  /// Returns the name that is most similar to a text, for suggestions, or nullptr.
-  const std::string* nearest(std::string_view text) const;
+  /// Returns the name that a text is most like, for suggestions; empty if none is near.
+  std::string_view nearest(std::string_view text) const;
 
   uint32_t size() const { return static_cast<uint32_t>(names_.size()); }
   const std::vector<std::string>& names() const { return names_; }

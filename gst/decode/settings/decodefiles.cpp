@@ -6,6 +6,8 @@
 #include <iterator>
 #include <utility>
 
+#include "core/model/detector.h"
+#include "gst/base/spelling.h"
 #include "gst/decode/priors.h"
 #include "gst/decode/quantization.h"
 #include "gst/decode/settings/decodesettings.h"
@@ -35,9 +37,12 @@ Status DecodeFiles::load_family(const std::string& detector) {
     KB_ASSIGN(family_, load_detector(detector));
   } else if (!detector.empty() && detector != Settings{}.detector &&
              find_detector(detector) == nullptr) {
+    NearestName nearest(detector);
+    for (const DetectorSpec& spec : detectors()) nearest.consider(spec.name);
     return reject(ErrorKind::kInvalid, "detector=" + detector + " is unknown",
-                  "set it to auto, a family listed by keepbox detectors, or a file whose name "
-                  "contains a / or ends in .detector");
+                  set_or_ask(nearest.found()) +
+                      "it to auto, a family listed by keepbox detectors, or a file whose name "
+                      "contains a / or ends in .detector");
   }
   family_of_ = detector;
   return {};

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <thread>
 
+#include "tests/dense.h"
 #include "tests/gst/decode/rows.h"
 #include "tests/gst/frames.h"
 #include "tests/recorded.h"
@@ -152,6 +153,24 @@ TEST(Boxdecode, CyclesThroughStates) {
     EXPECT_EQ(gst_element_set_state(element, GST_STATE_NULL), GST_STATE_CHANGE_SUCCESS);
   }
   gst_object_unref(element);
+}
+
+/// The input of the model is not changed while it runs.
+TEST(PropertyChanges, WarnsOfAFamilyWithAnotherInput) {
+  Harness h("boxdecode detector=yolov5");
+  const auto decoded = [&] {
+    GstBuffer* frame = gst_buffer_new_allocate(nullptr, 64, nullptr);
+    test::attach(frame, test::dense({.anchors = 300, .classes = 6, .rows = true}));
+    return h.run(frame) != nullptr;
+  };
+  ASSERT_TRUE(decoded()) << h.error();
+  h.set("detector", "yolov7");
+  ASSERT_TRUE(decoded()) << h.error();
+  EXPECT_EQ(h.warning(), "") << "the same input";
+  h.set("detector", "yolox-decoded");
+  ASSERT_TRUE(decoded()) << h.error();
+  test::expect_words(h.warning(), {"detector=yolox-decoded is for models with another input",
+                                   "channel-order=bgr", "than yolov7 (channel-order=rgb"});
 }
 
 }  // namespace

@@ -55,6 +55,13 @@ TEST(OnMismatchPolicy, AppliesToTensorsNotProperties) {
   }
 }
 
+TEST(Start, SuggestsTheFamilyThatWasMeant) {
+  test::expect_words(start_error("boxdecode detector=yolov88"),
+                     {"detector=yolov88 is unknown", "Did you mean yolov8? Set it to auto"});
+  test::expect_words(start_error("boxdecode detector=something"),
+                     {"detector=something is unknown. Set it to auto"});
+}
+
 TEST(Start, SucceedsAfterAFailedOne) {
   const test::TempDir dir;
   const std::string labels = dir.write("l", "person\n");

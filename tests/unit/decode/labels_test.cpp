@@ -98,10 +98,7 @@ TEST(ClassLists, AcceptNamesAndNumbers) {
 
 TEST(ClassLists, SuggestSimilarNames) {
   const Labels labels({"person", "", "traffic light", "cat", "car"});
-  const auto meant = [&](const char* text) {
-    const std::string* name = labels.nearest(text);
-    return name != nullptr ? *name : "";
-  };
+  const auto meant = [&](const char* text) { return labels.nearest(text); };
   for (const char* text : {"persn", "Person", "perrson", "persoon", "pesron", "PERSN"})
     EXPECT_EQ(meant(text), "person") << text;
   EXPECT_EQ(meant("trafic-light"), "traffic light");
