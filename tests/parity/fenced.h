@@ -2,6 +2,7 @@
 // Memory of a comparison: outputs between guard zones, and copies of tensors.
 #pragma once
 
+#include <sanitizer/asan_interface.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -49,33 +50,44 @@ class Fenced {
   std::vector<Line> lines_;
 };
 
-/// Memory before a page that cannot be read.
+/// Memory between pages that cannot be read.
 class Guarded {
  public:
   explicit Guarded(size_t bytes)
       : page_(static_cast<size_t>(sysconf(_SC_PAGESIZE))),
         bytes_((bytes + page_ - 1) / page_ * page_),
-        memory_(mmap(nullptr, bytes_ + page_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                     -1, 0)) {
-    if (memory_ == MAP_FAILED || mprotect(end(), page_, PROT_NONE) != 0) std::abort();
+        memory_(mmap(nullptr, bytes_ + 2 * page_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+    if (memory_ == MAP_FAILED || mprotect(begin(), bytes_, PROT_READ | PROT_WRITE) != 0)
+      std::abort();
   }
   Guarded(Guarded&& from) noexcept
       : page_(from.page_), bytes_(from.bytes_), memory_(std::exchange(from.memory_, MAP_FAILED)) {}
   Guarded& operator=(Guarded&&) = delete;
   ~Guarded() {
-    if (memory_ != MAP_FAILED) munmap(memory_, bytes_ + page_);
+    if (memory_ == MAP_FAILED) return;
+    ASAN_UNPOISON_MEMORY_REGION(begin(), bytes_);
+    munmap(memory_, bytes_ + 2 * page_);
   }
 
-  std::byte* begin() const { return static_cast<std::byte*>(memory_); }
-  std::byte* end() const { return begin() + bytes_; }
+  /// Copies data to the memory. AddressSanitizer reports accesses to the bytes before and after it.
+  std::byte* place(const void* data, size_t bytes, size_t offset) {
+    std::byte* const to = begin() + offset;
+    if (bytes != 0) std::memcpy(to, data, bytes);
+    ASAN_POISON_MEMORY_REGION(begin(), offset);
+    ASAN_POISON_MEMORY_REGION(to + bytes, bytes_ - offset - bytes);
+    return to;
+  }
+  size_t bytes() const { return bytes_; }
 
  private:
+  std::byte* begin() const { return static_cast<std::byte*>(memory_) + page_; }
+
   size_t page_, bytes_;
   void* memory_;
 };
 
-/// Copies of tensors, misaligned if the input requires it. In system memory other copies end before
-/// a page that cannot be read; in CUDA memory they are aligned like allocations.
+/// Copies of tensors, misaligned if the input requires it. In system memory, copies that are not
+/// misaligned end at a page that cannot be read; in CUDA memory they are aligned like allocations.
 struct Placed {
   std::vector<Guarded> blobs;
   std::vector<TensorView> views;
@@ -83,11 +95,10 @@ struct Placed {
   Placed(const Input& input, MemorySpace memory) {
     for (const Tensor& tensor : input.tensors) {
       TensorView view = tensor.view();
-      const Guarded& blob = blobs.emplace_back(view.bytes + input.shift);
-      std::byte* const data = memory == MemorySpace::kCuda ? blob.begin() + input.shift
-                                                           : blob.end() - input.shift - view.bytes;
-      if (view.bytes != 0) std::memcpy(data, view.data, view.bytes);
-      view.data = data;
+      Guarded& blob = blobs.emplace_back(view.bytes + input.shift);
+      const bool at_end = memory == MemorySpace::kSystem && input.shift == 0;
+      view.data =
+          blob.place(view.data, view.bytes, at_end ? blob.bytes() - view.bytes : input.shift);
       views.push_back(view);
     }
   }

@@ -138,7 +138,7 @@ Input anchors(Random& random) {
   return input;
 }
 
-/// Objectness in tensors of its own, by every rule for scores.
+/// Objectness in tensors of its own, by every rule that uses it.
 Input own_objectness(Random& random) {
   Input input = head_input("fcos", 0.2f);
   auto family = std::make_shared<DetectorSpec>(*find_detector("fcos"));

@@ -91,6 +91,11 @@ TEST(PixelMap, RotatesBoxesWithThePicture) {
   const double longer = 10 * std::hypot(2 * std::cos(0.5), std::sin(0.5));
   EXPECT_NEAR(wide.box.x2 - wide.box.x1, longer, 1e-5);
   EXPECT_NEAR(wide.box.y2 - wide.box.y1, 40 / longer, 1e-5) << "the area is twice what it was";
+  // The angle is that of the longer side, and of the width of a square.
+  const OrientedBox square = PixelMap::scale(2, 1)(OrientedBox{{-5, -5, 5, 5}, 0.5f});
+  EXPECT_NEAR(square.angle, wide.angle, 1e-6);
+  const OrientedBox high = PixelMap::scale(2, 1)(OrientedBox{{-1, -5, 1, 5}, 0.5f});
+  EXPECT_NEAR(high.angle, std::atan2(2 * std::sin(0.5), std::cos(0.5)), 1e-6);
 }
 
 Picture picture_of_size(uint32_t width, uint32_t height, uint32_t par_n = 1, uint32_t par_d = 1) {

@@ -209,6 +209,17 @@ TEST_F(SenderTest, StopsAtOnceIfMessagesAreOnDisk) {
 }
 
 TEST_F(SenderTest, StopsOnceAllMessagesAreDelivered) {
+  push(3);
+  start({.first_wait = 5ms, .longest_wait = 5ms});
+  const auto started = Clock::now();
+  sender_->stop(20s);
+  EXPECT_LT(Clock::now() - started, 10s);
+  EXPECT_EQ(outbox_.size(), 0u);
+  EXPECT_EQ(sender_->state().published, 3u);
+  EXPECT_EQ(script_.closed, 1);
+}
+
+TEST_F(SenderTest, StopsAfterTheTimeForMessagesThatAreNotConfirmed) {
   script_.confirms = false;
   push(3);
   start({.first_wait = 5ms, .longest_wait = 5ms});

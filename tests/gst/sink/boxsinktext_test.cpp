@@ -236,7 +236,8 @@ GstBuffer* with_parts(const TestMask& mask) {
 }
 
 bool can_read_back() {
-  return fs::exists(fs::path(g_getenv("KEEPBOX_SOURCE")) / "tests/gst/sink/read_boxes.py");
+  const gchar* source = g_getenv("KEEPBOX_SOURCE");
+  return source != nullptr && fs::exists(fs::path(source) / "tests/gst/sink/read_boxes.py");
 }
 
 TEST_F(BoxSink, ParsersFindPointsMasksAndCorners) {

@@ -41,6 +41,9 @@ TEST(Picture, IsThatOfTheVideo) {
   EXPECT_EQ(out.par_n, 4u);
   EXPECT_EQ(out.par_d, 3u);
   EXPECT_EQ(out.chroma, (Size{2, 2}));
+  info.par_n = 0, info.par_d = 0;
+  EXPECT_EQ(picture_of(info).par_n, 1u);
+  EXPECT_EQ(picture_of(info).par_d, 1u);
 }
 
 TEST(Picture, LeavesASizeThatCapsDoNotHave) {

@@ -46,7 +46,7 @@ struct Filled {
 std::vector<Box> scattered(size_t count, float low, float high) {
   std::minstd_rand random(3);
   const auto uniform = [&](float from, float to) {
-    return std::uniform_real_distribution<float>(from, to)(random);
+    return from + (to - from) * static_cast<float>(random() % 65536) / 65536;
   };
   std::vector<Box> out;
   for (size_t i = 0; i < count; ++i) {

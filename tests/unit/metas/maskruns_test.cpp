@@ -145,6 +145,17 @@ TEST(MaskRuns, AreThePixelsThatAreInsideOnTheirOwn) {
   }
 }
 
+TEST(MaskRuns, HaveNoLinesOutsideTheFrame) {
+  const TestMask mask({"##", "##"});
+  for (const Box& place : {Box{50, 4, 60, 20}, Box{-20, 4, -3, 20}, Box{4, 40, 20, 60}})
+    for (const Lines lines : {Lines::kRows, Lines::kColumns}) {
+      const FrameMask over = mask.over(place);
+      const MaskView pixels(over.pixels);
+      MaskRuns runs(pixels, over.place, {40, 30}, lines);
+      EXPECT_GE(runs.lines().first, runs.lines().last) << place.x1;
+    }
+}
+
 TEST(MaskRuns, ShrinkToSamples) {
   const TestMask mask(40, 40, [](guint x, guint) { return x % 2 == 0; });
   for (const Lines lines : {Lines::kRows, Lines::kColumns})

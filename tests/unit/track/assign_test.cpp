@@ -90,5 +90,19 @@ TEST(Assign, EndsSoonInTheWorstCase) {
   }
 }
 
+/// One matching only, although each row has pairs of equal weight with all columns before its own:
+/// every search for a lower column sees all later rows.
+TEST(Assign, EndsSoonIfNoTieCanChange) {
+  const uint32_t side = 600;
+  std::vector<Pair> pairs;
+  for (uint32_t row = 0; row < side; ++row)
+    for (uint32_t col = 0; col < side - row; ++col) pairs.push_back({row, col, 0.5f});
+  const auto start = test::cpu_time();
+  Assigner assigner;
+  const auto found = assigner.solve(side, side, pairs);
+  EXPECT_LT(test::cpu_time() - start, std::chrono::seconds(4));
+  for (uint32_t row = 0; row < side; ++row) ASSERT_EQ(found[row], side - 1 - row);
+}
+
 }  // namespace
 }  // namespace keepbox
