@@ -22,14 +22,10 @@ bool has_anchors_of(const Layout& layout, Size input) {
 
 std::string other_families(const Layout& than, std::span<const TensorView> tensors,
                            const Request& request, Size input) {
-  Request undeclared = request;  // without a family that was set or declared
-  undeclared.family = nullptr;
-  undeclared.detector = "auto";
-  undeclared.declared = {};
   const TensorView& boxes = tensors[static_cast<size_t>(than[FieldId::kBox].tensor)];
   const std::vector<Layout> layouts = than.spec->tensor_count > 1
-                                          ? fitting_families(tensors, undeclared)
-                                          : fitting_layouts(boxes, undeclared);
+                                          ? fitting_families(tensors, request)
+                                          : fitting_layouts(boxes, request);
   std::string names;
   for (const Layout& each : layouts)
     if (each.spec->name != than.spec->name && has_anchors_of(each, input))

@@ -5,6 +5,8 @@
 
 #include "core/model/contracts.h"
 #include "core/plan/plan.h"
+#include "core/recognition/fit.h"
+#include "core/recognition/others.h"
 #include "tests/dense.h"
 
 namespace keepbox {
@@ -55,6 +57,20 @@ TEST(Hints, NameOtherFamiliesOnlyIfTheyFit) {
   unknown.detector = "yolox";
   unknown.model = {640, 480};
   EXPECT_EQ(hint_of({logits}, unknown), "set model-width= and model-height=");
+}
+
+/// Priors are made for one size of the input; queries are not.
+TEST(Hints, NameOtherFamiliesOfTheInput) {
+  const Tensor boxes = filled({1, 1917, 4}, 0.25f), scores = filled({1, 1917, 5}, 0.25f);
+  const std::vector<TensorView> views{boxes.view(), scores.view()};
+  Request request;
+  request.detector = "yolo-nas";
+  const auto layout = fit(*find_detector("yolo-nas"), views, request);
+  ASSERT_TRUE(layout) << layout.error().message();
+  const auto others = [&](Size input) { return other_families(*layout, views, request, input); };
+  EXPECT_EQ(others({}), "detr, rt-detr, ssd");
+  EXPECT_EQ(others({300, 300}), "detr, rt-detr, ssd");
+  EXPECT_EQ(others({320, 320}), "detr, rt-detr");
 }
 
 TEST(Hints, NameTheFamilyOfTheOtherUnit) {
