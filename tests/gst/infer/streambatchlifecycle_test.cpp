@@ -43,6 +43,14 @@ TEST_F(StreamBatches, OtherStreamsPassWithAWarning) {
   expect_words(h.warning(), {"audio/x-raw", "passes without inference"});
 }
 
+TEST_F(StreamBatches, EndWithAModelThatFails) {
+  Harness h(infer(test::huge_model()), test::kBatchCaps);
+  Stream a("a", kFullSize);
+  EXPECT_FALSE(h.run(make_batch({a.part(frame(kFullSize, 0, 0))})));
+  EXPECT_EQ(h.flow, GST_FLOW_ERROR);
+  expect_words(h.error(), {"model.onnx"});
+}
+
 TEST_F(StreamBatches, WarnOfRotatedPictures) {
   Harness h(infer(test::ultralytics_like({320, 320}, true)), test::kBatchCaps);
   Stream a("a", kFullSize);
