@@ -55,6 +55,22 @@ TEST_F(InferObjects, HaveNoTensorsOnFramesWithout) {
   EXPECT_EQ(tensor_of(h.run(frame({object({10, 20, 74, 68})}))).dims[0], 1u);
 }
 
+/// Frames of an analysis that found nothing are not without boxes.
+TEST_F(InferObjects, WarnOfManyFramesWithoutAnAnalysis) {
+  Harness h(identity(""), caps_);
+  const auto warns_after = [&](int frames) {
+    for (int i = 0; i < frames; ++i) EXPECT_TRUE(h.run(painted(caps_, noise))) << h.error();
+    for (std::string text = h.warning(); !text.empty(); text = h.warning())
+      if (text.contains("regions=objects found no boxes on 30 frames")) return true;
+    return false;
+  };
+  EXPECT_FALSE(warns_after(29));
+  EXPECT_TRUE(h.run(frame({}))) << h.error();
+  EXPECT_FALSE(warns_after(29));
+  EXPECT_TRUE(warns_after(1));
+  EXPECT_FALSE(warns_after(31)) << "once";
+}
+
 /// A tracker after the model sees that the frame was analysed.
 TEST_F(InferObjects, LeaveFramesWithoutThemAnalysed) {
   Harness h(identity("") + " ! boxtrack predict=true", caps_);
