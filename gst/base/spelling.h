@@ -24,7 +24,7 @@ class NearestName {
   size_t max_edits_;
 };
 
-/// Returns the begin of a hint: "did you mean NAME? Set ", or "set " if the name is empty.
+/// Returns the beginning of a hint: "did you mean NAME? Set ", or "set " if the name is empty.
 std::string set_or_ask(std::string_view name);
 
 }  // namespace keepbox

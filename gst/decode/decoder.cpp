@@ -43,9 +43,9 @@ void Decoder::check_input(const std::string& detector) {
                             "detector=" + detector + " is for models with another input (" + asked +
                                 ") than " + std::string(processor_->plan().spec->name) + " (" +
                                 given + ")",
-                            "set the input of the inference element to it, or stop and start the "
-                            "pipeline, as tensorinfer "
-                            "takes the input from detector= when it starts"));
+                            "set the input of the inference element accordingly, or stop and "
+                            "start the pipeline: tensorinfer takes its input from detector= when "
+                            "it starts"));
 }
 
 void Decoder::set_props(DecodeProps props) {
