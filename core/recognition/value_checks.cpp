@@ -219,7 +219,6 @@ bool likely_payload(const Layout& layout, std::span<const TensorView> tensors) {
   if (layout.spec->payload != Payload::kAngle) return true;
   if (!check_bounds(tensors[static_cast<size_t>(layout[FieldId::kAngle].tensor)])) return false;
   const auto angle = ranges(layout, FieldId::kAngle, 1, tensors);
-  constexpr float kTurn = 6.2831855f;
   return !angle.empty() && angle[0].min >= -kTurn && angle[0].max <= kTurn;
 }
 

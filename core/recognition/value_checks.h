@@ -23,6 +23,8 @@ inline constexpr float kRounding = 0.01f;
 inline constexpr float kSizeRounding = 1.0f / 16;
 /// Maximum logarithm of a size; e to this is beyond any input in pixels.
 inline constexpr float kMaxLogarithm = 16;
+/// Largest magnitude of an angle of an oriented box, in radians.
+inline constexpr float kTurn = 6.2831855f;
 
 inline constexpr size_t kMinChannels = 5;  // a box and a class
 

@@ -121,7 +121,6 @@ bool may_have_row_payload(const TensorView& tensor, size_t anchors, size_t chann
   const Rows rows(tensor, anchors, channels);
   if (!are_scored(rows)) return false;
   if (payload == Payload::kAngle) {
-    constexpr float kTurn = 6.2831855f;
     const auto angle = [&](size_t row) { return rows.at(row, 6); };
     return rows.all([&](size_t row) { return std::abs(angle(row)) <= kTurn; }) &&
            rows.any([&](size_t row) { return angle(row) != std::trunc(angle(row)); });
