@@ -6,6 +6,7 @@
 #include <future>
 #include <thread>
 
+#include "tests/gst/frames/restore.h"
 #include "tests/gst/recording/numbered.h"
 
 namespace keepbox {
@@ -178,6 +179,21 @@ TEST(FrameSave, StopsWhileWaitingForAHeldFrame) {
   auto stop = std::async(std::launch::async,
                          [&] { gst_element_set_state(holding.line.pipeline(), GST_STATE_NULL); });
   EXPECT_EQ(stop.wait_for(std::chrono::seconds(5)), std::future_status::ready);
+}
+
+TEST(FrameSave, EndsTheWaitAtTheStartOfAFlush) {
+  test::Harness h("framesave", test::kFull);
+  h.set("max-size-bytes", guint64{1});
+  const auto push = [&] { return gst_harness_push(h.get(), test::full_frame()); };
+  for (size_t i = 0; i < KeptFrames::kMinFrames; ++i) ASSERT_EQ(push(), GST_FLOW_OK);
+  auto waiting = std::async(std::launch::async, push);
+  EXPECT_EQ(waiting.wait_for(std::chrono::milliseconds(200)), std::future_status::timeout);
+  gst_harness_push_event(h.get(), gst_event_new_flush_start());
+  EXPECT_EQ(waiting.wait_for(std::chrono::seconds(5)), std::future_status::ready);
+  EXPECT_EQ(waiting.get(), GST_FLOW_FLUSHING);
+  gst_harness_push_event(h.get(), gst_event_new_flush_stop(FALSE));
+  while (gst_harness_buffers_in_queue(h.get()) > 0) gst_buffer_unref(gst_harness_pull(h.get()));
+  EXPECT_EQ(push(), GST_FLOW_OK) << "the segment stays the same";
 }
 
 }  // namespace

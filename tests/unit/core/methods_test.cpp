@@ -160,5 +160,28 @@ TEST(Methods, FastLosesBoxesOfACrowd) {
   EXPECT_EQ(losses(400, true), Counts(415, 67));
 }
 
+TEST(Methods, FastKeepsAtMostTheLimitOnVectors) {
+  std::vector<Row> apart;
+  for (int i = 0; i < 40; ++i) {
+    const float x = static_cast<float>(i) * 15;
+    apart.push_back({x, 0, x + 10, 10, 0.9f - static_cast<float>(i) * 0.01f, 0});
+  }
+  const test::Tensor tensor = test::rows(apart);
+  const TensorView view = tensor.view();
+  Settings settings = test::pixel_settings();
+  settings.method = NmsMethod::kFast;
+  settings.max_detections = 7;
+  for (const Backend& backend : backends()) {
+    if (backend.memory != MemorySpace::kSystem) continue;
+    auto plan = make_plan(settings, {&view, 1});
+    ASSERT_TRUE(plan) << plan.error().message();
+    auto processor = Processor::create(std::move(*plan), {&backend, ""});
+    ASSERT_TRUE(processor && processor->run({&view, 1}));
+    EXPECT_EQ(test::anchors_of(processor->detections()),
+              (std::vector<uint32_t>{0, 1, 2, 3, 4, 5, 6}))
+        << backend.name;
+  }
+}
+
 }  // namespace
 }  // namespace keepbox

@@ -34,6 +34,24 @@ TEST(Payload, PointsNeedATensorInEveryLevel) {
   EXPECT_EQ(plan->payload.keypoints.count, 0u);
 }
 
+TEST(Payload, PrototypesHaveALimitOfPixels) {
+  Settings settings = test::pixel_settings(64);
+  settings.detector = "yolov8-seg";
+  settings.class_count = 1;
+  const Tensor rows{.values = std::vector<float>(7), .shape = {1, 7, 1}};
+  const std::vector<float> numbers(2ul * 2049 * 2048);
+  const auto coefficients_of = [&](size_t height) {
+    const Shape shape{1, 2, height, 2048};
+    const TensorView views[] = {
+        rows.view(), {.data = numbers.data(), .bytes = *shape.count() * 4, .shape = shape}};
+    const auto plan = make_plan(settings, views);
+    if (!plan) ADD_FAILURE() << plan.error().message();
+    return plan ? plan->payload.masks.coefficients : 99u;
+  };
+  EXPECT_EQ(coefficients_of(2048), 2u);
+  EXPECT_EQ(coefficients_of(2049), 0u) << "boxes without masks";
+}
+
 TEST(Payload, MasksHaveALimitOfPixels) {
   Plan plan;
   plan.letterbox.frame = plan.letterbox.model = {2048, 2048};
