@@ -1,12 +1,44 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Full disks, and files that disappear while in use: one error, and no partial file.
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <array>
+#include <cerrno>
 #include <csignal>
 #include <filesystem>
 
 #include "tests/gst/infer/infer.h"
 #include "tests/gst/recording/numbered.h"
+
+namespace {
+
+std::string full_at_end;  // end of the names of files whose last bytes find no space; empty: none
+
+bool finds_no_space(int file) {
+  if (full_at_end.empty()) return false;
+  std::array<char, 4096> name;
+  const auto length =
+      readlink(("/proc/self/fd/" + std::to_string(file)).c_str(), name.data(), name.size());
+  return length > 0 &&
+         std::string_view(name.data(), static_cast<size_t>(length)).ends_with(full_at_end);
+}
+
+/// Calls the system, and then fails as on a network drive with a quota, if it is to.
+int end_file(long number, int file) {
+  const bool fails = finds_no_space(file);
+  const long done = syscall(number, file);
+  if (!fails) return static_cast<int>(done);
+  errno = EDQUOT;
+  return -1;
+}
+
+}  // namespace
+
+// These replace the C library's.
+extern "C" [[gnu::visibility("default")]] int close(int file) { return end_file(SYS_close, file); }
+extern "C" [[gnu::visibility("default")]] int fsync(int file) { return end_file(SYS_fsync, file); }
 
 namespace keepbox {
 namespace {
@@ -111,6 +143,24 @@ TEST(FullDisk, TensorsCauseOneErrorAndNoRecording) {
   }
   EXPECT_FALSE(fs::exists(dir / "copy/frames.jsonl"));
   EXPECT_NE(test::play("tensorreplay location=" + (dir / "copy") + " ! fakesink"), "");
+}
+
+TEST(FullDisk, ErrorsOfTheLastBytesAreReported) {
+  const test::TempDir dir;
+  const std::string boxes = boxes_of(3, dir);
+  for (const std::string late : {".npy", "frames.jsonl.part"}) {
+    full_at_end = late;
+    expect_one(
+        Errors::of(boxes + " ! tensorrecord location=" + (dir / "copy") + " ! fakesink", [] {}),
+        {"copy", late, "Disk quota exceeded"});
+    full_at_end.clear();
+    EXPECT_FALSE(fs::exists(dir / "copy/frames.jsonl"));
+  }
+  full_at_end = "out.jsonl.part";
+  expect_one(Errors::of(boxes + " ! boxsink location=" + (dir / "out.jsonl"), [] {}),
+             {"out.jsonl", "Disk quota exceeded"});
+  full_at_end.clear();
+  EXPECT_FALSE(fs::exists(dir / "out.jsonl"));
 }
 
 using LostModel = test::Inference;
