@@ -112,6 +112,9 @@ TEST_F(InferObjects, AreRegionsOfOthers) {
   ASSERT_TRUE(tensors.list_tensors(out.get()));
   ASSERT_EQ(tensors.listed().size(), 2u);
   EXPECT_FALSE(tensors.select_image(0)) << "none is mapped";
+  ASSERT_TRUE(tensors.map_all(MemorySpace::kSystem));
+  EXPECT_TRUE(tensors.select_image(0));
+  EXPECT_FALSE(tensors.select_image(1)) << "they are not split";
   for (size_t i = 0; i < 2; ++i) {
     const auto found = read_pictures(out.get(), tensors.source(i)->producer);
     ASSERT_EQ(found.size(), 2u);
