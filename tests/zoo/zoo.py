@@ -54,6 +54,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 FRAMEWORKS = {'yolo': 'ultralytics', 'vision': 'torchvision', 'detrs': 'transformers'}
 SCALED_FRAMES = ((640, 480), (810, 1080))
 LEAST_MASK = 30  # pixels; smaller masks are not compared
+SAME_MASK = 0.99  # overlap of masks at the frame's pixels
 MOST_BAD_MASKS = 0.1  # some have many edges
 TOUCHY = ('half', 'd-fine')  # one rounding of the input changes scores, another scaler moves boxes
 WIDEST = 38  # column of names
@@ -112,10 +113,11 @@ def quietly(log, function, *arguments):
         return function(*arguments)
 
 
-def masks_differ(pairs, found, masks, size, limits):
-    """Counts masks of matched boxes that overlap too little. A mask of keepbox has the pixels of
-    the prototypes, four of the model's input each: their centres are compared."""
+def masks_differ(pairs, found, masks, size, least):
+    """Counts masks of matched boxes that overlap by less. A mask of keepbox has the pixels of the
+    prototypes by default, four of the model's input each: their centres are compared."""
     bad, worst = 0, 1.0
+    compared = np.s_[:, :] if least == SAME_MASK else np.s_[1::4, 1::4]
     if masks.shape[1:] != (size[1], size[0]):
         at_y, at_x = from_letterbox(size, *masks.shape[:0:-1])
         masks = masks[:, at_y][:, :, at_x]
@@ -123,14 +125,13 @@ def masks_differ(pairs, found, masks, size, limits):
         ours = np.zeros(masks.shape[1:], bool)
         if 'mask' in found[j]:
             ours = place(found[j]['mask'], *size)
-        ours, theirs = ours[1::4, 1::4], masks[i][1::4, 1::4]
+        ours, theirs = ours[compared], masks[i][compared]
         union = int((ours | theirs).sum())
         overlap = int((ours & theirs).sum()) / union if union >= LEAST_MASK else 1.0
-        bad, worst = bad + (overlap < limits['mask']), min(worst, overlap)
-    if bad <= max(1, MOST_BAD_MASKS * len(pairs)):
+        bad, worst = bad + (overlap < least), min(worst, overlap)
+    if bad <= (0 if least == SAME_MASK else max(1, MOST_BAD_MASKS * len(pairs))):
         return []
-    return [f'{bad} of {len(pairs)} masks overlap by less than {limits["mask"]}, '
-            f'one by {worst:.2f}']
+    return [f'{bad} of {len(pairs)} masks overlap by less than {least}, one by {worst:.3f}']
 
 
 def from_letterbox(size, width, height):
@@ -142,23 +143,35 @@ def from_letterbox(size, width, height):
     return np.clip(at_y, 0, height - 1), np.clip(at_x, 0, width - 1)
 
 
-def check(zoo, dev, module, name, size, limits):
-    """Returns differences, log, and warnings for one picture."""
-    wanted, masks = zoo.expected(module, name, size)
+def objects_of(zoo, dev, module, name, size, *more):
+    """Returns the objects with an area of keepbox's line, its log, and its warnings."""
     found, logged, spoken = boxes_of(dev, zoo.folder, zoo.folder / 'models' / f'{name}.onnx',
-                                     zoo.picture(size), module.THRESHOLD, zoo.more)
+                                     zoo.picture(size), module.THRESHOLD, (*zoo.more, *more))
     (zoo.folder / 'found').mkdir(exist_ok=True)
     (zoo.folder / 'found' / f'{name}.{size[0]}x{size[1]}.json').write_text(json.dumps(found))
+    found = [clipped(from_line(each), *size) for each in found]
+    return [each for each in found if has_area(each)], logged, spoken
+
+
+def check(zoo, dev, module, name, size, limits):
+    """Returns differences, log, and warnings for one picture. Masks of unscaled pictures are also
+    compared at the frame's pixels, where they and the boxes with an empty mask are the same."""
+    wanted, masks = zoo.expected(module, name, size)
     if masks is not None:
         wanted = [{**each, 'covers': int(mask.sum())} for each, mask in zip(wanted, masks)]
     wanted = [clipped(each, *size) for each in wanted]
     there = [i for i, each in enumerate(wanted) if has_area(each)]
     wanted = [wanted[i] for i in there]
-    found = [clipped(from_line(each), *size) for each in found]
-    found = [each for each in found if has_area(each)]
+    found, logged, spoken = objects_of(zoo, dev, module, name, size)
     differences, pairs = compare(wanted, found, module.THRESHOLD, limits)
     if masks is not None:
-        differences += masks_differ(pairs, found, masks[there], size, limits)
+        differences += masks_differ(pairs, found, masks[there], size, limits['mask'])
+    if masks is not None and limits is SAME:
+        found = objects_of(zoo, dev, module, name, size, 'mask-size=frame')[0]
+        for each in wanted + found:
+            each.pop('covers', None)  # none may be missing
+        more, pairs = compare(wanted, found, module.THRESHOLD, {**limits, 'share': 1})
+        differences += more + masks_differ(pairs, found, masks[there], size, SAME_MASK)
     return differences, logged, spoken, len(wanted)
 
 
