@@ -43,13 +43,34 @@ TEST(Payload, PrototypesHaveALimitOfPixels) {
   const auto coefficients_of = [&](size_t height) {
     const Shape shape{1, 2, height, 2048};
     const TensorView views[] = {
-        rows.view(), {.data = numbers.data(), .bytes = *shape.count() * 4, .shape = shape}};
+        {.data = numbers.data(), .bytes = *shape.count() * 4, .shape = shape}, rows.view()};
     const auto plan = make_plan(settings, views);
     if (!plan) ADD_FAILURE() << plan.error().message();
     return plan ? plan->payload.masks.coefficients : 99u;
   };
   EXPECT_EQ(coefficients_of(2048), 2u);
   EXPECT_EQ(coefficients_of(2049), 0u) << "boxes without masks";
+}
+
+TEST(Payload, StaysWithItsBoxBehindOneOutsideOfTheFrame) {
+  Settings settings = test::pixel_settings(64);
+  settings.detector = "yolov8-pose";
+  settings.class_count = 1;
+  Tensor planes{.shape = {1, 11, 3}};  // of three anchors, the best of which is outside
+  const auto add = [&](float a, float b, float c) {
+    planes.values.insert(planes.values.end(), {a, b, c});
+  };
+  add(32, -90, 10), add(32, -90, 10), add(8, 8, 8), add(8, 8, 8), add(0.8f, 0.9f, 0.7f);
+  for (int point = 0; point < 2; ++point) add(1, 2, 3), add(4, 5, 6), add(0.5f, 0.25f, 0.75f);
+  const std::vector<Keypoint> want{{1, 4, 0.5f}, {1, 4, 0.5f}, {3, 6, 0.75f}, {3, 6, 0.75f}};
+  for (const NmsMethod method : {NmsMethod::kGreedy, NmsMethod::kWeighted}) {
+    settings.method = method;
+    auto made = test::make_processor(settings, std::vector{planes.view()});
+    ASSERT_TRUE(made) << made.error().message();
+    ASSERT_TRUE(made->run(std::vector{planes.view()}));
+    EXPECT_EQ(test::anchors_of(made->detections()), (std::vector<uint32_t>{0, 2}));
+    EXPECT_TRUE(std::ranges::equal(made->keypoints(), want));
+  }
 }
 
 TEST(Payload, MasksHaveALimitOfPixels) {
