@@ -7,7 +7,7 @@
 
 #include "core/recognition/fit.h"
 #include "core/reference/reference.h"
-#include "tests/scene.h"
+#include "tests/unit/core/hosts.h"
 
 namespace keepbox {
 namespace {
@@ -48,14 +48,9 @@ TEST(Labels, PassEvenIfTheBestClassDoesNot) {
   settings.detector = "yolox-decoded";
   settings.score_threshold = -1.5f;
   settings.multi_label = true;
-  for (const Backend& backend : backends()) {
-    if (backend.memory != MemorySpace::kSystem) continue;
-    auto plan = make_plan(settings, {&view, 1});
-    ASSERT_TRUE(plan) << plan.error().message();
-    auto processor = Processor::create(std::move(*plan), {&backend, ""});
-    ASSERT_TRUE(processor && processor->run({&view, 1}));
-    EXPECT_EQ(processor->funnel().above_threshold, 672u) << backend.name;
-  }
+  test::on_each_host(settings, view, [](Processor& processor, auto name) {
+    EXPECT_EQ(processor.funnel().above_threshold, 672u) << name;
+  });
 }
 
 TEST(Labels, DefaultIsDroppedIfThereAreTooMany) {

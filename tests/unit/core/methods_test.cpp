@@ -13,6 +13,7 @@
 #include "core/model/nms_methods.h"
 #include "tests/bench/scenes.h"
 #include "tests/recorded.h"
+#include "tests/unit/core/hosts.h"
 
 namespace keepbox {
 namespace {
@@ -171,16 +172,10 @@ TEST(Methods, FastKeepsAtMostTheLimitOnVectors) {
   Settings settings = test::pixel_settings();
   settings.method = NmsMethod::kFast;
   settings.max_detections = 7;
-  for (const Backend& backend : backends()) {
-    if (backend.memory != MemorySpace::kSystem) continue;
-    auto plan = make_plan(settings, {&view, 1});
-    ASSERT_TRUE(plan) << plan.error().message();
-    auto processor = Processor::create(std::move(*plan), {&backend, ""});
-    ASSERT_TRUE(processor && processor->run({&view, 1}));
-    EXPECT_EQ(test::anchors_of(processor->detections()),
-              (std::vector<uint32_t>{0, 1, 2, 3, 4, 5, 6}))
-        << backend.name;
-  }
+  const std::vector<uint32_t> first{0, 1, 2, 3, 4, 5, 6};
+  test::on_each_host(settings, view, [&](Processor& processor, auto name) {
+    EXPECT_EQ(test::anchors_of(processor.detections()), first) << name;
+  });
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "core/model/detector.h"
-#include "tests/scene.h"
+#include "tests/unit/core/hosts.h"
 
 namespace keepbox {
 namespace {
@@ -49,18 +49,13 @@ TEST(Scores, AreTheSameBelowTheSmallestNormalNumber) {
   settings.method = NmsMethod::kNone;
   const TensorView view = rows.view();
   std::vector<float> expected;
-  for (const Backend& backend : backends()) {
-    if (backend.memory != MemorySpace::kSystem) continue;
-    auto plan = make_plan(settings, {&view, 1});
-    ASSERT_TRUE(plan) << plan.error().message();
-    auto processor = Processor::create(std::move(*plan), {&backend, ""});
-    ASSERT_TRUE(processor && processor->run({&view, 1}));
+  test::on_each_host(settings, view, [&](Processor& processor, auto name) {
     std::vector<float> scores;
-    for (const Detection& box : processor->detections()) scores.push_back(box.score);
+    for (const Detection& box : processor.detections()) scores.push_back(box.score);
     if (expected.empty()) expected = scores;
-    EXPECT_EQ(scores, expected) << backend.name;
-    EXPECT_GT(scores.size(), kRows / 2) << backend.name;
-  }
+    EXPECT_EQ(scores, expected) << name;
+    EXPECT_GT(scores.size(), kRows / 2) << name;
+  });
 }
 
 }  // namespace
