@@ -6,6 +6,7 @@
 #include "gst/api/keepbox.h"
 #include "gst/api/packedboxes.h"
 #include "gst/metas/framelabels.h"
+#include "gst/metas/skippedmodels.h"
 
 namespace keepbox {
 namespace {
@@ -56,6 +57,11 @@ KeepboxBox** keepbox_buffer_dup_boxes(GstBuffer* buffer, guint* n_boxes) {
   auto** out = g_new(KeepboxBox*, *n_boxes);
   std::ranges::transform(boxes.sources(), out, new_box);
   return out;
+}
+
+gboolean keepbox_buffer_is_skipped(GstBuffer* buffer) {
+  g_return_val_if_fail(GST_IS_BUFFER(buffer), FALSE);
+  return SkippedModels(buffer).any();
 }
 
 guint keepbox_buffer_get_n_attributes(GstBuffer* buffer) {

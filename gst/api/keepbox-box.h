@@ -53,6 +53,23 @@ GST_API_EXPORT
 KeepboxBox** keepbox_buffer_dup_boxes(GstBuffer* buffer, guint* n_boxes);
 
 /**
+ * keepbox_buffer_is_skipped:
+ * @buffer: a buffer
+ *
+ * Checks whether a model did not look at the frame: the inference element skipped it (interval,
+ * qos), or its tensors could not be decoded. Without boxes such a frame does not mean that there are
+ * no objects; boxes that it has are held from an earlier frame or predicted by a tracker. With
+ * several models one that did not look is enough.
+ *
+ * Returns: %TRUE if a model did not look at the frame; %FALSE for frames that every model looked at,
+ *   and for those whose boxes an application attached
+ *
+ * Since: 0.2
+ */
+GST_API_EXPORT
+gboolean keepbox_buffer_is_skipped(GstBuffer* buffer);
+
+/**
  * keepbox_buffer_get_n_attributes:
  * @buffer: a buffer
  *

@@ -20,6 +20,7 @@
 #include "gst/decode/settings/decodeprops.h"
 #include "gst/decode/settings/decodesettings.h"
 #include "gst/metas/attachboxes.h"
+#include "gst/metas/skippedmodels.h"
 #include "gst/metas/weakboxes.h"
 #include "gst/tensors/familyquery.h"
 #include "gst/tensors/tensorcaps.h"
@@ -136,6 +137,8 @@ GstFlowReturn finish(KeepboxBoxDecode* self, Decoder& decoder, GstBuffer* frame,
       frame, decoder.boxes(),
       {.classes = props.class_meta, .regions = props.roi_meta, .frame = decoder.frame()});
   if (attached) attach_weak_boxes(frame, decoder.weak());
+  if (!status || decoder.skipped_by_model(frame))
+    note_skipped_model(frame, decoder.model_on(frame));
   if (status) status = attached;
   count(self, decoder, status.has_value(), started);
   return status ? GST_FLOW_OK : report(self, decoder, status.error());

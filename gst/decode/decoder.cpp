@@ -10,6 +10,7 @@
 #include "core/recognition/recognise.h"
 #include "gst/base/error.h"
 #include "gst/decode/decodequeries.h"
+#include "gst/tensors/decodednote.h"
 
 namespace keepbox {
 
@@ -222,6 +223,10 @@ Status Decoder::make_processor(const PlannedTensors& planned, const FrameTensors
   device_.log_unsupported();
   planner_.announce(*processor_);
   return {};
+}
+
+bool Decoder::skipped_by_model(GstBuffer* buffer) const {
+  return skipped_ ? was_skipped(buffer) : images_.held();
 }
 
 void Decoder::count(DecodeStats& stats, bool decoded, GstClockTime time) {

@@ -75,6 +75,12 @@ class Decoder {
   /// Returns the number of runs of a processor for the last frame; 0 if it was in a run that began
   /// with another frame.
   uint32_t runs() const { return images_.runs(); }
+  /// True if the model did not look at the last frame: the inference element skipped it, or its
+  /// tensors are held from an earlier one.
+  bool skipped_by_model(GstBuffer* buffer) const;
+  /// Returns the name of the model in a frame's boxes, as in FrameBox::model, also if the frame has
+  /// none.
+  GQuark model_on(GstBuffer* buffer) const { return images_.model_on(buffer); }
   /// Adds the last frame to the counters.
   /// @param decoded false if its tensors did not fit. @param time that it took.
   void count(DecodeStats& stats, bool decoded, GstClockTime time);

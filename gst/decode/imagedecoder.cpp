@@ -9,6 +9,7 @@
 #include "core/plan/nms_limits.h"
 #include "core/recognition/value_checks.h"
 #include "gst/metas/attachboxes.h"
+#include "gst/tensors/decodednote.h"
 
 namespace keepbox {
 
@@ -92,15 +93,23 @@ Size ImageDecoder::frame() const {
              : stream_.picture.size;
 }
 
+/// Returns model-name or else the model's own name; empty if unknown.
+const std::string& ImageDecoder::model_of(const SharedProvenance& source) const {
+  const std::string& wanted = stream_.props.model_name;
+  return wanted.empty() && source != nullptr ? source->model : wanted;
+}
+
+GQuark ImageDecoder::model_on(GstBuffer* buffer) const {
+  const SharedProvenance& last = processor_.source();
+  const std::string& name = model_of(last != nullptr ? last : source_of_skipped(buffer));
+  return g_quark_from_string(name.empty() ? GST_OBJECT_NAME(stream_.element) : name.c_str());
+}
+
 /// Returns the values that all boxes of a frame have.
 FrameBox ImageDecoder::common() const {
-  const std::string& wanted = stream_.props.model_name;
-  const SharedProvenance& source = processor_.source();
-  const std::string& name = wanted.empty() && source != nullptr ? source->model : wanted;
+  const std::string& name = model_of(processor_.source());
   const char* model = name.empty() ? GST_OBJECT_NAME(stream_.element) : name.c_str();
-  return {.model = g_quark_from_string(model),
-          .unnamed = name.empty(),
-          .held = source != nullptr && source->held};
+  return {.model = g_quark_from_string(model), .unnamed = name.empty(), .held = held()};
 }
 
 }  // namespace keepbox

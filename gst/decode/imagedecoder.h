@@ -40,6 +40,11 @@ class ImageDecoder {
   uint32_t runs() const { return runs_; }
   /// Returns the size of the frame that boxes are on.
   Size frame() const;
+  /// True if the tensors of the last frame are those of an earlier one.
+  bool held() const { return processor_.source() != nullptr && processor_.source()->held; }
+  /// Returns the name of the model in a frame's boxes, as in FrameBox::model, also if the frame has
+  /// none.
+  GQuark model_on(GstBuffer* buffer) const;
 
  private:
   Status check(const Processor& processor, uint32_t number);
@@ -47,6 +52,7 @@ class ImageDecoder {
   Status decode_frame(const FrameTensors& tensors);
   Status decode_objects(GstBuffer* buffer, FrameTensors& tensors);
   void limit_parts(GstBuffer* buffer);
+  const std::string& model_of(const SharedProvenance& source) const;
   FrameBox common() const;
 
   DecodeStream& stream_;

@@ -32,7 +32,8 @@ class TensorIntake {
   /// others, or none with an id of tensor-ids.
   /// @param tensors gets them; it has none if skipped().
   Status take(GstBuffer* buffer, FrameTensors& tensors);
-  /// True if the inference element skipped the last frame on purpose; it then has no boxes.
+  /// True if the last frame has no tensors for this decoder: the inference element skipped it, or
+  /// it has no objects. It then has no boxes.
   bool skipped() const { return skipped_; }
 
   /// Marks the tensors of a source for decoders downstream; without a source, those whose ids the

@@ -8,6 +8,7 @@ namespace keepbox {
 
 std::span<const FrameBox> BoxReader::read(GstBuffer* buffer, Size frame) {
   analysed_ |= read_boxes(buffer, boxes_, &keypoints_, frame);
+  skipped_ = SkippedModels(buffer);
   for (const FrameBox& box : boxes_) models_.insert(box.model);
   if (models_.size() > 1)
     for (FrameBox& box : boxes_) box.unnamed = false;

@@ -44,6 +44,7 @@ struct FrameInfo {
   std::string wall_time;                 // ISO 8601; empty: omitted
   std::optional<uint64_t> sender_time;   // clock of an RTP sender, ns since 1970
   std::optional<uint64_t> running_time;  // ns, not written: decides when the next file begins
+  bool skipped = false;  // a model did not look at it: that it has no boxes means nothing
   bool tracked = false;  // a tracker follows its boxes: kMot leaves out those without an id, of
                          // which a frame may have several, because evaluators refuse -1 twice
   /// Undecoded tensors of objects in the order of their od_id; unset: not written.

@@ -186,6 +186,7 @@ void write_jsonl(const FrameInfo& frame, std::span<const FrameBox> boxes,
   if (!frame.wall_time.empty()) line["system_timestamp"] = frame.wall_time;
   if (frame.sender_time) line["rtp"] = {{"sender_ntp_unix_timestamp_ns", *frame.sender_time}};
   line["frame"] = frame.number;
+  if (frame.skipped) line["skipped"] = true;
   for (const FrameBox& box : boxes) {
     BoxJson object = object_of(box, frame.size);
     if (frame.tensors) object["tensors"] = tensors_of(box.od_id, *frame.tensors);

@@ -82,7 +82,8 @@ Status Session::write(const FrameInfo& frame, std::span<const FrameBox> boxes, s
   text.clear();
   const std::string_view tail = writer.tail();
   KB_TRY(writer.write(frame, boxes, text));
-  if (names && (!boxes.empty() || props.write_empty)) KB_TRY(write_file_of_frame(text));
+  const bool empty_file = props.write_empty && !frame.skipped;
+  if (names && (!boxes.empty() || empty_file)) KB_TRY(write_file_of_frame(text));
   if (!file) return {};
   if (series.starts_next_file(frame.running_time,
                               file->size() + text.size() + writer.tail().size())) {

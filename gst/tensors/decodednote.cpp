@@ -75,6 +75,14 @@ bool was_skipped(GstBuffer* buffer) {
          });
 }
 
+SharedProvenance source_of_skipped(GstBuffer* buffer) {
+  const NoteMeta* note = find_note(buffer);
+  if (note == nullptr) return nullptr;
+  const auto found = std::ranges::find_if(
+      note->skipped, [](const auto& source) { return source != nullptr && !source->objects; });
+  return found != note->skipped.end() ? *found : nullptr;
+}
+
 bool had_no_objects(GstBuffer* buffer) {
   const NoteMeta* note = find_note(buffer);
   return note != nullptr && std::ranges::any_of(note->skipped, [](const auto& source) {

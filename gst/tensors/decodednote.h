@@ -21,6 +21,9 @@ void note_decoded(GstBuffer* buffer, GstBuffer* data);
 void note_skipped(GstBuffer* buffer, SharedProvenance source = nullptr);
 /// True if any inference element that runs on frames skipped the frame.
 bool was_skipped(GstBuffer* buffer);
+/// Returns the source of the first element that runs on frames and skipped the frame; nullptr if
+/// there is none or it is unknown.
+SharedProvenance source_of_skipped(GstBuffer* buffer);
 /// True if there was no object for an inference element that runs on objects.
 bool had_no_objects(GstBuffer* buffer);
 /// True if the element of that source skipped the frame.

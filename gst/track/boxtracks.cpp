@@ -10,10 +10,10 @@
 #include "gst/metas/attachboxes.h"
 #include "gst/metas/pixelmap.h"
 #include "gst/metas/readboxes.h"
+#include "gst/metas/skippedmodels.h"
 #include "gst/metas/trackofbox.h"
 #include "gst/metas/weakboxes.h"
 #include "gst/metas/wire/wiremeta.h"
-#include "gst/tensors/decodednote.h"
 
 namespace keepbox {
 namespace {
@@ -84,7 +84,7 @@ void BoxTracks::sort_box(const FrameBox& box, std::vector<FrameBox> OfModel::* l
   (model->*list).push_back(box);
 }
 
-/// Reads the boxes of a frame. @return true if it is a frame on which a model ran.
+/// Reads the boxes of a frame. @return true if decoders, or an application, were there.
 bool BoxTracks::read(GstBuffer* buffer, Size frame) {
   for (auto& [name, model] : models_) {
     for (auto list : {&OfModel::boxes, &OfModel::weak, &OfModel::held}) (model.*list).clear();
@@ -95,7 +95,7 @@ bool BoxTracks::read(GstBuffer* buffer, Size frame) {
     sort_box(box, box.held || box.predicted ? &OfModel::held : &OfModel::boxes);
   for (const FrameBox& box : read_weak_boxes(buffer))
     if (!box.held) sort_box(box, &OfModel::weak);
-  return decoded && !was_skipped(buffer);
+  return decoded;
 }
 
 Status BoxTracks::follow(GstBuffer* buffer, int64_t time, Size frame) {
@@ -103,17 +103,19 @@ Status BoxTracks::follow(GstBuffer* buffer, int64_t time, Size frame) {
   ids_.clear();
   new_.clear();
   has_unmoved_boxes_ = false;
-  const bool ran = read(buffer, frame);
+  const bool decoded = read(buffer, frame);
+  const SkippedModels skipped(buffer);
   for (auto& [name, model] : models_) {
     if (model.foreign) continue;
-    // A frame without a box of the model, but of another one, counts if no model left it out.
-    if (!model.boxes.empty() || !model.weak.empty() || (ran && model.held.empty()))
+    // A frame without a box of the model counts if the model looked at it.
+    const bool empty = decoded && model.held.empty() && !skipped.has(name);
+    if (!model.boxes.empty() || !model.weak.empty() || empty)
       analyse(model, time);
     else if (!model.held.empty()) repeat(model);
     else if (props_.predict) predict(model, time, frame);
     counts_.tracks += static_cast<guint>(model.tracker.size());
   }
-  counts_.analysed |= ran && models_.empty();
+  counts_.analysed |= decoded && models_.empty() && !skipped.any();
   counts_.last_id = ids_given_.last;
   return attach(buffer, frame);
 }

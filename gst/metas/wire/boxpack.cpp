@@ -7,6 +7,7 @@
 #include "gst/metas/masks.h"
 #include "gst/metas/readboxes.h"
 #include "gst/metas/records/labelrecords.h"
+#include "gst/metas/skippedmodels.h"
 #include "gst/metas/trackofbox.h"
 #include "gst/metas/weakboxes.h"
 #include "gst/metas/wire/boxwire.h"
@@ -125,6 +126,9 @@ std::vector<guint8> pack_boxes(GstBuffer* buffer) {
   records.find(kWholeFrame, labels);
   put_labels(out, labels);
   put_classes(out, classes_of_frame(meta));
+  const SkippedModels skipped(buffer);
+  out.put_count(skipped.noted().size());
+  for (const GQuark model : skipped.noted()) out.put_name(model);
   return {out.bytes().begin(), out.bytes().end()};
 }
 

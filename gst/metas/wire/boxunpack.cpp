@@ -14,6 +14,7 @@
 #include "gst/metas/records/boxrecords.h"
 #include "gst/metas/records/labelrecords.h"
 #include "gst/metas/relationmeta.h"
+#include "gst/metas/skippedmodels.h"
 #include "gst/metas/trackofbox.h"
 #include "gst/metas/weakboxes.h"
 #include "gst/metas/wire/boxwire.h"
@@ -22,9 +23,9 @@
 namespace keepbox {
 namespace {
 
-// Minimum size in bytes of a packed box, label and classification.
 constexpr guint32 kMaxSide = 65535;  // of a mask, in pixels
-constexpr gsize kMinBox = 64, kMinLabel = 20, kMinClasses = 12;
+// Minimum size in bytes of a packed box, label, classification and name.
+constexpr gsize kMinBox = 64, kMinLabel = 20, kMinClasses = 12, kMinName = 4;
 
 using Subject = std::pair<GQuark, GQuark>;  // model and attribute
 
@@ -49,6 +50,7 @@ class Unpacked {
   std::vector<std::optional<TrackInfo>> tracks_;  // of boxes
   std::vector<std::vector<BoxClasses>> classes_;  // of boxes
   std::vector<BoxClasses> of_frame_;
+  std::vector<GQuark> skipped_;  // models
   std::map<Subject, std::vector<ObjectLabel>> labels_;  // od_id: index of the box, or kWholeFrame
   KeypointStore keypoints_;
   std::deque<std::vector<float>> values_;
@@ -168,6 +170,8 @@ Unpacked::Unpacked(ByteReader& in) {
   }
   read_labels(in, kWholeFrame);
   of_frame_ = read_classes(in);
+  for (gsize left = in.get_count(kMinName); left != 0 && !in.failed(); --left)
+    skipped_.push_back(in.get_name());
   if (!in.at_end()) in.fail();
 }
 
@@ -181,7 +185,8 @@ gsize runs_in(const std::vector<FrameBox>& boxes) {
 /// Returns slightly more than what is attached beyond boxes and masks.
 gsize Unpacked::mtds() const {
   constexpr gsize kRecordsEach = 3;
-  gsize out = of_frame_.size() + labels_.size() + kRecordsEach * runs_in(boxes_) + runs_in(weak_);
+  gsize out = of_frame_.size() + labels_.size() + kRecordsEach * runs_in(boxes_) +
+              runs_in(weak_) + skipped_.size();
   for (const auto& track : tracks_) out += track.has_value();
   for (const auto& classes : classes_) out += classes.size();
   return out;
@@ -206,6 +211,7 @@ Status Unpacked::attach(GstBuffer* buffer, gsize bytes) {
     add_labels(meta, {about.first, about.second}, labels);
   }
   for (const BoxClasses& classes : of_frame_) add_classes(meta, G_MAXUINT, classes);
+  for (const GQuark model : skipped_) note_skipped_model(buffer, model);
   const auto same_model = [](const FrameBox& a, const FrameBox& b) {
     return model_of(a) == model_of(b);
   };

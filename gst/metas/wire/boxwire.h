@@ -12,7 +12,7 @@
 namespace keepbox {
 
 /// Version of the bytes; readers know no other one. To be raised with every change of these.
-inline constexpr guint8 kWireVersion = 2;
+inline constexpr guint8 kWireVersion = 3;
 
 /// Properties of a packed box, as bits.
 enum WireFlags : guint16 {
@@ -27,8 +27,8 @@ enum WireFlags : guint16 {
 inline constexpr guint32 kNoParent = G_MAXUINT32;
 
 /// Returns the boxes of a buffer, whichever decoder wrote them, with masks, keypoints, values,
-/// tracks, classes and parents; boxes below the score threshold; and the results of classifiers and
-/// text recognisers about the frame.
+/// tracks, classes and parents; boxes below the score threshold; the results of classifiers and text
+/// recognisers about the frame; and the models that did not look at it.
 /// @pre the buffer has a relation meta.
 std::vector<guint8> pack_boxes(GstBuffer* buffer);
 

@@ -17,8 +17,8 @@ namespace {
 using test::Buffer;
 using Bytes = std::vector<guint8>;
 
-/// The lists of a frame, each after its length: boxes, weak boxes, labels, classes.
-constexpr size_t kLists = 4;
+/// The lists of a frame, each after its length: boxes, weak boxes, labels, classes, skipped models.
+constexpr size_t kLists = 5;
 
 /// Returns the packed box of a frame with one box. @param list the number of its list.
 Bytes only_box(GstBuffer* frame, size_t list) {

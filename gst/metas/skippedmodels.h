@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The models that did not look at a frame. That a frame has no boxes of such a model does not mean
+// that there are no objects.
+//
+// The notes are records in the frame's relation meta, so that they are copied, carried and sent to
+// other processes with the boxes.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <span>
+#include <vector>
+
+namespace keepbox {
+
+/// Notes that a model did not look at a frame, because the inference element skipped it or because
+/// its tensors could not be decoded.
+/// @param buffer writable. @param model name of the model, as in FrameBox::model.
+void note_skipped_model(GstBuffer* buffer, GQuark model);
+
+/// The models that did not look at a frame: those noted by their decoders or, for decoders that
+/// note nothing, all models if an inference element skipped the frame. A frame without notes was
+/// looked at, as one whose boxes an application attached.
+class SkippedModels {
+ public:
+  SkippedModels() = default;
+  explicit SkippedModels(GstBuffer* buffer);
+
+  /// True if any model did not look at the frame.
+  bool any() const { return all_ || !models_.empty(); }
+  /// True if that model did not look at the frame.
+  bool has(GQuark model) const;
+  /// Returns the models that were noted, each once.
+  std::span<const GQuark> noted() const { return models_; }
+
+ private:
+  std::vector<GQuark> models_;
+  bool all_ = false;
+};
+
+}  // namespace keepbox
