@@ -30,6 +30,8 @@ class SkippedModels {
   bool any() const { return all_ || !models_.empty(); }
   /// True if that model did not look at the frame.
   bool has(GQuark model) const;
+  /// True if an inference element skipped the frame and no decoder noted its model.
+  bool all() const { return all_; }
   /// Returns the models that were noted, each once.
   std::span<const GQuark> noted() const { return models_; }
 

@@ -17,7 +17,7 @@ void FramePainter::begin_frame(GstBuffer* buffer, Size frame, const OverlayProps
   const auto length = static_cast<GstClockTime>(props.draw_trails * GST_SECOND);
   if (length == 0) trails_.clear();
   else trails_.add(boxes_, time, length);
-  privacy_.choose(boxes_, props, time, obscured_);
+  privacy_.choose({boxes_, SkippedModels(buffer), frame, time}, props, obscured_);
 }
 
 Status FramePainter::obscure(Canvas& canvas) {

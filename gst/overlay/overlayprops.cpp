@@ -47,7 +47,8 @@ constexpr Property<OverlayProps> kOverlayProperties[] = {
      "Comma-separated classes whose objects are blurred, by name or number: CLASS or "
      "MODEL/CLASS, with * for every class, such as person,plates/*. The area of the mask is "
      "blurred, or of the box, upright or oriented, if there is no mask; held and predicted boxes "
-     "are blurred, too. Boxes and labels are drawn on top.",
+     "are blurred, too. On frames that the model skipped, objects stay blurred where it found them "
+     "last; before its first frame, all of the picture is. Boxes and labels are drawn on top.",
      &OverlayProps::blur},
     {"pixelate",
      "Classes whose objects are shown as coarse blocks, in the form of blur; a class in both is "
@@ -64,7 +65,8 @@ constexpr Property<OverlayProps> kOverlayProperties[] = {
     {"blur-lost",
      "Seconds for which an object with a tracking id (see boxtrack) stays blurred or pixelated "
      "on frames without its box, or with its box as another class: at its last position, and "
-     "where its last speed would have taken it. 0 means not at all.",
+     "where its last speed would have taken it. Frames that the model skipped do not count. 0 "
+     "means not at all.",
      &OverlayProps::blur_lost, nullptr, 0, kLongestLost, false, false,
      &OverlayProps::blur_lost_set},
     {"thickness",

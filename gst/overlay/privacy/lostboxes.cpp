@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Keeps places and speeds by tracking id.
+// Keeps places and speeds by tracking id, and the boxes of the last look.
 #include "gst/overlay/privacy/lostboxes.h"
 
+#include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
 namespace keepbox {
@@ -20,13 +22,66 @@ Box moved(const Box& b, double dx, double dy) {
   return {b.x1 + x, b.y1 + y, b.x2 + x, b.y2 + y};
 }
 
+/// Returns a box without what it borrows.
+FrameBox owned(const FrameBox& box) {
+  FrameBox out = box;
+  out.keypoints = {};
+  out.mask = {};
+  out.values = {};
+  out.labels = {};
+  return out;
+}
+
 }  // namespace
 
-void LostBoxes::start(GstClockTime time, GstClockTime keep) {
+/// Follows which models have looked at a frame. Those that are not noted on a frame looked at it,
+/// whatever they are called.
+void LastLook::note_models(const SkippedModels& skipped) {
+  const auto& noted = skipped.noted();
+  if (!skipped.all()) {
+    if (!std::exchange(began_, true)) unseen_.assign(noted.begin(), noted.end());
+    else std::erase_if(unseen_, [&](GQuark model) { return !std::ranges::contains(noted, model); });
+  }
+  unknown_ = skipped.any() && (!began_ || !unseen_.empty());
+}
+
+/// Finds the boxes that the frame does not have: held boxes repeat all of a model's, and a tracker
+/// moves those with an id.
+void LastLook::find_missing(std::span<const FrameBox> boxes) {
+  std::set<GQuark> held;
+  std::set<std::pair<GQuark, guint64>> tracked;
+  for (const FrameBox& box : boxes) {
+    if (box.held) held.insert(box.model);
+    if (box.tracking_id) tracked.emplace(box.model, *box.tracking_id);
+  }
+  missing_.clear();
+  for (const FrameBox& box : boxes_)
+    if (!held.contains(box.model) &&
+        !(box.tracking_id && tracked.contains({box.model, *box.tracking_id})))
+      missing_.push_back(box);
+}
+
+void LastLook::start(GstClockTime time, const SkippedModels& skipped,
+                     std::span<const FrameBox> boxes) {
+  if (GST_CLOCK_TIME_IS_VALID(time)) {
+    if (GST_CLOCK_TIME_IS_VALID(time_) && time < time_) clear();
+    time_ = time;
+  }
+  note_models(skipped);
+  std::erase_if(boxes_, [&](const FrameBox& box) { return !skipped.has(box.model); });
+  find_missing(boxes);
+  for (const FrameBox& box : boxes)
+    if (!skipped.has(box.model)) boxes_.push_back(owned(box));
+}
+
+void LostBoxes::start(GstClockTime time, GstClockTime keep, const SkippedModels& skipped) {
   now_ = time;
+  skipped_ = skipped;
   if (!GST_CLOCK_TIME_IS_VALID(time) || keep == 0) return tracks_.clear();
   std::erase_if(tracks_, [&](const auto& each) {
-    return each.second.time > time || each.second.listed + keep < time;
+    const auto& [key, track] = each;
+    const bool expired = track.listed + keep < time && !skipped.has(key.first);
+    return track.time > time || expired;
   });
 }
 
@@ -57,9 +112,14 @@ Obscuring LostBoxes::note(const FrameBox& box, Obscuring listed) {
   return track.last.how;
 }
 
-void LostBoxes::add_lost(std::vector<ObscuredBox>& out) const {
-  for (const auto& [key, track] : tracks_) {
+bool LostBoxes::has(const FrameBox& box) const {
+  return box.tracking_id && tracks_.contains({box.model, *box.tracking_id});
+}
+
+void LostBoxes::add_lost(std::vector<ObscuredBox>& out) {
+  for (auto& [key, track] : tracks_) {
     if (track.time == now_) continue;
+    if (skipped_.has(key.first)) track.listed = now_;
     const auto passed = static_cast<double>(now_ - track.time);
     out.push_back(track.last);
     ObscuredBox ahead = track.last;

@@ -12,6 +12,10 @@ namespace {
 
 constexpr int kFramesOfAChange = 30;
 
+Box whole(Size frame) {
+  return {0, 0, static_cast<float>(frame.width), static_cast<float>(frame.height)};
+}
+
 }  // namespace
 
 Obscuring Privacy::listed(const FrameBox& box) {
@@ -30,13 +34,34 @@ void Privacy::warn_untracked(const OverlayProps& props, const FrameBox& box) {
       "put boxtrack before boxoverlay"));
 }
 
-void Privacy::choose(std::span<const FrameBox> boxes, const OverlayProps& props, GstClockTime time,
+/// Warns once that objects without ids are obscured where they were found last.
+void Privacy::warn_standing() {
+  if (std::exchange(warned_standing_, true)) return;
+  warnings_.push_back(problem(
+      ErrorKind::kMismatch,
+      "The model skips frames, on which objects are obscured where it found them last: an object "
+      "that moves can be visible there",
+      "put boxtrack before boxoverlay, or let the model run on every frame (interval=1 qos=false)"));
+}
+
+/// Adds the objects of models that skipped the frame.
+void Privacy::add_missing(std::vector<ObscuredBox>& out) {
+  for (const FrameBox& box : last_look_.missing()) {
+    const Obscuring how = listed(box);
+    if (how == Obscuring::kNone || lost_.has(box)) continue;
+    warn_standing();
+    out.push_back({.box = box.box, .angle = box.angle, .how = how});
+  }
+}
+
+void Privacy::choose(const PrivateFrame& frame, const OverlayProps& props,
                      std::vector<ObscuredBox>& out) {
   out.clear();
   take_lists(props);
-  if (blur_.empty() && pixelate_.empty()) return lost_.clear();
-  lost_.start(time, static_cast<GstClockTime>(props.blur_lost * GST_SECOND));
-  for (const FrameBox& box : boxes) {
+  if (blur_.empty() && pixelate_.empty()) return forget_places();
+  last_look_.start(frame.time, frame.skipped, frame.boxes);
+  lost_.start(frame.time, static_cast<GstClockTime>(props.blur_lost * GST_SECOND), frame.skipped);
+  for (const FrameBox& box : frame.boxes) {
     if (box.label != 0) labels_.insert(box.label);
     const Obscuring by_class = listed(box);
     if (by_class != Obscuring::kNone) warn_untracked(props, box);
@@ -44,7 +69,11 @@ void Privacy::choose(std::span<const FrameBox> boxes, const OverlayProps& props,
     if (how != Obscuring::kNone) out.push_back({box.box, box.angle, box.mask, how});
   }
   lost_.add_lost(out);
-  check_changed_lists(!boxes.empty());
+  add_missing(out);
+  if (last_look_.unknown())
+    out.push_back({.box = whole(frame.size),
+                   .how = blur_.empty() ? Obscuring::kPixelate : Obscuring::kBlur});
+  check_changed_lists(!frame.boxes.empty());
 }
 
 void Privacy::take_lists(const OverlayProps& props) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "gst/metas/skippedmodels.h"
 #include "tests/gst/overlay/boxoverlay.h"
 
 namespace keepbox::test {
@@ -64,6 +65,26 @@ TEST_F(ObscuredObjects, AreBlurredOrPixelatedByClass) {
     EXPECT_TRUE(visible(drawn(striped(9999, 20, 5)), 30));
     set(property, static_cast<const char*>(nullptr));
   }
+}
+
+TEST_F(ObscuredObjects, StayObscuredOnFramesThatTheModelSkipped) {
+  const auto skipped = [&](guint number) {
+    GstBuffer* out = striped(number, std::nullopt);
+    note_skipped_model(out, 0);  // the model of boxes without a name
+    return out;
+  };
+  set("blur", "person");
+  set("blur-lost", 0.0);
+  for (const int x : {10, 30, 50})
+    EXPECT_FALSE(visible(drawn(skipped(0)), x)) << "not looked at yet";
+  EXPECT_FALSE(visible(drawn(striped(1, 20)), 30));
+  for (guint number = 2; number < 60; ++number) {
+    const auto pixels = drawn(skipped(number));
+    EXPECT_FALSE(visible(pixels, 30)) << number;
+    EXPECT_TRUE(visible(pixels, 10)) << number;
+  }
+  EXPECT_TRUE(visible(drawn(striped(60, std::nullopt)), 30)) << "looked at, and gone";
+  EXPECT_TRUE(visible(drawn(skipped(61)), 30));
 }
 
 TEST_F(ObscuredObjects, DoNotFlashWhenADetectionIsLost) {

@@ -4,14 +4,24 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <sstream>
+#include <vector>
 
+#include "gst/metas/skippedmodels.h"
 #include "tests/gst/sink/boxsink.h"
 
 namespace keepbox::test {
 namespace {
 
 using nlohmann::json;
+
+/// Returns a frame that its model did not look at.
+GstBuffer* skipped(GstBuffer* frame) {
+  note_skipped_model(frame, g_quark_from_string("street"));
+  return frame;
+}
 
 TEST_F(BoxSink, DefaultsSuitFiles) {
   gboolean sync = TRUE, qos = TRUE, last = TRUE;
@@ -25,6 +35,42 @@ TEST_F(BoxSink, OmitsEmptyFramesOnRequest) {
   set("write-empty", "false");
   run_three();
   EXPECT_EQ(files_in(folder_), 2u);
+}
+
+/// A frame without boxes that the model did not look at has no file, and no other frame its number.
+TEST_F(BoxSink, LeavesOutSkippedFramesWithoutBoxes) {
+  for (const char* format : {"jsonl", "kitti", "mot"}) {
+    const bool kitti = std::string_view(format) == "kitti";
+    set("location", path(kitti ? "%d.txt" : std::string("out.") + format));
+    set("format", format);
+    start();
+    push(with_ours(0));
+    push(skipped(frame(1)));
+    push(skipped(with_ours(2)));
+    push(frame(3));
+    push(with_ours(4));
+    EXPECT_TRUE(end());
+    stop();
+  }
+  std::vector<bool> marks;
+  std::vector<size_t> counts;
+  std::istringstream lines(read(path("out.jsonl")));
+  for (std::string line; std::getline(lines, line);) {
+    const json parsed = json::parse(line);
+    EXPECT_EQ(parsed["frame"], marks.size());
+    marks.push_back(parsed.value("skipped", false));
+    counts.push_back(parsed.value("objects", json::array()).size());
+  }
+  EXPECT_EQ(marks, (std::vector<bool>{false, true, true, false, false}));
+  EXPECT_EQ(counts, (std::vector<size_t>{1, 0, 1, 0, 1}));
+  EXPECT_FALSE(fs::exists(path("1.txt")));
+  EXPECT_EQ(read(path("3.txt")), "") << "looked at, and empty";
+  for (const char* there : {"0.txt", "2.txt", "3.txt", "4.txt"})
+    EXPECT_TRUE(fs::exists(path(there))) << there;
+  const std::string mot = read(path("out.mot"));
+  EXPECT_EQ(std::ranges::count(mot, '\n'), 3);
+  EXPECT_TRUE(mentions(mot, "\n3,")) << mot;
+  EXPECT_TRUE(mentions(mot, "\n5,")) << mot;
 }
 
 TEST_F(BoxSink, TakesFramesInAnyMemory) {

@@ -4,6 +4,8 @@
 
 #include <gst/analytics/analytics.h>
 
+#include "gst/metas/skippedmodels.h"
+
 namespace keepbox::test {
 namespace {
 
@@ -51,6 +53,25 @@ TEST(Boxtrack, FollowsBoxesOfOtherDecoders) {
   for (guint i = 0; i < 5; ++i) EXPECT_EQ(run(i, "dog"), 1u);
   run(5, "cat");
   EXPECT_EQ(run(6, "cat"), 2u);
+}
+
+/// Only frames that the model of a box looked at can miss it.
+TEST(Boxtrack, CountsTheFramesThatAModelLookedAt) {
+  const auto id_after = [](const char* skipped) {
+    Track h("lost-after=200000000");
+    const auto see = [&](guint number) { return h.see(number, {of(at(100), "street")}); };
+    for (guint i = 0; i < 5; ++i) see(i);
+    for (guint i = 5; i < 30; ++i) {
+      Buffer in = h.frame(i);
+      attach_boxes(in.get(), {}, {.frame = {640, 480}});
+      note_skipped_model(in.get(), g_quark_from_string(skipped));
+      h.run(in.release());
+    }
+    see(30);
+    return h.id_of(see(31));
+  };
+  EXPECT_EQ(id_after("street"), 1u);
+  EXPECT_EQ(id_after("faces"), 2u) << "gone for a second";
 }
 
 TEST(Boxtrack, TakesFramesInAnyMemory) {

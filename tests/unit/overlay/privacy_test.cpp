@@ -16,6 +16,30 @@ FrameBox box_of(const char* label, std::optional<guint64> id = {}, float x = 10)
   return {.box = {x, 10, x + 20, 30}, .label = g_quark_from_string(label), .tracking_id = id};
 }
 
+/// Returns what a frame has that a model skipped.
+SkippedModels skipped_by(const char* model) {
+  GstBuffer* frame = gst_buffer_new();
+  note_skipped_model(frame, g_quark_from_string(model));
+  const SkippedModels out(frame);
+  gst_buffer_unref(frame);
+  return out;
+}
+
+FrameBox street_box(const char* label, std::optional<guint64> id = {}, float x = 10) {
+  FrameBox out = box_of(label, id, x);
+  out.model = g_quark_from_string("street");
+  return out;
+}
+
+/// Returns the left edges.
+std::vector<float> lefts(const std::vector<ObscuredBox>& boxes) {
+  std::vector<float> out;
+  for (const ObscuredBox& box : boxes) out.push_back(box.box.x1);
+  return out;
+}
+
+using Lefts = std::vector<float>;
+
 /// A stream of frames, 40 ms apart.
 class Stream {
  public:
@@ -24,11 +48,17 @@ class Stream {
   std::vector<ObscuredBox> frame(const std::vector<FrameBox>& boxes) {
     return frame_at(number_ * kFrameTime, boxes);
   }
-  std::vector<ObscuredBox> frame_at(GstClockTime time, const std::vector<FrameBox>& boxes) {
+  std::vector<ObscuredBox> frame_at(GstClockTime time, const std::vector<FrameBox>& boxes,
+                                    const SkippedModels& skipped = {}) {
     std::vector<ObscuredBox> out;
-    privacy_.choose(boxes, props_, time, out);
+    privacy_.choose({boxes, skipped, {640, 360}, time}, props_, out);
     number_ = GST_CLOCK_TIME_IS_VALID(time) ? time / kFrameTime + 1 : number_;
     return out;
+  }
+  /// Adds a frame that a model skipped.
+  std::vector<ObscuredBox> skipped(const std::vector<FrameBox>& boxes = {},
+                                   const char* model = "street") {
+    return frame_at(number_ * kFrameTime, boxes, skipped_by(model));
   }
   Privacy& privacy() { return privacy_; }
   OverlayProps& props() { return props_; }
@@ -127,6 +157,95 @@ TEST(Privacy, ForgetsAfterASeekBackAndWithoutTimes) {
   EXPECT_TRUE(stream.frame({}).empty());
 }
 
+/// What a frame lacks that the model skipped is not gone.
+TEST(Privacy, KeepsObjectsOnSkippedFrames) {
+  Stream stream({.blur = "person", .blur_lost = 0});
+  EXPECT_EQ(lefts(stream.frame({street_box("person"), street_box("car", {}, 50)})), Lefts{10});
+  for (int frame = 0; frame < 100; ++frame) EXPECT_EQ(lefts(stream.skipped()), Lefts{10});
+  EXPECT_EQ(lefts(stream.frame({street_box("person", {}, 90)})), Lefts{90});
+  EXPECT_EQ(lefts(stream.skipped()), Lefts{90});
+  EXPECT_TRUE(stream.frame({}).empty()) << "looked at, and gone";
+  EXPECT_TRUE(stream.skipped().empty());
+}
+
+TEST(Privacy, KeepsObjectsOnSkippedFramesWithoutTimes) {
+  Stream stream({.blur = "person"});
+  stream.frame_at(GST_CLOCK_TIME_NONE, {street_box("person", 7)});
+  EXPECT_EQ(lefts(stream.frame_at(GST_CLOCK_TIME_NONE, {}, skipped_by("street"))), Lefts{10});
+}
+
+/// Held boxes are those of the last look; predicted ones are where the object is now.
+TEST(Privacy, TakesTheBoxesOfSkippedFrames) {
+  Stream stream({.blur = "person", .blur_lost = 0});
+  stream.frame({street_box("person"), street_box("person", {}, 60)});
+  FrameBox held = street_box("person"), other = street_box("person", {}, 60);
+  held.held = other.held = true;
+  EXPECT_EQ(lefts(stream.skipped({held, other})), (Lefts{10, 60}));
+  stream.frame({street_box("person", 7), street_box("person", {}, 60)});
+  FrameBox predicted = street_box("person", 7, 14);
+  predicted.predicted = true;
+  EXPECT_EQ(lefts(stream.skipped({predicted})), (Lefts{14, 60})) << "no id, no prediction";
+}
+
+TEST(Privacy, CountsBlurLostFromFramesThatWereLookedAt) {
+  Stream stream({.blur = "person", .blur_lost = 0.1});
+  stream.frame({street_box("person", 7)});
+  for (int frame = 0; frame < 50; ++frame) EXPECT_FALSE(stream.skipped().empty()) << frame;
+  EXPECT_FALSE(stream.frame({}).empty()) << "lost for 40 ms";
+  EXPECT_FALSE(stream.frame({}).empty());
+  EXPECT_TRUE(stream.frame({}).empty()) << "lost for 120 ms";
+}
+
+TEST(Privacy, CoversFramesBeforeTheFirstLook) {
+  for (const bool pixelates : {false, true}) {
+    Stream stream({.blur = pixelates ? "" : "person", .pixelate = pixelates ? "person" : ""});
+    const auto out = stream.skipped();
+    ASSERT_EQ(out.size(), 1u);
+    EXPECT_EQ(out[0].box, (Box{0, 0, 640, 360}));
+    EXPECT_EQ(out[0].how, pixelates ? Obscuring::kPixelate : Obscuring::kBlur);
+    EXPECT_EQ(stream.skipped().size(), 1u);
+    EXPECT_TRUE(stream.frame({}).empty());
+    EXPECT_TRUE(stream.skipped().empty()) << "nothing was there";
+    EXPECT_EQ(stream.frame_at(0, {}, skipped_by("street")).size(), 1u) << "a seek";
+    stream.frame_at(kFrameTime, {});
+    stream.privacy().forget_places();
+    EXPECT_EQ(stream.skipped().size(), 1u) << "another size";
+  }
+}
+
+TEST(Privacy, KeepsTheSkippedModelsApart) {
+  Stream stream({.blur = "*", .blur_lost = 0});
+  FrameBox face = box_of("face", {}, 50);
+  face.model = g_quark_from_string("faces");
+  EXPECT_EQ(stream.skipped({face}).size(), 2u) << "the face, and all of the frame";
+  EXPECT_EQ(lefts(stream.frame({face, street_box("person")})), (Lefts{50, 10}));
+  EXPECT_EQ(lefts(stream.skipped()), Lefts{10}) << "the face was looked for";
+  EXPECT_EQ(lefts(stream.skipped({}, "faces")), Lefts{}) << "no face on the last look";
+}
+
+TEST(Privacy, FollowsListsOnSkippedFrames) {
+  Stream stream({.blur = "person"});
+  stream.frame({street_box("person"), street_box("car", {}, 50)});
+  stream.props().blur = "car";
+  EXPECT_EQ(lefts(stream.skipped()), Lefts{50});
+}
+
+TEST(Privacy, WarnsOnceThatObjectsCannotBeFollowed) {
+  Stream stream({.blur = "person"});
+  stream.frame({street_box("person", 7)});
+  stream.skipped();
+  EXPECT_TRUE(stream.privacy().take_warnings().empty()) << "its speed is known";
+  stream.frame({street_box("person")});
+  stream.skipped();
+  stream.skipped();
+  const auto warnings = stream.privacy().take_warnings();
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0].message(),
+            "The model skips frames, on which objects are obscured where it found them last: an "
+            "object that moves can be visible there. Put boxtrack before boxoverlay, or let the "
+            "model run on every frame (interval=1 qos=false).");
+}
+
 TEST(Privacy, WarnsOnceIfNothingIsTracked) {
   Stream stream({.blur = "person", .blur_lost = 1, .blur_lost_set = true});
   stream.frame({box_of("person", 7), box_of("dog")});
@@ -178,10 +297,10 @@ TEST(Privacy, NamesClassesThatNoBoxHasAfterAChange) {
 
 TEST(LostBoxes, KeepAtMostKMaxBoxesPerFrame) {
   LostBoxes lost;
-  lost.start(0, GST_SECOND);
+  lost.start(0, GST_SECOND, {});
   for (guint64 id = 0; id < LostBoxes::kMaxBoxes + 10; ++id)
     EXPECT_EQ(lost.note(box_of("person", id), Obscuring::kBlur), Obscuring::kBlur);
-  lost.start(kFrameTime, GST_SECOND);
+  lost.start(kFrameTime, GST_SECOND, {});
   std::vector<ObscuredBox> out;
   lost.add_lost(out);
   EXPECT_EQ(out.size(), 2 * LostBoxes::kMaxBoxes);

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The models that did not look at a frame: what decoders note, and where it is kept.
+#include "gst/metas/skippedmodels.h"
+
+#include <string>
+#include <vector>
+
+#include "gst/metas/carry.h"
+#include "gst/metas/wire/boxwire.h"
+#include "tests/gst/decode/source.h"
+#include "tests/gst/metas/parts.h"
+
+namespace keepbox {
+namespace {
+
+using test::Buffer;
+using test::empty_frame;
+using test::Harness;
+using test::kHd;
+
+/// Returns the models that skipped a frame as text, with "all" for unknown ones.
+std::string models_on(GstBuffer* frame) {
+  const SkippedModels skipped(frame);
+  EXPECT_EQ(skipped.any(), skipped.all() || !skipped.noted().empty());
+  std::string out = skipped.all() ? "all " : "";
+  for (const GQuark model : skipped.noted()) out += std::string(g_quark_to_string(model)) + " ";
+  return out;
+}
+std::string models_on(const Buffer& frame) { return frame ? models_on(frame.get()) : "no frame"; }
+
+Buffer skipped_frame(const TensorProvenance& source) {
+  Buffer out = empty_frame();
+  note_skipped(out.get(), std::make_shared<const TensorProvenance>(source));
+  return out;
+}
+
+TEST(SkippedModels, AreNotedByTheirDecoder) {
+  Harness h("boxdecode", kHd);
+  EXPECT_EQ(models_on(h.run(skipped_frame(test::rows_model()).release())), "rows ")
+      << "before the first look";
+  EXPECT_EQ(models_on(h.run(test::with_source(test::rows_model()))), "");
+  EXPECT_EQ(models_on(h.run(test::with_source(test::rows_model(), {}))), "") << "looked at, empty";
+  EXPECT_EQ(models_on(h.run(skipped_frame(test::rows_model()).release())), "rows ");
+  TensorProvenance held = test::rows_model();
+  held.held = true;
+  EXPECT_EQ(models_on(h.run(test::with_source(held))), "rows ") << "boxes of an earlier frame";
+  EXPECT_EQ(models_on(h.run(test::with_source(held, {}))), "rows ");
+}
+
+TEST(SkippedModels, HaveTheirDecodersNameForThem) {
+  Harness named("boxdecode model-name=street", kHd);
+  EXPECT_EQ(models_on(named.run(skipped_frame(test::rows_model()).release())), "street ");
+  Harness unnamed("boxdecode name=decoder", kHd);
+  Buffer frame = empty_frame();
+  note_skipped(frame.get());
+  EXPECT_EQ(models_on(unnamed.run(frame.release())), "decoder ");
+}
+
+TEST(SkippedModels, IncludeThoseWhoseTensorsCannotBeDecoded) {
+  Harness h("boxdecode model-name=street on-mismatch=pass", kHd);
+  GstBuffer* odd = empty_frame().release();
+  test::attach(odd, Tensor{std::vector<float>(6), {2, 3}, "odd"});
+  EXPECT_EQ(models_on(h.run(odd)), "street ");
+}
+
+/// Without objects there was nothing to look for.
+TEST(SkippedModels, DoNotIncludeModelsOfNoObject) {
+  Harness h("boxdecode", kHd);
+  TensorProvenance parts = test::rows_model();
+  parts.objects = true;
+  EXPECT_EQ(models_on(h.run(skipped_frame(parts).release())), "");
+}
+
+TEST(SkippedModels, AreUnknownBehindOtherDecoders) {
+  const Buffer frame = skipped_frame(test::rows_model());
+  EXPECT_EQ(models_on(frame), "all ");
+  EXPECT_TRUE(SkippedModels(frame.get()).has(g_quark_from_string("any")));
+  EXPECT_EQ(models_on(empty_frame()), "") << "a frame of an application";
+}
+
+TEST(SkippedModels, FollowTheirFrame) {
+  const Buffer frame = empty_frame();
+  for (const char* model : {"a", "b", "a"})
+    note_skipped_model(frame.get(), g_quark_from_string(model));
+  EXPECT_EQ(models_on(frame), "a b ");
+  EXPECT_TRUE(SkippedModels(frame.get()).has(g_quark_from_string("b")));
+  EXPECT_FALSE(SkippedModels(frame.get()).has(g_quark_from_string("c")));
+  EXPECT_EQ(models_on(Buffer(gst_buffer_copy(frame.get()))), "a b ");
+
+  const Buffer sent = empty_frame();
+  ASSERT_TRUE(unpack_boxes(pack_boxes(frame.get()), sent.get()));
+  EXPECT_EQ(models_on(sent), "a b ") << "in another process";
+
+  GstVideoInfo small, large;
+  gst_video_info_set_format(&small, GST_VIDEO_FORMAT_RGB, 64, 32);
+  gst_video_info_set_format(&large, GST_VIDEO_FORMAT_RGB, 128, 128);
+  const Buffer restored = empty_frame();
+  carry_analytics(frame.get(), small, restored.get(), large, PixelMap::scale(2, 4),
+                  MovedProvenance{});
+  EXPECT_EQ(models_on(restored), "a b ") << "on another frame of the same picture";
+}
+
+TEST(SkippedModels, StayWhenThePictureIsScaled) {
+  Harness h("boxdecode ! videoscale ! capsfilter caps=video/x-raw,width=320,height=240", kHd);
+  Buffer frame(gst_buffer_new_allocate(nullptr, gsize{1920} * 1080 * 3, nullptr));
+  note_skipped(frame.get(), std::make_shared<const TensorProvenance>(test::rows_model()));
+  EXPECT_EQ(models_on(h.run(frame.release())), "rows ");
+}
+
+}  // namespace
+}  // namespace keepbox
