@@ -22,6 +22,7 @@
 #include "gst/metas/attachboxes.h"
 #include "gst/metas/skippedmodels.h"
 #include "gst/metas/weakboxes.h"
+#include "gst/tensors/decodednote.h"
 #include "gst/tensors/familyquery.h"
 #include "gst/tensors/tensorcaps.h"
 #include "gst/tensors/tensors.h"
@@ -139,6 +140,7 @@ GstFlowReturn finish(KeepboxBoxDecode* self, Decoder& decoder, GstBuffer* frame,
   if (attached) attach_weak_boxes(frame, decoder.weak());
   if (!status || decoder.skipped_by_model(frame))
     note_skipped_model(frame, decoder.model_on(frame));
+  else note_looked(frame);
   if (status) status = attached;
   count(self, decoder, status.has_value(), started);
   return status ? GST_FLOW_OK : report(self, decoder, status.error());

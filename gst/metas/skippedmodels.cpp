@@ -41,7 +41,7 @@ SkippedModels::SkippedModels(GstBuffer* buffer) {
       const GQuark model = read_as<SkippedHeader>(block->header).model;
       if (!std::ranges::contains(models_, model)) models_.push_back(model);
     }
-  all_ = models_.empty() && was_skipped(buffer);
+  all_ = models_.empty() && was_skipped(buffer) && !was_looked_at(buffer);
 }
 
 bool SkippedModels::has(GQuark model) const {

@@ -17,9 +17,8 @@ namespace keepbox {
 /// its tensors could not be decoded.
 /// @param buffer writable. @param model name of the model, as in FrameBox::model.
 void note_skipped_model(GstBuffer* buffer, GQuark model);
-
-/// The models that did not look at a frame: those noted by their decoders or, for decoders that
-/// note nothing, all models if an inference element skipped the frame. A frame without notes was
+/// The models that did not look at a frame: those noted by their decoders or, if no decoder
+/// looked either, all models if an inference element skipped the frame. A frame without notes was
 /// looked at, as one whose boxes an application attached.
 class SkippedModels {
  public:
@@ -30,7 +29,7 @@ class SkippedModels {
   bool any() const { return all_ || !models_.empty(); }
   /// True if that model did not look at the frame.
   bool has(GQuark model) const;
-  /// True if an inference element skipped the frame and no decoder noted its model.
+  /// True if an inference element skipped the frame and no decoder looked at it.
   bool all() const { return all_; }
   /// Returns the models that were noted, each once.
   std::span<const GQuark> noted() const { return models_; }

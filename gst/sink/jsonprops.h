@@ -51,8 +51,8 @@ std::vector<Property<Props>> with_json_rows(std::span<const Property<Props>> own
        "object of each frame; empty omits the field.",
        &Props::tags},
       {"write-empty",
-       "Also write the JSON objects of frames without boxes, and their files with "
-       "format=kitti of boxsink.",
+       "Also write the JSON objects of frames without boxes, and their files with format=kitti of "
+       "boxsink, which has none for frames that the model skipped.",
        &Props::write_empty},
       {"add-system-timestamp",
        "Write the time of day as system_timestamp in the JSON object of each frame: the system "

@@ -18,17 +18,19 @@ struct NoteMeta {
   // Made and destroyed by init_note and release_note:
   std::vector<GstBuffer*> data;  // owned
   std::vector<SharedProvenance> skipped;
+  bool looked;
 };
 
 gboolean init_note(GstMeta* meta, gpointer, GstBuffer*) {
   auto* note = reinterpret_cast<NoteMeta*>(meta);
   new (&note->data) std::vector<GstBuffer*>;
   new (&note->skipped) std::vector<SharedProvenance>;
+  note->looked = false;
   return TRUE;
 }
 
 void release_note(GstMeta* meta, GstBuffer*) {
-  auto& [base, data, skipped] = *reinterpret_cast<NoteMeta*>(meta);
+  auto& [base, data, skipped, looked] = *reinterpret_cast<NoteMeta*>(meta);
   std::ranges::for_each(data, gst_buffer_unref);
   std::destroy_at(&data);
   std::destroy_at(&skipped);
@@ -66,6 +68,13 @@ void note_decoded(GstBuffer* buffer, GstBuffer* data) {
 
 void note_skipped(GstBuffer* buffer, SharedProvenance source) {
   note_of(buffer).skipped.push_back(std::move(source));
+}
+
+void note_looked(GstBuffer* buffer) { note_of(buffer).looked = true; }
+
+bool was_looked_at(GstBuffer* buffer) {
+  const NoteMeta* note = find_note(buffer);
+  return note != nullptr && note->looked;
 }
 
 bool was_skipped(GstBuffer* buffer) {
@@ -109,6 +118,7 @@ void copy_note(GstBuffer* from, GstBuffer* to) {
   if (note == nullptr) return;
   for (GstBuffer* data : note->data) note_decoded(to, data);
   for (const SharedProvenance& source : note->skipped) note_skipped(to, source);
+  if (note->looked) note_looked(to);
 }
 
 bool is_decoded_note(GType api) { return api == note_api(); }

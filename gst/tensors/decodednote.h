@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // A note on a buffer about tensors that have been decoded, so that in a chain of models each
 // decoder takes those attached since the previous one, and about models that skipped the frame on
-// purpose. It travels with the buffer, so that two branches of a tee decode independently.
+// purpose or were decoded. It travels with the buffer, so that two branches of a tee decode independently.
 #pragma once
 
 #include <gst/gst.h>
@@ -19,6 +19,9 @@ void note_decoded(GstBuffer* buffer, GstBuffer* data);
 /// @param buffer writable.
 /// @param source of its tensors; nullptr if unknown.
 void note_skipped(GstBuffer* buffer, SharedProvenance source = nullptr);
+/// Notes that a decoder found what a model has on this frame, be it nothing.
+void note_looked(GstBuffer* buffer);
+bool was_looked_at(GstBuffer* buffer);
 /// True if any inference element that runs on frames skipped the frame.
 bool was_skipped(GstBuffer* buffer);
 /// Returns the source of the first element that runs on frames and skipped the frame; nullptr if

@@ -11,6 +11,7 @@ namespace keepbox {
 namespace {
 
 constexpr int kFramesOfAChange = 30;
+constexpr int kLooksUntilIds = 5;
 
 Box whole(Size frame) {
   return {0, 0, static_cast<float>(frame.width), static_cast<float>(frame.height)};
@@ -34,9 +35,10 @@ void Privacy::warn_untracked(const OverlayProps& props, const FrameBox& box) {
       "put boxtrack before boxoverlay"));
 }
 
-/// Warns once that objects without ids are obscured where they were found last.
+/// Warns once that objects without ids are obscured where they were found last. A tracker gives
+/// ids after a few frames.
 void Privacy::warn_standing() {
-  if (std::exchange(warned_standing_, true)) return;
+  if (tracked_ || looks_ < kLooksUntilIds || std::exchange(warned_standing_, true)) return;
   warnings_.push_back(problem(
       ErrorKind::kMismatch,
       "The model skips frames, on which objects are obscured where it found them last: an object "
@@ -61,7 +63,9 @@ void Privacy::choose(const PrivateFrame& frame, const OverlayProps& props,
   if (blur_.empty() && pixelate_.empty()) return forget_places();
   last_look_.start(frame.time, frame.skipped, frame.boxes);
   lost_.start(frame.time, static_cast<GstClockTime>(props.blur_lost * GST_SECOND), frame.skipped);
+  looks_ += !frame.skipped.any() && !frame.boxes.empty();
   for (const FrameBox& box : frame.boxes) {
+    tracked_ |= box.tracking_id.has_value();
     if (box.label != 0) labels_.insert(box.label);
     const Obscuring by_class = listed(box);
     if (by_class != Obscuring::kNone) warn_untracked(props, box);

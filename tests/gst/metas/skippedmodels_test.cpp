@@ -78,6 +78,17 @@ TEST(SkippedModels, AreUnknownBehindOtherDecoders) {
   EXPECT_EQ(models_on(empty_frame()), "") << "a frame of an application";
 }
 
+/// A classifier of whole frames may skip a frame that a detector looked at, and notes nothing.
+TEST(SkippedModels, DoNotIncludeOneThatLookedBesidesASkippedClassifier) {
+  Harness h("boxdecode", kHd);
+  for (const auto& found : {test::kOne, {}}) {
+    const Buffer frame = h.run(test::with_source(test::rows_model(), found));
+    ASSERT_TRUE(frame) << h.error();
+    note_skipped(frame.get());
+    EXPECT_EQ(models_on(frame), "");
+  }
+}
+
 TEST(SkippedModels, FollowTheirFrame) {
   const Buffer frame = empty_frame();
   for (const char* model : {"a", "b", "a"})
