@@ -107,9 +107,7 @@ launch() { # WORDS...
   trap 'pass_on' HUP INT TERM
   # a separate process group: Ctrl-C is forwarded only from here, as a second SIGINT would kill it
   set -m
-  # Debian's ONNX Runtime prints hundreds of lines about schemas that it registers twice.
-  gst-launch-1.0 -e "$@" <&0 \
-    2> >(stdbuf -oL sed ':next; /^Schema error: /{$d; N; s/^[^\n]*\n//; /^$/d; b next}' >&2) &
+  gst-launch-1.0 -e "$@" <&0 &
   set +m
   await $!
   trap - HUP INT TERM

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Compares boxes of tensorinfer and boxdecode on photos with an independent resize, ONNX Runtime,
-decoding and suppression."""
+decoding and suppression; and what a start of tensorinfer prints."""
 import csv
 import io
 
 import numpy as np
 
 import yolox
-from tap import DATA, Skip, main, need, run
+from tap import DATA, PIPELINES, Skip, main, need, need_inference, run
 
 MODEL = DATA / 'yolox/yolox_nano.onnx'
 THRESHOLD, LIMIT = 0.25, 0.45
@@ -124,6 +124,14 @@ def test_photos_with_no_property(folder):
         mine = found(photo, (), 'jpegdec ! videoconvert ! video/x-raw,format=RGB')
         theirs = expected(rgb_of(photo, folder), 'bgr', 'letterbox-topleft', folder)
         compare(mine, theirs, photo.name)
+
+
+def test_a_start_prints_nothing(folder):
+    need_inference()
+    model = PIPELINES / 'models/shapes.onnx'
+    printed = run('gst-launch-1.0', '-q', 'videotestsrc', 'num-buffers=2', '!', 'tensorinfer',
+                  f'model-file={model}', 'provider=cpu', '!', 'fakesink', cwd=folder)
+    assert printed == ('', ''), printed
 
 
 if __name__ == '__main__':

@@ -80,7 +80,7 @@ command_compat() {
     run)
       (($# > 1)) || die "no command was given: ./dev compat run CMD..."
       prepare_compat run
-      exec_without_schema_lines "${@:2}"
+      exec_in_env "${@:2}"
       ;;
     bench)
       prepare_compat bench

@@ -144,22 +144,6 @@ exec_in_env() { # COMMAND...
 
 in_env() { (exec_in_env "$@"); }
 
-# Drops the lines and the empty line after each.
-without_schema_lines() {
-  trap '' HUP INT TERM
-  stdbuf -oL sed ':next; /^Schema error: /{$d; N; s/^[^\n]*\n//; /^$/d; b next}'
-}
-
-# Debian's ONNX Runtime prints hundreds of lines about schemas that it registers twice. A Python
-# that is called without a file reads from the terminal.
-exec_without_schema_lines() { # COMMAND...
-  case $1 in
-    gst-launch-1.0) exec 2> >(without_schema_lines >&2) ;;
-    python3*) (($# == 1)) || exec 2> >(without_schema_lines >&2) ;;
-  esac
-  exec_in_env "$@"
-}
-
 command_run() {
   local moved
   (($# > 0)) || die "no command was given: ./dev run CMD..."
@@ -176,5 +160,5 @@ command_run() {
   choose_environment
   moved=$(describe_move "$build")
   [[ -z $moved ]] || say "$moved"
-  exec_without_schema_lines "$@"
+  exec_in_env "$@"
 }

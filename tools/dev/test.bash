@@ -70,7 +70,7 @@ command_demo() {
   targets=(gst/plugins/libgstkeepbox{,overlay}.so) # all that the demo needs
   [[ -x $top/pipelines/demo/run ]] || die "pipelines/demo/run is missing or not executable; use a complete checkout"
   command_build
-  in_env "$top/pipelines/demo/run" "$@" 2> >(without_schema_lines >&2) || die "the demo failed, see above"
+  in_env "$top/pipelines/demo/run" "$@" || die "the demo failed, see above"
   restore_owner
 }
 

@@ -11,6 +11,7 @@
 
 #include "gst/base/error.h"
 #include "gst/base/fileerror.h"
+#include "gst/infer/onnx/schemalines.h"
 
 GST_DEBUG_CATEGORY_EXTERN(tensorinfer_debug);
 
@@ -28,6 +29,16 @@ constexpr const char* kVariable = "KEEPBOX_ONNXRUNTIME";
 constexpr const char* kInstall =
     "install ONNX Runtime (Debian: libonnxruntime1.21 or similar; for CUDA: the vendor's build), "
     "or set runtime-library= to its libonnxruntime.so";
+/// A model of one operator, as a file has it: version 8 of the format, operators of version 13.
+constexpr unsigned char kSmallestModel[] = {
+    0x08, 8,                                                                    // ir_version
+    0x3a, 51,                                                                   // graph
+    0x0a, 16, 0x0a, 1,   'x', 0x12, 1,   'y',                                   // node: x, y
+    0x22, 8,  'I',  'd', 'e', 'n',  't', 'i',  't', 'y',                        // its operator
+    0x12, 1,  'g',                                                              // name
+    0x5a, 13, 0x0a, 1,   'x', 0x12, 8,   0x0a, 6,   0x08, 1, 0x12, 2, 0x0a, 0,  // input: float, [?]
+    0x62, 13, 0x0a, 1,   'y', 0x12, 8,   0x0a, 6,   0x08, 1, 0x12, 2, 0x0a, 0,  // output
+    0x42, 2,  0x10, 13};                                                        // opset_import
 // Some distributions name the library by its full version.
 constexpr int kOldestName = 16, kNewestName = 60;
 
@@ -84,6 +95,7 @@ Result<const OnnxRuntime*> OnnxRuntime::load(const std::string& library) {
     GST_DEBUG_CATEGORY_INIT(tensorinfer_debug, "tensorinfer", 0, "inference with ONNX Runtime");
   const auto names = names_to_try(library);
   if (const auto found = loaded.find(names.front()); found != loaded.end()) return found->second;
+  const WithoutSchemaLines filter;
   std::vector<std::string> reasons;
   for (const std::string& name : names) {
     LateLibrary file(name.c_str());
@@ -112,7 +124,24 @@ Result<const OnnxRuntime*> OnnxRuntime::open(LateLibrary& library) {
                       kInstall);
   auto runtime = std::unique_ptr<OnnxRuntime>(new OnnxRuntime(api, base()->GetVersionString()));
   KB_TRY(runtime->start());
+  runtime->register_schemas();
   return runtime.release();
+}
+
+/// Makes a first session, in which the library registers the schemas of operators. Debian's does so
+/// twice, once by its libonnx, and writes two lines about each to std::cerr.
+void OnnxRuntime::register_schemas() const {
+  OrtSessionOptions* options = nullptr;
+  if (OrtStatus* failed = api_->CreateSessionOptions(&options)) return api_->ReleaseStatus(failed);
+  const OnnxOwned<OrtSessionOptions> owner(options, api_->ReleaseSessionOptions);
+  OrtSession* session = nullptr;
+  OrtStatus* failed = api_->SetIntraOpNumThreads(options, 1);
+  if (failed == nullptr)
+    failed = api_->CreateSessionFromArray(env_, kSmallestModel, sizeof kSmallestModel, options,
+                                          &session);
+  if (failed == nullptr) return api_->ReleaseSession(session);
+  GST_CAT_WARNING(tensorinfer_debug, "%s", api_->GetErrorMessage(failed));
+  api_->ReleaseStatus(failed);
 }
 
 Status OnnxRuntime::start() {

@@ -52,6 +52,7 @@ class OnnxRuntime final : public ModelRuntime {
       : api_(api), name_("ONNX Runtime " + std::move(version)) {}
   static Result<const OnnxRuntime*> open(LateLibrary& library);
   Status start();
+  void register_schemas() const;
 
   const OrtApi* api_;
   std::string name_;
