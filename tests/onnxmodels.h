@@ -74,6 +74,11 @@ onnx::Model huge_model();
 /// Returns a model that outputs its input rounded towards zero, as int64 1xN.
 onnx::Model int64_output_model(ModelSize size);
 
+/// Returns a model whose pictures in a batch depend on each other if one of them is bright:
+/// `output` 1x3, means of the channels plus how far the brightest one of the batch is above 0.8.
+/// Input 1x3x48x64 in 0..1.
+onnx::Model mixing_model();
+
 /// Adds outputs that cannot be attached to a frame: `words` of strings, `list`, a sequence, and
 /// `nine` with nine dimensions.
 void add_odd_outputs(onnx::Model& model);

@@ -35,6 +35,18 @@ Model external_data_model() {
   return m;
 }
 
+Model mixing_model() {
+  Model m;
+  m.inputs = {{"images", Type::kFloat, {1, 3, 48, 64}}};
+  m.outputs = {{"output", Type::kFloat, {1, 3}}};
+  const std::string means =
+      m.add("ReduceMean", {"images"}, {{"axes", Ints{2, 3}}, {"keepdims", int64_t{0}}});
+  const std::string bright = m.add("Relu", {m.add("Sub", {means, m.number(0.8f)})});
+  const std::string most = m.add("ReduceMax", {bright}, {{"keepdims", int64_t{0}}});
+  m.add("Add", {means, most}, {}, "output");
+  return m;
+}
+
 Model slow_model(int operators) {
   Model m;
   m.inputs = {{"images", Type::kFloat, {1, 3, 576, 608}}};

@@ -2,7 +2,6 @@
 // Runs one inference on a picture of squares, and lets core recognise the outputs.
 #include "gst/infer/facts/trial.h"
 
-#include <array>
 #include <utility>
 #include <vector>
 
@@ -10,22 +9,10 @@
 #include "core/recognition/recognise.h"
 #include "gst/infer/frameform.h"
 #include "gst/infer/inferencer.h"
+#include "gst/infer/runs/triedpictures.h"
 
 namespace keepbox {
 namespace {
-
-/// Returns a pixel of squares in two greys with a small red and a small blue one, whose edges and
-/// colours make detectors respond.
-std::array<guint8, 3> colour_at(gint x, gint y) {
-  constexpr gint kSide = 32, kSmall = 12;
-  const auto in = [&](gint left, gint top) {
-    return x >= left && x < left + kSmall && y >= top && y < top + kSmall;
-  };
-  if (in(kSide, kSide)) return {255, 0, 0};
-  if (in(2 * kSide, kSide)) return {0, 0, 255};
-  const guint8 grey = (x / kSide + y / kSide) % 2 == 0 ? 64 : 192;
-  return {grey, grey, grey};
-}
 
 OwnedBuffer drawn(const GstVideoInfo& info) {
   OwnedBuffer buffer(gst_buffer_new_allocate(nullptr, info.size, nullptr));
@@ -34,7 +21,8 @@ OwnedBuffer drawn(const GstVideoInfo& info) {
   const gint width = GST_VIDEO_INFO_WIDTH(&info), stride = GST_VIDEO_INFO_PLANE_STRIDE(&info, 0);
   for (gint y = 0; y < GST_VIDEO_INFO_HEIGHT(&info); ++y)
     for (gint x = 0; x < 3 * width; ++x)
-      map.data[gsize(y) * gsize(stride) + gsize(x)] = colour_at(x / 3, y)[size_t(x % 3)];
+      map.data[gsize(y) * gsize(stride) + gsize(x)] =
+          pixel_of_squares(guint(x / 3), guint(y))[size_t(x % 3)];
   gst_buffer_unmap(buffer.get(), &map);
   return buffer;
 }

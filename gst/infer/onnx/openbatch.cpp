@@ -10,6 +10,7 @@
 #include "gst/infer/onnx/onnxgraph.pb.h"
 #include "gst/infer/onnx/onnxsession.h"
 #include "gst/infer/runs/batchchecks.h"
+#include "gst/infer/runs/triedpictures.h"
 
 namespace keepbox {
 namespace {

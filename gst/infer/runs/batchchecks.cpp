@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Runs random pictures in batches, and compares their outputs.
+// Runs pictures in batches, and compares their outputs.
 #include "gst/infer/runs/batchchecks.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <random>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "core/formula/numeric.h"
 #include "gst/infer/inferencer.h"
 #include "gst/infer/runs/hostrun.h"
+#include "gst/infer/runs/triedpictures.h"
 
 namespace keepbox {
 namespace {
@@ -20,20 +20,6 @@ namespace {
 /// Differences relative to an output's largest value. In float16 they are two to four units of its
 /// last place, which may hide small values.
 constexpr double kRounding = 1e-5, kHalfRounding = 4.0 / (1 << 11);
-
-/// Fills a picture's input with random values of 0..1, or of all bytes.
-void fill_random(std::span<std::byte> to, DataType type, std::mt19937& random) {
-  const auto fill = [&](auto next) {
-    for (size_t at = 0; at + sizeof next() <= to.size(); at += sizeof next()) {
-      const auto value = next();
-      std::memcpy(&to[at], &value, sizeof value);
-    }
-  };
-  const auto fraction = [&] { return static_cast<float>(random() % 0x1000000u) / 0x1000000; };
-  if (type == DataType::kFloat32) fill(fraction);
-  else if (type == DataType::kFloat16) fill([&] { return float_to_half(fraction()); });
-  else fill([&] { return static_cast<uint8_t>(random()); });
-}
 
 Result<std::vector<ModelOutput>> run(const ModelSession& session, const ModelFacts& facts,
                                      std::span<std::byte> pictures, unsigned batch) {
@@ -128,8 +114,7 @@ Status compare_batches(const ModelSession& one, const ModelSession& many, const 
                        bool half) {
   const size_t bytes = facts.input.bytes();
   std::vector<std::byte> pictures(kTriedPictures * bytes);
-  std::mt19937 random(1);
-  fill_random(pictures, facts.input.type, random);
+  draw_tried(pictures, facts.input);
   KB_ASSIGN(const auto batch, run(many, facts, pictures, kTriedPictures));
   std::vector<std::vector<ModelOutput>> alone;
   for (unsigned i = 0; i < kTriedPictures; ++i) {
@@ -147,14 +132,13 @@ Status compare_batches(const ModelSession& one, const ModelSession& many, const 
       different = different || !std::ranges::equal(bytes_of(own), bytes_of(other));
     }
   if (different) return {};
-  return no_batch("its outputs are the same for all random pictures");
+  return no_batch("its outputs are the same for all tried pictures");
 }
 
 Status check_parts(const ModelSession& session, const ModelFacts& facts, unsigned batch) {
   const size_t bytes = facts.input.bytes();
   std::vector<std::byte> pictures(batch * bytes);
-  std::mt19937 random(1);
-  fill_random(std::span(pictures).first(bytes), facts.input.type, random);
+  draw_tried(std::span(pictures).first(bytes), facts.input);
   for (unsigned i = 1; i < batch; ++i)
     std::copy_n(pictures.begin(), bytes, pictures.begin() + static_cast<ptrdiff_t>(i * bytes));
   KB_ASSIGN(const std::vector<ModelOutput> outputs, run(session, facts, pictures, batch));

@@ -61,6 +61,15 @@ TEST_F(InferBatches, OfAFixedSizeAreFilledUp) {
   EXPECT_EQ(all[0][0].dims, (std::vector<size_t>{1, 3, 48, 64}));
 }
 
+/// Pictures of noise do not show it.
+TEST_F(InferBatches, AreNotOpenedIfABrightPictureChangesTheOthers) {
+  const std::string line = infer(test::mixing_model(), "provider=cpu input-std=255 ");
+  const auto all = run_streams(line + kFourAtOnce, kStreams);
+  EXPECT_EQ(size_, 1);
+  EXPECT_NE(warnings_.find("other values in a batch"), std::string::npos) << warnings_;
+  expect_same(all, line);
+}
+
 TEST_F(InferBatches, AreNotOpenedIfThatIsOff) {
   // A GPU tries batches only once there is a second element.
   const std::string line = infer(test::ultralytics_like({320, 320}), "provider=cpu ");

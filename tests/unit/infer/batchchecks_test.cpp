@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <deque>
@@ -19,14 +20,15 @@ constexpr size_t kRowValues = 8;  // of an output, per picture
 /// A model with large values that all pictures share, and small ones by a byte of each.
 struct Answers {
   DataType type;
-  float error = 0;     // of a batch, relative
-  bool mixed = false;  // in a batch the small values are those of the next picture
-  bool holes = false;  // the last value of some pictures is NaN
-  bool torn = false;   // in a batch one value is NaN
-  bool alike = false;  // all pictures have the same values
+  float error = 0;      // of a batch, relative
+  bool mixed = false;   // in a batch the small values are those of the next picture
+  bool holes = false;   // the last value of some pictures is NaN
+  bool torn = false;    // in a batch one value is NaN
+  bool alike = false;   // all pictures have the same values
+  bool bright = false;  // a white picture in a batch changes the values of all
   DataType input = DataType::kUInt8;
   bool half = false;                                     // the model computes in float16
-  mutable double brightness = 0;                         // mean of an input in float16
+  mutable std::vector<double> brightness{};              // means of inputs in float16
   mutable std::deque<std::vector<std::byte>> outputs{};  // of all runs
 };
 
@@ -42,11 +44,12 @@ class Run final : public BoundRun {
     const size_t count = data.size() / sizeof(uint16_t);
     double sum = 0;
     for (size_t i = 0; i < count; ++i) sum += load({.data = data.data(), .type = type}, i);
-    answers_.brightness = sum / static_cast<double>(count);
+    answers_.brightness.push_back(sum / static_cast<double>(count));
     return {};
   }
   Result<std::vector<ModelOutput>> run() const override {
     const size_t each = data_.size() / batch_, size = size_of(answers_.type);
+    const bool changed = answers_.bright && batch_ > 1 && has_white(each);
     std::vector<std::byte>& memory =
         answers_.outputs.emplace_back(batch_ * kRowValues * size, std::byte{});
     for (size_t i = 0; i < batch_ * kRowValues; ++i) {
@@ -57,6 +60,7 @@ class Run final : public BoundRun {
       if (answers_.holes && i % kRowValues == kRowValues - 1 &&
           (static_cast<unsigned>(data_[picture * each]) & 1) != 0)
         value = NAN;
+      if (changed) value += 1;
       if (answers_.torn && batch_ > 1 && i == 1) value = NAN;
       const uint16_t half = float_to_half(value);
       const double wide = value;
@@ -73,6 +77,15 @@ class Run final : public BoundRun {
   }
 
  private:
+  /// @param bytes of a picture.
+  bool has_white(size_t bytes) const {
+    for (size_t i = 0; i < batch_; ++i)
+      if (std::ranges::all_of(data_.subspan(i * bytes, bytes),
+                              [](std::byte value) { return value == std::byte{255}; }))
+        return true;
+    return false;
+  }
+
   const Answers& answers_;
   std::span<std::byte> data_;
   size_t batch_ = 1;
@@ -106,7 +119,9 @@ class Session final : public ModelSession {
 
 bool is_same(const Answers& answers) {
   const Session session(answers);
-  const ModelFacts facts{.input = {.size = {4, 4}, .type = answers.input, .channels = 1}};
+  const ModelFacts facts{
+      .input = {
+          .size = {4, 4}, .type = answers.input, .channels = 1, .deviation = {255, 255, 255}}};
   return compare_batches(session, session, facts, answers.half).has_value();
 }
 
@@ -158,10 +173,19 @@ TEST(BatchChecks, NeedResultsThatDependOnThePicture) {
   EXPECT_FALSE(is_same({.type = DataType::kFloat32, .alike = true}));
 }
 
-TEST(BatchChecks, TryPicturesOfMediumBrightness) {
+/// Noise alone has a mean that hardly changes from picture to picture.
+TEST(BatchChecks, RejectModelsInWhichABrightPictureChangesTheOthers) {
+  for (const DataType type : {DataType::kFloat32, DataType::kFloat16})
+    EXPECT_FALSE(is_same({.type = type, .bright = true}));
+}
+
+TEST(BatchChecks, TryDarkMediumAndBrightPicturesInTheModelsRange) {
   const Answers answers{.type = DataType::kFloat32, .input = DataType::kFloat16};
   EXPECT_TRUE(is_same(answers));
-  EXPECT_NEAR(answers.brightness, 0.5, 0.2);
+  ASSERT_EQ(answers.brightness.size(), 5u) << "a batch, and its pictures";
+  const double means[] = {0.45, 0.5, 0, 0.25, 1};
+  for (size_t i = 0; i < std::size(means); ++i)
+    EXPECT_NEAR(answers.brightness[i], means[i], 0.1) << i;
 }
 
 }  // namespace
