@@ -11,6 +11,7 @@
 #include <string_view>
 #include <thread>
 
+#include "core/base/cpulimits.h"
 #include "tests/bench/cpu.h"
 
 namespace keepbox::test {
@@ -56,7 +57,7 @@ void measure(const Input& input, std::string_view section, bool each_target) {
 
 void measure_threads(const Input& input) {
   std::vector<int> threads;
-  for (int count = 1; count <= static_cast<int>(std::thread::hardware_concurrency()); count *= 2)
+  for (int count = 1; count <= static_cast<int>(read_cpu_limits().usable()); count *= 2)
     threads.push_back(count);
   std::vector<Timing> rows{time_read(input)};
   append(rows, time_backend(input, "simd", false));

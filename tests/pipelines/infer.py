@@ -4,6 +4,7 @@
 decoding and suppression; and what a start of tensorinfer prints."""
 import csv
 import io
+import os
 
 import numpy as np
 
@@ -132,6 +133,17 @@ def test_a_start_prints_nothing(folder):
     printed = run('gst-launch-1.0', '-q', 'videotestsrc', 'num-buffers=2', '!', 'tensorinfer',
                   f'model-file={model}', 'provider=cpu', '!', 'fakesink', cwd=folder)
     assert printed == ('', ''), printed
+
+
+def test_threads_follow_the_affinity(folder):
+    need_inference()
+    model, allowed = PIPELINES / 'models/shapes.onnx', min(os.sched_getaffinity(0))
+    _, messages = run('gst-launch-1.0', '-q', 'videotestsrc', 'num-buffers=2', '!', 'tensorinfer',
+                      f'model-file={model}', 'provider=cpu', '!', 'fakesink', cwd=folder,
+                      preexec_fn=lambda: os.sched_setaffinity(0, {allowed}),
+                      env={**os.environ, 'GST_DEBUG': 'tensorinfer:4', 'GST_DEBUG_NO_COLOR': '1'})
+    threads = 0 if os.cpu_count() == 1 else 1
+    assert f'threads {threads} (0: chosen by the runtime), processors 1 of' in messages, messages
 
 
 if __name__ == '__main__':

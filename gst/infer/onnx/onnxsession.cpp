@@ -2,7 +2,7 @@
 // Loads models and runs them with ONNX Runtime.
 #include "gst/infer/onnx/onnxsession.h"
 
-#include <glib.h>
+#include <gst/gst.h>
 #include <onnxruntime_session_options_config_keys.h>
 
 #include <algorithm>
@@ -10,11 +10,14 @@
 #include <filesystem>
 #include <optional>
 
+#include "core/base/cpulimits.h"
 #include "gst/base/error.h"
 #include "gst/infer/facts/modelinput.h"
 #include "gst/infer/onnx/externaldata.h"
 #include "gst/infer/onnx/onnx.h"
 #include "gst/infer/onnx/providers.h"
+
+GST_DEBUG_CATEGORY_EXTERN(tensorinfer_debug);
 
 namespace keepbox {
 namespace {
@@ -92,11 +95,31 @@ Status OnnxSession::load(void* stream, const std::string* model) {
   const auto options = owned(made, api.ReleaseSessionOptions);
   KB_TRY(check(api.SetSessionGraphOptimizationLevel(made, ORT_ENABLE_ALL),
                "setting the optimisation of"));
-  if (spec_.threads > 0)
-    KB_TRY(check(api.SetIntraOpNumThreads(made, static_cast<int>(spec_.threads)),
-                 "setting the threads of"));
+  KB_TRY(set_threads(made));
   KB_TRY(append_provider(*runtime_, spec_, made, stream));
   return create(made, model);
+}
+
+/// The runtime's own choice is a thread per core of the machine, bound to it, whatever the process
+/// may use of them. Its threads wait for work in a loop: under a quota that takes the time of those
+/// that have some, and once it is used up all of them stop until the next period.
+Status OnnxSession::set_threads(OrtSessionOptions* options) const {
+  const CpuLimits cpus = read_cpu_limits();
+  const OrtApi& api = runtime_->api();
+  unsigned threads = spec_.threads;
+  if (threads == 0 && cpus.limited()) threads = cpus.usable();
+  GST_CAT_INFO(tensorinfer_debug,
+               "%s: threads %u (0: chosen by the runtime), processors %u of %u, CPU quota %.2f (0: "
+               "none)%s",
+               spec_.file.c_str(), threads, cpus.allowed, cpus.online, cpus.quota,
+               cpus.throttled() ? ", so threads do not wait in a loop" : "");
+  if (threads > 0)
+    KB_TRY(check(api.SetIntraOpNumThreads(options, static_cast<int>(threads)),
+                 "setting the threads of"));
+  if (!cpus.throttled()) return {};
+  return check(
+      api.AddSessionConfigEntry(options, kOrtSessionOptionsConfigAllowIntraOpSpinning, "0"),
+      "setting the threads of");
 }
 
 Status OnnxSession::create(OrtSessionOptions* options, const std::string* model) {

@@ -50,6 +50,7 @@ class OnnxSession final : public ModelSession {
  private:
   OnnxSession(const OnnxRuntime& runtime, SessionSpec spec);
   Status load(void* stream, const std::string* model);
+  Status set_threads(OrtSessionOptions* options) const;
   Status create(OrtSessionOptions* options, const std::string* model);
   Status describe();
   Result<ModelPort> port(bool input, size_t index) const;

@@ -82,7 +82,10 @@ const Property<InferProps> kInferProperties[] = {
      &InferProps::provider_options},
     {"device-id", "GPU that the model runs on; -1 takes the pipeline's GPU, or the first one.",
      &InferProps::device_id},
-    {"threads", "Number of CPU threads that run the model; 0 lets ONNX Runtime choose.",
+    {"threads",
+     "Number of CPU threads that run the model. 0 is a thread per core of the machine, or per "
+     "processor if the process may use only some of them: by its affinity or the CPU quota of its "
+     "container.",
      &InferProps::threads, nullptr, 0, 1024},
     {"input-width",
      "Width of the model input in pixels, if it is dynamic in the model; 0 takes the width given "

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <thread>
 
+#include "core/base/cpulimits.h"
+
 namespace keepbox::cuda {
 
 using Microseconds = std::chrono::microseconds;
@@ -28,10 +30,10 @@ class WaitingThread {
   WaitingThread(const WaitingThread&) = delete;
   WaitingThread& operator=(const WaitingThread&) = delete;
 
-  /// True if more threads wait than there are processors, if their number is known.
+  /// True if more threads wait than there are processors for the process.
   static bool is_crowded() {
-    static const unsigned processors = std::thread::hardware_concurrency();
-    return processors != 0 && count_.load(std::memory_order_relaxed) > processors;
+    static const unsigned processors = read_cpu_limits().usable();
+    return count_.load(std::memory_order_relaxed) > processors;
   }
 
  private:
