@@ -142,6 +142,8 @@ void CudaModel::leave(unsigned pictures) {
 
 Status CudaModel::prepare(const ModelFacts& facts) {
   facts_ = facts;
+  // before the first run, which shows no such output if its picture, whatever it is, has no rows
+  if (fixed_batch() > 0) KB_TRY(check_tables(spec_, declaration_, facts_));
   Size& first = sizes_.front();
   first.batch = std::max(fixed_batch(), 1u);
   KB_ASSIGN(auto inputs,
@@ -151,10 +153,7 @@ Status CudaModel::prepare(const ModelFacts& facts) {
   first_ = first.session.get();
   KB_ASSIGN(auto joining, make_stream(context_, StreamPriority::kHigh));
   joining_ = std::move(joining);
-  if (fixed_batch() > 0) {
-    KB_TRY(check_tables(spec_, declaration_, facts_));
-    start_batches();
-  }
+  if (fixed_batch() > 0) start_batches();
   prepared_ = true;
   return {};
 }

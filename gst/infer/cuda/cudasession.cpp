@@ -4,7 +4,17 @@
 
 #include <utility>
 
+#include "gst/base/error.h"
+
+GST_DEBUG_CATEGORY_EXTERN(tensorinfer_debug);
+
 namespace keepbox {
+namespace {
+
+constexpr const char* kGraphId = "gpu_graph_id";
+constexpr unsigned kRunsPerWait = 64;
+
+}  // namespace
 
 Result<std::unique_ptr<CudaSession>> CudaSession::open(SessionSpec spec, CudaContext context,
                                                        bool graph, const std::string* model) {
@@ -18,13 +28,46 @@ Result<std::unique_ptr<CudaSession>> CudaSession::open(SessionSpec spec, CudaCon
   spec.graph = out->graph_ = graph;
   KB_ASSIGN(auto session, OnnxSession::open(spec, out->stream_.get(), model));
   out->session_ = std::move(session);
-  const OrtApi& api = out->onnx().runtime().api();
-  OrtMemoryInfo* memory = nullptr;
+  KB_TRY(out->make_memory(spec.device));
+  out->keep_pinned(spec.device);
+  KB_ASSIGN(out->waiting_, out->onnx().run_options());
   KB_TRY(out->onnx().check(
-      api.CreateMemoryInfo("Cuda", OrtDeviceAllocator, spec.device, OrtMemTypeDefault, &memory),
-      "memory for"));
-  out->memory_ = OnnxOwned<OrtMemoryInfo>(memory, api.ReleaseMemoryInfo);
+      out->onnx().runtime().api().AddRunConfigEntry(out->waiting_.get(), kGraphId, "-1"),
+      "options for"));
   return out;
+}
+
+Status CudaSession::make_memory(int device) {
+  const OrtApi& api = onnx().runtime().api();
+  OrtMemoryInfo* memory = nullptr;
+  KB_TRY(onnx().check(
+      api.CreateMemoryInfo("Cuda", OrtDeviceAllocator, device, OrtMemTypeDefault, &memory),
+      "memory for"));
+  memory_ = OnnxOwned<OrtMemoryInfo>(memory, api.ReleaseMemoryInfo);
+  return {};
+}
+
+/// Shares the allocator of the session's page-locked memory. The runtime returns what its operators
+/// took of it by a function that it puts on the stream, at the latest when the session is
+/// destroyed, and that function shares the allocator, too. If it is the last to do so, it frees the
+/// memory, which CUDA does not permit there, and the runtime ends the process.
+void CudaSession::keep_pinned(int device) {
+  const OnnxRuntime& runtime = onnx().runtime();
+  const OrtApi& api = runtime.api();
+  for (const int id : {device, 0}) {  // older runtimes have one for all devices
+    OrtMemoryInfo* info = nullptr;
+    if (!runtime.check(
+            api.CreateMemoryInfo("CudaPinned", OrtDeviceAllocator, id, OrtMemTypeCPUOutput, &info),
+            "CudaPinned", ""))
+      continue;
+    const OnnxOwned<OrtMemoryInfo> owner(info, api.ReleaseMemoryInfo);
+    OrtAllocator* allocator = nullptr;
+    if (!runtime.check(api.CreateAllocator(onnx().get(), info, &allocator), "CudaPinned", ""))
+      continue;
+    pinned_ = OnnxOwned<OrtAllocator>(allocator, api.ReleaseAllocator);
+    return;
+  }
+  GST_CAT_INFO(tensorinfer_debug, "the session has no page-locked memory");
 }
 
 CudaSession::~CudaSession() {
@@ -32,6 +75,8 @@ CudaSession::~CudaSession() {
   drain();
   memory_.reset();
   session_.reset();
+  drain();  // its end may have put a function on the stream that uses pinned_
+  pinned_.reset();
   stream_ = {};
   g_clear_pointer(&tensors_stream_, gst_mini_object_unref);
 }
@@ -97,13 +142,18 @@ Result<OnnxRunOptions> CudaSession::run_options() const {
   auto out = onnx().run_options();
   if (!out) return out;
   for (const auto& [key, value] :
-       {std::pair{"disable_synchronize_execution_providers", "1"}, std::pair{"gpu_graph_id", "-1"}})
+       {std::pair{"disable_synchronize_execution_providers", "1"}, std::pair{kGraphId, "-1"}})
     KB_TRY(onnx().check(api.AddRunConfigEntry(out->get(), key, value), "options for"));
   return out;
 }
 
+/// Without a wait, the runtime keeps the page-locked memory of some operators, such as Concat,
+/// until the session ends: a little more with each run. So one in many waits. Graphs read that
+/// memory in each launch.
 Status CudaSession::run(OrtIoBinding* binding, const OrtRunOptions* options) const {
-  return onnx().check(onnx().runtime().api().RunWithBinding(onnx().get(), options, binding),
+  const bool waits = !graph_ && ++runs_ % kRunsPerWait == 0;
+  return onnx().check(onnx().runtime().api().RunWithBinding(
+                          onnx().get(), waits ? waiting_.get() : options, binding),
                       "running");
 }
 

@@ -23,7 +23,7 @@ class CudaSession {
                                                    bool graph, const std::string* model = nullptr);
   CudaSession(const CudaSession&) = delete;
   CudaSession& operator=(const CudaSession&) = delete;
-  /// Waits for all work, and destroys the session before its stream.
+  /// Waits for all work, and destroys the session before its stream and its page-locked memory.
   ~CudaSession();
 
   const OnnxSession& onnx() const { return *session_; }
@@ -57,12 +57,17 @@ class CudaSession {
 
  private:
   explicit CudaSession(CudaContext context) : context_(std::move(context)) {}
+  Status make_memory(int device);
+  void keep_pinned(int device);
 
   CudaContext context_;
   CudaStream stream_;
   GstMiniObject* tensors_stream_ = nullptr;
   std::unique_ptr<OnnxSession> session_;
   OnnxOwned<OrtMemoryInfo> memory_{nullptr, nullptr};
+  OnnxOwned<OrtAllocator> pinned_{nullptr, nullptr};  // outlives the session
+  OnnxRunOptions waiting_{nullptr, nullptr};          // with a wait for the device
+  mutable unsigned runs_ = 0;
   bool graph_ = false;
 };
 

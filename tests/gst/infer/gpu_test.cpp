@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Tensors of models on a GPU: the same as on the CPU, from frames on the host and on the device.
+#include <chrono>
+#include <cstdlib>
 #include <cstring>
+#include <thread>
+#include <vector>
 
 #include "gst/metas/attachboxes.h"
 #include "gst/tensors/cudawrap.h"
@@ -69,7 +73,7 @@ TEST_F(InferOnGpu, ObjectsMatchTheHosts) {
   for (const char* format : {"RGB", "NV12"}) {
     const std::string caps = raw(format, 640, 480);
     Harness host(infer(model, "regions=objects provider=cpu"), caps);
-    Harness device(infer(model, "regions=objects provider=cuda name=infer"), caps);
+    Harness device(infer(model, "regions=objects provider=cuda"), caps);
     for (size_t run = 0; run < std::size(counts); ++run) {
       const Buffer plain(painted(caps, test::noise));
       const auto with_objects = [&](GstBuffer* frame) {
@@ -160,6 +164,24 @@ TEST_F(InferOnGpu, KeepsTensorsThatAreHeld) {
     for (size_t i = 0; i < kept.size(); ++i)
       EXPECT_NEAR(tensor_of(kept[i]).values[7] * 255, static_cast<float>(i * 20), 1e-3) << graph;
   }
+}
+
+/// Operators such as Concat have page-locked memory, which the runtime returns after the last run.
+/// KEEPBOX_TEST_SECONDS of sessions find more of what happens rarely.
+TEST_F(InferOnGpu, SessionsEndAfterRunsWithPageLockedMemory) {
+  using Clock = std::chrono::steady_clock;
+  const char* set = std::getenv("KEEPBOX_TEST_SECONDS");
+  const auto until = Clock::now() + std::chrono::seconds(set != nullptr ? std::atoi(set) : 5);
+  const std::string caps = raw("RGB", 320, 240), model = test::ultralytics_like({320, 320}).file();
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 8; ++i)
+    threads.emplace_back([&, path = dir_.write(std::to_string(i) + ".onnx", model)] {
+      do {
+        Harness h("tensorinfer provider=cuda cuda-graph=false model-file=" + path, caps);
+        for (int frame = 0; frame < 3; ++frame)
+          ASSERT_TRUE(h.run(painted(caps, test::noise))) << h.error();
+      } while (Clock::now() < until);
+    });
 }
 
 }  // namespace
