@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
@@ -160,6 +161,13 @@ struct PlainBox {
   std::string label;
   friend bool operator==(const PlainBox&, const PlainBox&) = default;
 };
+
+/// True if boxes are equal up to the rounding of a model's sums.
+inline bool is_near(const PlainBox& one, const PlainBox& other) {
+  const auto near = [](float a, float b) { return std::abs(a - b) <= 1e-5f * (1 + std::abs(b)); };
+  return near(one.x1, other.x1) && near(one.y1, other.y1) && near(one.x2, other.x2) &&
+         near(one.y2, other.y2) && near(one.score, other.score) && one.label == other.label;
+}
 
 inline std::vector<PlainBox> plain_boxes(const Buffer& frame) {
   std::vector<PlainBox> out;
