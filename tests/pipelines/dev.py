@@ -122,6 +122,65 @@ def test_a_build_folder_knows_its_name(folder):
     assert (checkout / 'build/made-as').read_text() == f'{checkout}/build\n'
 
 
+def test_sources_are_formatted(folder):
+    if not shutil.which('clang-format'):
+        raise Skip('no clang-format')
+    checkout = lay_out(folder)
+    for name in '.clang-format', 'tests/unit/style.py':
+        (checkout / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(SOURCE / name, checkout / name)
+    (checkout / 'tools/mutate.ignore').touch()
+    (checkout / 'core').mkdir()
+    source, script = checkout / 'core/a.cpp', checkout / 'core/a.py'
+    source.write_text('int  a ;\n')
+    messages(checkout, 'format', source)
+    assert source.read_text() == 'int a;\n', source.read_text()
+    script.write_text('#' * 101 + '\n')
+    text = messages(checkout, 'format', source, status=1)
+    assert '# core/a.py:1\n' in text and 'the style differs' in text, text
+
+
+def test_a_program_finds_the_files_of_tests(folder):
+    checkout = lay_out(folder)
+    with start(checkout, 'run', 'sh', '-c', 'echo $KEEPBOX_SOURCE $KEEPBOX_TEST_DATA') as dev:
+        out, _ = dev.communicate(timeout=60)
+    # set ones, as here, are kept
+    assert out == f'{SOURCE} {os.environ["KEEPBOX_TEST_DATA"]}\n', out
+    for name in 'KEEPBOX_SOURCE', 'KEEPBOX_TEST_DATA':
+        environment = {**os.environ, 'KEEPBOX_INSIDE': 'native',
+                       'KEEPBOX_CACHE': str(checkout / 'cache')}
+        del environment[name]
+        done = subprocess.run([checkout / 'dev', 'run', 'sh', '-c', f'echo ${name}'], text=True,
+                              env=environment, capture_output=True, check=True)
+        assert done.stdout.startswith(str(folder)), done
+
+
+BUNDLED = """#!/bin/sh
+[ "$1" != gst-launch-1.0 ] || { echo "x: ONNX Runtime 1.9 from $KEEPBOX_ONNXRUNTIME"; exit 1; }
+echo '[  PASSED  ] 2 tests.'
+"""
+
+
+def test_a_bundle_names_the_runtime_of_its_tests(folder):
+    shutil.copy(SOURCE / 'tools/bundle/test', folder)
+    (folder / 'run').write_text(BUNDLED)
+    (folder / 'run').chmod(0o755)
+    (folder / 'a.so').touch()
+
+    def printed(*words, status=0, **variables):
+        done = subprocess.run([folder / 'test', *words], text=True, capture_output=True, check=False,
+                              cwd=folder, env={**os.environ, **variables})
+        assert done.returncode == status, done
+        return done.stdout + done.stderr
+
+    end = f'with ONNX Runtime 1.9 from {folder}/a.so\n8 passed, 0 failed, 0 skipped\n'
+    assert printed('--runtime', 'a.so').endswith(end)
+    assert printed(KEEPBOX_ONNXRUNTIME=f'{folder}/a.so').endswith(end)
+    assert 'b.so is not a file' in printed('--runtime', 'b.so', status=2)
+    (folder / 'run').write_text('#!/bin/sh\nexit 1\n')
+    assert printed(status=1).endswith('without ONNX Runtime\n0 passed, 4 failed, 0 skipped\n')
+
+
 def sourced(script, **variables):
     """Runs a script that calls functions of tools/dev. Returns its status and stdout."""
     names = 'steps', 'cache', 'host', 'roots', 'enter', 'build', 'test', 'compat'

@@ -93,6 +93,8 @@ collect_variables() {
     "HOME=$cache/home" "LANG=C.UTF-8" "GST_PLUGIN_PATH=$build/gst/plugins"
     "GI_TYPELIB_PATH=$build/gst/api/uninstalled" "GST_REGISTRY=$build/gst-registry-$environment.bin"
     "PYTHONPATH=$top/python"
+    # so that a single test finds what `meson test` shows it
+    "KEEPBOX_SOURCE=$top" "KEEPBOX_TEST_DATA=$(dirname "$top")/shared/data"
   )
   for name in TERM COLORTERM NO_COLOR DISPLAY WAYLAND_DISPLAY XDG_RUNTIME_DIR XAUTHORITY CUDA_VISIBLE_DEVICES CI \
     ASAN_OPTIONS UBSAN_OPTIONS CUFLAGS NINJA_STATUS "${!KEEPBOX_@}" "${!GST_DEBUG@}" "${!GTEST_@}" "${!MESON_@}"; do

@@ -66,6 +66,25 @@ command_test() {
   run_tests testlog "${layout[@]}" meson test -C "$build" --no-rebuild --print-errorlogs "${arguments[@]}"
 }
 
+command_format() { # [FILES]
+  local files=("$@") found
+  choose_environment
+  if ((${#files[@]} == 0)); then
+    mapfile -t files < <({
+      git -C "$top" diff --name-only --diff-filter=d HEAD
+      git -C "$top" ls-files --others --exclude-standard
+    } | grep -E '\.(h|cpp|cu|cuh)$' | sed "s|^|$top/|")
+  fi
+  if ((${#files[@]} > 0)); then
+    in_env clang-format -i --verbose "${files[@]}" || die "clang-format failed, see above"
+  fi
+  restore_owner
+  found=$(in_env python3 "$top/tests/unit/style.py" "$top" clang-format)
+  [[ $found == *"not ok"* ]] || return 0
+  grep -A1000 '^not ok' <<<"$found" >&2
+  die "the style differs, see above"
+}
+
 command_demo() {
   targets=(gst/plugins/libgstkeepbox{,overlay}.so) # all that the demo needs
   [[ -x $top/pipelines/demo/run ]] || die "pipelines/demo/run is missing or not executable; use a complete checkout"
