@@ -12,9 +12,12 @@
  * and of the first eight, differ for every kind of colour vision. Labels of boxes with higher
  * scores are placed first.
  *
+ * Labels are in DejaVu Sans, and in other fonts of the host for scripts that it lacks, such as
+ * Chinese. Without any font there is one warning, and boxes are drawn without labels.
+ *
  * Frames in CUDA memory are drawn on where they are, with the same pixels. Only the coverage of
- * slanted lines is computed on the CPU. Of objects to blur, the area of each is copied to the CPU
- * and back.
+ * slanted lines and labels is computed on the CPU. Of objects to blur, the area of each is copied
+ * to the CPU and back.
  *
  * Frames that cannot be drawn on where they are, in GL, VA or DMABuf memory or in another format,
  * get their boxes as a #GstVideoOverlayComposition if downstream draws it, as glimagesink and

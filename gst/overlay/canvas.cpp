@@ -86,13 +86,6 @@ void Canvas::blend(const cv::Rect& at, const cv::Mat& mask, cv::Mat& coarse, Rgb
   raster_.blend(mask, inks_for(at, color), gain, coarse);
 }
 
-void Canvas::write(const cv::Rect& at, const PlacedText& text, Rgb color, PaintScratch& scratch) {
-  if (raster_.write(text, at, inks_for(at, color))) return;
-  cv::Mat mask = cleared(scratch.cover, at.size());
-  text.letters->write(mask, text.text, text.start);
-  blend(at, mask, scratch.coarse, color);
-}
-
 bool Canvas::tint(const FrameMask& mask, Rgb color, int edge) {
   const MaskView pixels(mask.pixels);
   if (!is_mask(pixels)) return false;

@@ -52,9 +52,6 @@ class Canvas {
   /// size.
   void blend(const cv::Rect& at, const cv::Mat& mask, cv::Mat& coarse, Rgb color, int gain = 1);
 
-  /// Writes a text on an area, clipped to it. @param at is aligned.
-  void write(const cv::Rect& at, const PlacedText& text, Rgb color, PaintScratch& scratch);
-
   /// Draws a silhouette if the frame's memory has a way of its own to do so; otherwise returns
   /// false and draws nothing. @param edge width in pixels.
   bool tint(const FrameMask& mask, Rgb color, int edge);

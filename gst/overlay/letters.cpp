@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Letters are drawn by OpenCV, and placed next to each other here.
+// Keeps texts by their bytes. A label takes Pango some 50 us, and captions of most frames consist
+// of the same classes, ids and scores.
 #include "gst/overlay/letters.h"
 
 #include <algorithm>
-#include <opencv2/imgproc.hpp>
-#include <string>
 
 namespace keepbox {
 namespace {
 
-constexpr int kFont = cv::FONT_HERSHEY_SIMPLEX;
-constexpr int kRun = 64;  // letters in a row, to measure one with subpixel precision
+constexpr double kCapitals = 21;  // pixels at a scale of 1
+
+size_t size_of(const cv::Mat& cover) { return cover.empty() ? 0 : cover.step * size_t(cover.rows); }
+
+size_t size_of(const Lettering& lettering) {
+  return sizeof(Lettering) + lettering.text.size() + size_of(lettering.cover);
+}
 
 /// Raises values to those of a row. A call of cv::max() takes longer than drawing a letter.
 void raise(uint8_t* values, const uint8_t* to, int count) {
@@ -19,48 +23,63 @@ void raise(uint8_t* values, const uint8_t* to, int count) {
 
 }  // namespace
 
-void Letters::resize(double scale) {
-  if (scale == scale_) return;
+Status Letters::start(double scale, int widest) {
+  if (scale == scale_ && widest == widest_) {
+    if (bytes_ > kMost) forget();
+    ++frame_;
+    return {};
+  }
+  texts_.clear();
+  bytes_ = 0;
+  KB_TRY(typeface_.resize(kCapitals * scale, widest));
   scale_ = scale;
-  stroke_ = std::max(1, cvRound(scale * 2));
-  int column = 0;
-  for (size_t i = 0; i < letters_.size(); ++i) {
-    const std::string run(kRun, static_cast<char>(kFirst + i));
-    const cv::Size size = cv::getTextSize(run, kFont, scale, stroke_, &below_);
-    const double advance = double(size.width - stroke_) / kRun;
-    height_ = size.height;
-    letters_[i] = {.column = column, .width = cvCeil(advance) + 2 * margin(), .advance = advance};
-    column += letters_[i].width;
-  }
-  draw_sheet();
+  widest_ = widest;
+  capitals_ = std::max(1, cvRound(kCapitals * scale));
+  return {};
 }
 
-void Letters::draw_sheet() {
-  const Letter& last = letters_.back();
-  sheet_ = cv::Mat::zeros(height_ + below_ + 2 * margin(), last.column + last.width, CV_8U);
-  for (size_t i = 0; i < letters_.size(); ++i) {
-    cv::Mat mask = sheet_.colRange(letters_[i].column, letters_[i].column + letters_[i].width);
-    cv::putText(mask, std::string(1, static_cast<char>(kFirst + i)), {margin(), margin() + height_},
-                kFont, scale_, cv::Scalar(255), stroke_, cv::LINE_AA);
-  }
-}
-
-cv::Size Letters::size(std::string_view text) const {
-  double width = stroke_;
-  for (const char c : text) width += letters_[index(c)].advance;
-  return {cvRound(width), height_};
-}
-
-void Letters::write(cv::Mat& mask, std::string_view text, cv::Point at) const {
-  const cv::Rect bounds({0, 0}, mask.size());
-  place(text, at.x, [&](const PlacedLetter& letter) {
-    const cv::Rect whole({letter.x, top(at.y)}, cv::Size(letter.width, sheet_.rows));
-    const cv::Rect part = whole & bounds;
-    if (part.empty()) return;
-    const cv::Point from = part.tl() - whole.tl() + cv::Point(letter.column, 0);
-    for (int row = 0; row < part.height; ++row)
-      raise(mask.ptr(part.y + row, part.x), sheet_.ptr(from.y + row, from.x), part.width);
+/// Forgets texts that the last frame did not show.
+void Letters::forget() {
+  std::erase_if(texts_, [&](const auto& each) {
+    const bool old = each.second.frame != frame_;
+    if (old) bytes_ -= size_of(each.second);
+    return old;
   });
+}
+
+const Lettering& Letters::of(std::string_view text) {
+  text = text.substr(0, Typeface::kLongest + 1);  // a byte more, because the typeface cuts it
+  auto found = texts_.find(text);
+  const bool is_new = found == texts_.end();
+  if (is_new) {
+    found = texts_.emplace(text, Lettering{}).first;
+    Lettering& made = found->second;
+    made.text = found->first;
+    made.extent = typeface_.lay_out(text);
+    bytes_ += size_of(made);
+  }
+  Lettering& out = found->second;
+  out.frame = frame_;
+  if (!out.extent.ink.empty() && out.cover.empty() && bytes_ < kMost) {
+    if (!is_new) typeface_.lay_out(text);
+    out.cover = typeface_.draw();
+    bytes_ += size_of(out.cover);
+  }
+  return out;
+}
+
+void Letters::write(cv::Mat& mask, const Lettering& lettering, cv::Point at) {
+  const cv::Rect whole = lettering.extent.ink + at;
+  const cv::Rect part = whole & cv::Rect({0, 0}, mask.size());
+  if (part.empty()) return;
+  cv::Mat cover = lettering.cover;
+  if (cover.empty()) {
+    typeface_.lay_out(lettering.text);
+    cover = typeface_.draw();
+  }
+  const cv::Point from = part.tl() - whole.tl();
+  for (int row = 0; row < part.height; ++row)
+    raise(mask.ptr(part.y + row, part.x), cover.ptr(from.y + row, from.x), part.width);
 }
 
 }  // namespace keepbox

@@ -1,65 +1,66 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Text made of letters that are drawn once, because OpenCV takes longer for a label than for a box.
+// Texts that were drawn on earlier frames.
 #pragma once
 
-#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <opencv2/core.hpp>
+#include <string>
 #include <string_view>
+#include <unordered_map>
+
+#include "core/base/result.h"
+#include "gst/overlay/typeface.h"
 
 namespace keepbox {
 
-/// A letter of a text: the columns of its mask on the sheet, and where they begin.
-struct PlacedLetter {
-  int x = 0;
-  int column = 0, width = 0;
+/// A text of a caption.
+struct Lettering {
+  std::string_view text;
+  TextExtent extent;
+  cv::Mat cover;       // of the ink; empty if there was no memory left for it
+  uint64_t frame = 0;  // that showed it last
 };
 
-/// OpenCV's plain Hershey font in one size. Characters other than printable ASCII become question
-/// marks.
+/// Lays out and draws each text once, as long as there is memory for it.
 class Letters {
  public:
-  /// Sets the scale; 1 makes capitals 21 pixels high. Draws all letters of another scale.
-  void resize(double scale);
+  /// Memory of texts, in bytes. More is in use only for texts of one frame that are not drawn.
+  static constexpr size_t kMost = size_t{8} << 20;
 
-  /// Returns the width of a text, and its height above the base line, in pixels.
-  cv::Size size(std::string_view text) const;
-  /// Returns the pixels below the base line.
-  int below() const { return below_; }
+  /// Starts a frame, for which texts that the frame before did not show may be forgotten.
+  /// @param scale 1 makes capitals 21 pixels high. @param widest texts get an ellipsis there.
+  /// @return kNoResource if there is no font.
+  Status start(double scale, int widest);
 
-  /// Returns the masks of all letters next to each other (8 bits, 255 where a letter covers a
-  /// pixel), with margins that overlap in a text.
-  const cv::Mat& sheet() const { return sheet_; }
-  /// Calls a function with the letters of a text that starts at a column.
-  template <class Use>
-  void place(std::string_view text, int start, const Use& use) const {
-    double x = start - margin();
-    for (const char c : text) {
-      const Letter& letter = letters_[index(c)];
-      use(PlacedLetter{cvRound(x), letter.column, letter.width});
-      x += letter.advance;
-    }
-  }
-  /// Returns the row in which the letters on a base line begin.
-  int top(int base_line) const { return base_line - height_ - margin(); }
+  /// Returns a text; valid until the next start().
+  const Lettering& of(std::string_view text);
 
-  /// Writes on a mask, starting at that point of the base line; clipped to the mask. Overlapping
-  /// margins keep the larger value.
-  void write(cv::Mat& mask, std::string_view text, cv::Point at) const;
+  /// Writes a text on a mask (8 bits), starting at that point of the base line; clipped to the
+  /// mask. Where texts overlap, the larger value remains.
+  void write(cv::Mat& mask, const Lettering& lettering, cv::Point at);
+
+  /// Returns the height of capitals in pixels.
+  int capitals() const { return capitals_; }
+
+  /// Returns the memory in use, and the number of texts.
+  size_t bytes() const { return bytes_; }
+  size_t count() const { return texts_.size(); }
 
  private:
-  static constexpr char kFirst = ' ', kLast = '~';
-  struct Letter {
-    int column = 0, width = 0;  // on the sheet
-    double advance = 0;
+  struct Hash : std::hash<std::string_view> {
+    using is_transparent = void;
   };
-  static size_t index(char c) { return size_t((c >= kFirst && c <= kLast ? c : '?') - kFirst); }
-  int margin() const { return stroke_ + 1; }
-  void draw_sheet();
 
+  void forget();
+
+  Typeface typeface_;
   double scale_ = 0;
-  int stroke_ = 1, height_ = 0, below_ = 0;
-  std::array<Letter, kLast - kFirst + 1> letters_;
-  cv::Mat sheet_;
+  int widest_ = 0, capitals_ = 1;
+  std::unordered_map<std::string, Lettering, Hash, std::equal_to<>> texts_;
+  size_t bytes_ = 0;
+  uint64_t frame_ = 0;
 };
 
 }  // namespace keepbox

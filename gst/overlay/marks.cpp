@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Writes captions in the characters of the font.
+// Chooses the texts of captions.
 #include "gst/overlay/marks.h"
 
 #include <algorithm>
@@ -7,32 +7,26 @@
 #include <format>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace keepbox {
 namespace {
 
-/// Converts a text to ASCII, the only characters of the font.
-std::string ascii(std::string_view text) {
-  if (std::ranges::all_of(text, [](char c) { return c > 0 && c <= '~'; })) return std::string(text);
-  g_autofree gchar* valid = g_utf8_make_valid(text.data(), static_cast<gssize>(text.size()));
-  g_autofree gchar* plain = g_str_to_ascii(valid, "C");
-  return plain;
-}
-
-std::string caption(const FrameBox& box, const char* label, const OverlayProps& props) {
-  std::string text;
-  const auto add = [&text](const std::string& word) {
-    if (!text.empty() && !word.empty()) text += ' ';
-    text += word;
+std::vector<std::string> caption(const FrameBox& box, const char* label,
+                                 const OverlayProps& props) {
+  std::vector<std::string> texts;
+  const auto add = [&texts](std::string_view text) {
+    if (!text.empty()) texts.emplace_back(text);
   };
-  if (props.draw_labels) add(ascii(label));
+  if (props.draw_labels) add(label);
   if (props.draw_tracking_ids && box.tracking_id) add(std::format("#{}", *box.tracking_id));
   if (props.draw_scores && std::isfinite(box.score)) add(std::format("{:.2f}", box.score));
-  if (!props.draw_attributes) return text;
+  if (!props.draw_attributes) return texts;
   for (const BoxLabel& each : box.labels)
-    if (each.text != label || !props.draw_labels) add(ascii(each.text));
-  return text;
+    if (each.text != label || !props.draw_labels) add(each.text);
+  return texts;
 }
 
 Box enlarged(const Box& box, float by) {
@@ -48,7 +42,7 @@ Mark mark_of(const FrameBox& box, const OverlayProps& props, Colors& colors, con
           .angle = box.angle,
           .score = std::isnan(box.score) ? -std::numeric_limits<float>::infinity() : box.score,
           .color = props.color != 0 ? rgb(props.color) : own,
-          .text = caption(box, quark != nullptr ? quark : "", props),
+          .caption = caption(box, quark != nullptr ? quark : "", props),
           .keypoints = props.draw_keypoints ? box.keypoints : FrameKeypoints{},
           .mask = props.draw_masks ? box.mask : FrameMask{},
           .trail = trails.of(box)};
@@ -56,12 +50,12 @@ Mark mark_of(const FrameBox& box, const OverlayProps& props, Colors& colors, con
 
 Mark mark_of(const BoxLabels& labels, const OverlayProps& props) {
   constexpr Rgb kWhite{255, 255, 255};
-  std::string text;
-  for (const BoxLabel& each : labels) text += (text.empty() ? "" : " ") + ascii(each.text);
+  std::vector<std::string> texts;
+  for (const BoxLabel& each : labels) texts.emplace_back(each.text);
   return {.box = {0, 0, 1, 1},
           .score = std::numeric_limits<float>::infinity(),
           .color = props.color != 0 ? rgb(props.color) : kWhite,
-          .text = std::move(text),
+          .caption = std::move(texts),
           .outlined = false};
 }
 

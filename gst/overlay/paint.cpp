@@ -34,24 +34,8 @@ void draw_trail(Canvas& canvas, std::span<const TrailPoint> trail, Rgb color, in
   strokes.draw(canvas, color, scratch);
 }
 
-/// Returns the padding between a text and its tab.
+/// Returns the padding between a line and its tab, for capitals of that height.
 int padding(int height) { return std::max(1, cvRound(height * 0.25)); }
-
-cv::Size tab_size(const Letters& letters, const std::string& text) {
-  if (text.empty()) return {};
-  const cv::Size size = letters.size(text);
-  const int pad = padding(size.height);
-  return {size.width + 2 * pad, size.height + letters.below() / 2 + 2 * pad};
-}
-
-void draw_caption(Canvas& canvas, const Mark& mark, const cv::Rect& tab, const Letters& letters,
-                  PaintScratch& scratch) {
-  canvas.fill(tab, mark.color);
-  const cv::Rect at = canvas.aligned(tab);
-  const int height = letters.size(mark.text).height, pad = padding(height);
-  const cv::Point start = tab.tl() - at.tl() + cv::Point(pad, pad + height);
-  canvas.write(at, {&letters, mark.text, start}, text_color(mark.color), scratch);
-}
 
 }  // namespace
 
@@ -61,36 +45,82 @@ Pen pen_for(Size frame) {
   return {.thickness = std::max(1, cvRound(side / 300)), .font_scale = 0.27 + side / 1900};
 }
 
+/// Lines have one height, unless letters are so high or low that they would leave the padding.
+Painter::Line Painter::line_of(const Mark& mark) {
+  const int height = letters_.capitals(), inside = padding(height);
+  Line line{.first = texts_.size(), .above = height, .below = (height + 2) / 4};
+  if (!has_font_) return line;
+  const int space = letters_.of(" ").extent.width;
+  for (const std::string& text : mark.caption) {
+    const Lettering& lettering = letters_.of(text);
+    const auto& [width, ink] = lettering.extent;
+    if (line.count++ > 0) line.width += space;
+    line.ink |= ink + cv::Point(line.width, 0);
+    line.width += width;
+    texts_.push_back(&lettering);
+  }
+  line.above = std::max(line.above, -line.ink.y - inside);
+  line.below = std::max(line.below, line.ink.br().y - inside);
+  return line;
+}
+
+cv::Size Painter::tab_size(const Line& line) const {
+  if (line.count == 0) return {};
+  const int pad = padding(letters_.capitals());
+  return {line.width + 2 * pad, line.above + line.below + 2 * pad};
+}
+
+void Painter::draw_caption(Canvas& canvas, const Item& item) {
+  const cv::Rect& tab = *item.tab;
+  canvas.fill(tab, item.mark->color);
+  const int pad = padding(letters_.capitals()), space = letters_.of(" ").extent.width;
+  cv::Point start = tab.tl() + cv::Point(pad, pad + item.line.above);
+  const cv::Rect drawn = (item.line.ink + start) & tab;
+  if (drawn.empty()) return;
+  const cv::Rect at = canvas.aligned(drawn);
+  cv::Mat mask = cleared(scratch_.cover, at.size());
+  start -= at.tl();
+  for (const Lettering* text : std::span(texts_).subspan(item.line.first, item.line.count)) {
+    letters_.write(mask, *text, start);
+    start.x += text->extent.width + space;
+  }
+  canvas.blend(at, mask, scratch_.coarse, text_color(item.mark->color));
+}
+
 void Painter::draw_items(Canvas& canvas, const Pen& pen) {
   const auto worst_first = items_ | std::views::reverse;
-  for (const auto& [mark, outline, tab] : worst_first)
+  for (const auto& [mark, outline, line, tab] : worst_first)
     draw_silhouette(canvas, mark->mask, mark->color, (2 * pen.thickness + 2) / 3, scratch_);
-  for (const auto& [mark, outline, tab] : worst_first)
+  for (const auto& [mark, outline, line, tab] : worst_first)
     draw_trail(canvas, mark->trail, mark->color, pen.thickness, strokes_, scratch_);
-  for (const auto& [mark, outline, tab] : worst_first)
+  for (const auto& [mark, outline, line, tab] : worst_first)
     if (pen.outlines && mark->outlined)
       draw_outline(canvas, outline, mark->color, pen.thickness, strokes_, scratch_);
-  for (const auto& [mark, outline, tab] : worst_first)
+  for (const auto& [mark, outline, line, tab] : worst_first)
     draw_skeleton(canvas, mark->keypoints, mark->color, {pen.thickness, pen.keypoint_threshold},
                   strokes_, scratch_);
-  for (const auto& [mark, outline, tab] : worst_first)
-    if (tab) draw_caption(canvas, *mark, *tab, letters_, scratch_);
+  for (const Item& item : worst_first)
+    if (item.tab) draw_caption(canvas, item);
 }
 
 Status Painter::paint(Canvas& canvas, std::span<const Mark> marks, Pen pen) try {
   placer_.start(canvas.bounds().size(), pen.thickness, pen.placement);
-  letters_.resize(pen.font_scale);
+  // A caption is rarely wider: the parts after its class remain visible.
+  const Status font = letters_.start(pen.font_scale, canvas.bounds().width * 3 / 4);
+  has_font_ = font.has_value();
+  texts_.clear();
   items_.clear();
   left_out_ = 0;
   for (const Mark& mark : marks) {
     const std::optional<Outline> outline = outline_of(mark.box, mark.angle);
     if (!outline || (outline->extent & canvas.bounds()).empty()) continue;
-    const cv::Size size = tab_size(letters_, mark.text);
-    items_.push_back({&mark, *outline, placer_.place(*outline, size)});
+    const Line line = line_of(mark);
+    const cv::Size size = tab_size(line);
+    items_.push_back({&mark, *outline, line, placer_.place(*outline, size)});
     left_out_ += !size.empty() && !items_.back().tab;
   }
   draw_items(canvas, pen);
-  return {};
+  return font;
 } catch (const std::exception& error) {
   return reject(ErrorKind::kUnsupported,
                 std::string("OpenCV cannot draw on the frame: ") + error.what());

@@ -30,7 +30,8 @@ struct Mark {
   float angle = 0;  // radians, clockwise about the centre
   float score = 0;  // marks with higher scores come first
   Rgb color;
-  std::string text;  // ASCII; shown on a tab at the box
+  std::vector<std::string>
+      caption{};  // texts that are shown next to each other on a tab at the box
   FrameKeypoints keypoints{};
   FrameMask mask{};
   std::vector<TrailPoint> trail{};  // drawn below all boxes
@@ -54,7 +55,7 @@ Pen pen_for(Size frame);
   "NV21, Y42B, Y444, P010_10LE, P012_LE, P016_LE, I420_10LE, I420_12LE, I422_10LE, "      \
   "I422_12LE, Y444_10LE, Y444_12LE, Y444_16LE }"
 
-/// Draws marks; keeps scratch memory and letters between frames.
+/// Draws marks; keeps scratch memory and texts between frames.
 class Painter {
  public:
   /// Draws the marks, best first: the best is on top, and its caption is placed first. Masks are
@@ -62,22 +63,35 @@ class Painter {
   /// Drawing is clipped to the frame; marks whose box is not finite are skipped. Alpha becomes
   /// opaque.
   /// @pre the frame has one of the formats above.
+  /// @return kNoResource on every frame if there is no font, so that captions are missing.
   Status paint(Canvas& canvas, std::span<const Mark> marks, Pen pen);
 
   /// Number of captions of the last frame without a place.
   size_t left_out() const { return left_out_; }
 
  private:
+  /// Texts of a line, and its pixels.
+  struct Line {
+    size_t first = 0, count = 0;  // among those of the frame
+    int width = 0, above = 0, below = 0;
+    cv::Rect ink;  // from where the line starts
+  };
   struct Item {
     const Mark* mark;
     Outline outline;
+    Line line;
     std::optional<cv::Rect> tab;
   };
 
+  Line line_of(const Mark& mark);
+  cv::Size tab_size(const Line& line) const;
+  void draw_caption(Canvas& canvas, const Item& item);
   void draw_items(Canvas& canvas, const Pen& pen);
 
   CaptionPlacer placer_;
   Letters letters_;
+  bool has_font_ = true;
+  std::vector<const Lettering*> texts_;  // of the frame's captions
   std::vector<Item> items_;
   size_t left_out_ = 0;
   Strokes strokes_;

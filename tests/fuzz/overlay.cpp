@@ -123,7 +123,7 @@ Pen any_pen(Input& input, Size frame) {
 
 bool is_plain(const Mark& mark) {
   const Box& b = mark.box;
-  return mark.text.empty() && mark.angle == 0 && mark.keypoints.points.empty() &&
+  return mark.caption.empty() && mark.angle == 0 && mark.keypoints.points.empty() &&
          mark.mask.pixels == nullptr && std::isfinite(b.x1 + b.y1 + b.x2 + b.y2);
 }
 
@@ -135,7 +135,7 @@ std::vector<Mark> any_marks(Input& input, const DrawnBoxes& drawn) {
         marks.emplace_back(Mark{.box = box.box, .score = 0.5f, .color = rgb(input.below(1 << 24))});
     if (plain) continue;
     mark.angle = box.angle;
-    if (input.chance(70)) mark.text = any_name(input).substr(0, 200);
+    while (input.chance(50)) mark.caption.push_back(any_name(input));
     mark.keypoints = box.keypoints;
     mark.mask = box.mask;
   }

@@ -27,11 +27,12 @@ def test_every_element_is_found(folder):
         assert re.search(rf'Version +{VERSION}\n', out), out
 
 
-def test_only_their_plugins_need_opencv_and_libmosquitto(folder):
+def test_only_their_plugins_need_opencv_pango_and_libmosquitto(folder):
     for package in '', '-overlay', '-publish':
         needs = installed(folder, 'dpkg-query', '-W', '-f=${Depends}',
                           f'gstreamer1.0-keepbox{package}')
-        assert ('libopencv' in needs) == (package == '-overlay'), needs
+        for name in 'libopencv', 'libpango', 'fonts-dejavu-core':
+            assert (name in needs) == (package == '-overlay'), needs
         assert ('libmosquitto' in needs) == (package == '-publish'), needs
 
 

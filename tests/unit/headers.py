@@ -17,7 +17,7 @@ import subprocess
 import sys
 
 PACKAGES = ['gstreamer-1.0', 'gstreamer-base-1.0', 'gstreamer-video-1.0',
-            'gstreamer-analytics-1.0', 'opencv4', 'libonnxruntime']
+            'gstreamer-analytics-1.0', 'opencv4', 'pangocairo', 'libonnxruntime']
 # Folders that a folder may include in addition to itself and core.
 WANT_CUDA = ['gst/tensors/gstcuda.h', 'gst/tensors/cudadriver.h', 'gst/tensors/cudaobjects.h',
              'gst/infer/cuda/cudafeed.h', 'gst/infer/cuda/cudamodel.h',

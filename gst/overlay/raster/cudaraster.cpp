@@ -43,16 +43,6 @@ class CudaRaster final : public Raster {
   void blend(const cv::Mat& cover, std::span<const Ink> inks, int gain, cv::Mat&) override {
     require(drawer_.blend(rows_of(cover), device_inks(inks), static_cast<uint8_t>(gain)));
   }
-  bool write(const PlacedText& text, const cv::Rect& at, std::span<const Ink> inks) override {
-    letters_.clear();
-    text.letters->place(text.text, text.start.x, [&](const PlacedLetter& letter) {
-      letters_.push_back({letter.x, letter.column, letter.width});
-    });
-    require(drawer_.write({rows_of(text.letters->sheet()), letters_,
-                           text.letters->top(text.start.y), at.width, at.height},
-                          device_inks(inks)));
-    return true;
-  }
   bool tint(const EnlargedMask& mask, const cv::Rect& at, int edge,
             std::span<const Ink> inks) override {
     const MaskView& pixels = *mask.pixels;
@@ -91,7 +81,6 @@ class CudaRaster final : public Raster {
   cuda::Drawer& drawer_;
   const GstVideoInfo& info_;
   std::array<cuda::PlaneInk, cuda::kDrawnPlanes> inks_;
-  std::vector<cuda::DrawnLetter> letters_;
   cv::Mat taken_;
   Status status_;
 };

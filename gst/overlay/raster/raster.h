@@ -7,13 +7,11 @@
 #include <array>
 #include <opencv2/core.hpp>
 #include <span>
-#include <string_view>
 #include <utility>
 
 #include "core/base/result.h"
 #include "core/formula/mask_edge.h"
 #include "gst/metas/masks.h"
-#include "gst/overlay/letters.h"
 
 namespace keepbox {
 
@@ -25,13 +23,6 @@ struct Ink {
   cv::Rect at;  // pixels of the plane, inside of it
   Paint paint;
   int shift_x = 0, shift_y = 0;  // log2 of the plane's subsampling
-};
-
-/// A text on an area of the frame.
-struct PlacedText {
-  const Letters* letters = nullptr;
-  std::string_view text;
-  cv::Point start;  // of the base line, from the area's upper left corner
 };
 
 /// A mask that is enlarged to the frame.
@@ -56,11 +47,8 @@ class Raster {
   virtual void blend(const cv::Mat& cover, std::span<const Ink> inks, int gain,
                      cv::Mat& coarse) = 0;
 
-  /// Draw a text, and an object with an edge of that width in pixels, if the raster computes their
-  /// coverage itself; otherwise return false, and nothing is drawn. @param at the area.
-  virtual bool write(const PlacedText&, const cv::Rect& /*at*/, std::span<const Ink>) {
-    return false;
-  }
+  /// Draws an object with an edge of that width in pixels, if the raster computes its coverage
+  /// itself; otherwise returns false, and nothing is drawn. @param at the area.
   virtual bool tint(const EnlargedMask&, const cv::Rect& /*at*/, int /*edge*/,
                     std::span<const Ink>) {
     return false;

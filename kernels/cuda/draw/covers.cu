@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Coverage of masks and texts, tile by tile. For a mask, a block finds the object's pixels as bits,
-// erodes them in words of 32, and smooths the result.
+// Coverage of masks, tile by tile. A block finds the object's pixels as bits, erodes them in words
+// of 32, and smooths the result.
 #include "core/formula/silhouette.h"
 #include "kernels/cuda/draw/draw.h"
 
@@ -233,38 +233,9 @@ __device__ void make_silhouette(const CoverJob& job, const CoverTile& tile, Shar
   write(place, shared.object, *inner, job.made + mask.cover);
 }
 
-/// Returns the largest coverage of a text's letters at a pixel of its area.
-__device__ uint32_t text_cover(const CoverJob& job, const DrawnText& text, int x, int y) {
-  const int row = y - text.top;
-  if (row < 0 || row >= job.sheet.height) return 0;
-  const uint8_t* const line = job.sheet.bytes + size_t(row) * size_t(job.sheet.width);
-  uint32_t most = 0;
-  for (uint32_t i = 0; i < text.count; ++i) {
-    const DrawnLetter& letter = job.letters[text.first + i];
-    const int column = x - letter.x;
-    if (column < 0) break;  // as all behind it
-    if (column < letter.width) most = max(most, uint32_t(line[letter.column + column]));
-  }
-  return most;
-}
-
-/// Makes the coverage of a tile of a text.
-__device__ void make_text(const CoverJob& job, const CoverTile& tile) {
-  const DrawnText& text = job.texts[tile.index];
-  for (int i = int(threadIdx.x); i < kCoverTileColumns * kCoverTileRows; i += kThreads) {
-    const int x = tile.column * kCoverTileColumns + i % kCoverTileColumns;
-    const int y = tile.row * kCoverTileRows + i / kCoverTileColumns;
-    if (x < text.width && y < text.height)
-      job.made[text.cover + size_t(y) * size_t(text.width) + size_t(x)] =
-          uint8_t(text_cover(job, text, x, y));
-  }
-}
-
 __global__ void __launch_bounds__(kThreads) make_covers(const __grid_constant__ CoverJob job) {
   __shared__ Shared shared;
-  const CoverTile& tile = job.tiles[blockIdx.x];
-  if (tile.text) make_text(job, tile);
-  else make_silhouette(job, tile, shared);
+  make_silhouette(job, job.tiles[blockIdx.x], shared);
 }
 
 }  // namespace

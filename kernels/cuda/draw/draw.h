@@ -56,17 +56,6 @@ struct DrawOperation {
   uint8_t shift_x = 0, shift_y = 0;  // log2 of the plane's subsampling
 };
 
-/// A letter of a text: columns of the sheet, and the column of the area in which they begin.
-struct DrawnLetter {
-  int32_t x = 0, column = 0, width = 0;
-};
-
-/// Masks of all letters next to each other.
-struct LetterSheet {
-  const uint8_t* bytes = nullptr;
-  int width = 0, height = 0;
-};
-
 /// A mask whose silhouette is drawn.
 struct DrawnMask {
   uint32_t pixels = 0;  // offset among the uploaded bytes: rows without gaps, 0 outside the object
@@ -76,19 +65,10 @@ struct DrawnMask {
   int edge = 1;  // width of the edge, up to kWidestEdge
 };
 
-/// A text whose letters are drawn.
-struct DrawnText {
-  uint32_t first = 0, count = 0;  // letters
-  int32_t top = 0;                // row of the area in which they begin
-  uint32_t cover = 0;             // offset among the made bytes
-  int width = 0, height = 0;      // of the area
-};
-
-/// A part of a mask's or a text's coverage that a block makes.
+/// A part of a mask's coverage that a block makes.
 struct CoverTile {
-  uint32_t index = 0;  // of the mask or text
+  uint32_t index = 0;  // of the mask
   uint16_t column = 0, row = 0;
-  bool text = false;
 };
 
 /// The operations of a plane.
@@ -110,9 +90,6 @@ struct DrawJob {
 /// Coverage to make.
 struct CoverJob {
   const DrawnMask* masks = nullptr;
-  const DrawnText* texts = nullptr;
-  const DrawnLetter* letters = nullptr;
-  LetterSheet sheet;
   const CoverTile* tiles = nullptr;
   uint32_t tile_count = 0;
   const uint8_t* uploaded = nullptr;
@@ -122,8 +99,8 @@ struct CoverJob {
 /// Size of a CoverTile in pixels of the frame.
 inline constexpr int kCoverTileColumns = 64, kCoverTileRows = 32;
 
-/// Makes coverage: of masks the object with an edge inside, smoothed if the edge is wider than a
-/// pixel; of texts the largest value of their letters.
+/// Makes the coverage of masks: the object with an edge inside, smoothed if the edge is wider than
+/// a pixel.
 cudaError_t launch_covers(const CoverJob& job, cudaStream_t stream);
 
 /// Executes the operations of each plane in their order.

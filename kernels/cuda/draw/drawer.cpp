@@ -53,12 +53,9 @@ bool Drawer::is_empty() const {
 
 void Drawer::clear() {
   for (PlaneList& list : lists_) list.at.clear(), list.operations.clear();
-  letters_.clear();
   masks_.clear();
-  texts_.clear();
   tiles_.clear();
   slot().arena.clear();
-  sheet_ = {};
   made_bytes_ = 0;
 }
 
@@ -97,15 +94,6 @@ Status Drawer::blend(const ByteRows& cover, std::span<const PlaneInk> inks, uint
   return {};
 }
 
-/// Uploads the sheet once for all texts.
-Status Drawer::use_sheet(const ByteRows& sheet) {
-  if (sheet_.bytes == sheet.bytes) return prepare();
-  KB_TRY(make_room(area(sheet.width, sheet.height), 0));
-  KB_ASSIGN(sheet_offset_, slot().arena.add(sheet));
-  sheet_ = sheet;
-  return {};
-}
-
 /// Adds the tiles of an area whose coverage is made, and returns its offset.
 uint32_t Drawer::add_made(CoverTile of, int width, int height) {
   const auto offset = static_cast<uint32_t>(made_bytes_);
@@ -117,20 +105,6 @@ uint32_t Drawer::add_made(CoverTile of, int width, int height) {
       tiles_.push_back(of);
     }
   return offset;
-}
-
-Status Drawer::write(const HostText& text, std::span<const PlaneInk> inks) {
-  KB_TRY(use_sheet(text.sheet));
-  KB_TRY(make_room(0, area(text.width, text.height)));
-  KB_TRY(use_sheet(text.sheet));  // again, if what was collected has been executed
-  const CoverTile tile{.index = static_cast<uint32_t>(texts_.size()), .text = true};
-  const uint32_t cover = add_made(tile, text.width, text.height);
-  texts_.push_back({static_cast<uint32_t>(letters_.size()),
-                    static_cast<uint32_t>(text.letters.size()), text.top, cover, text.width,
-                    text.height});
-  letters_.insert(letters_.end(), text.letters.begin(), text.letters.end());
-  add(inks, {CoverKind::kMade, 1, cover, static_cast<uint32_t>(text.width)});
-  return {};
 }
 
 Status Drawer::tint(const HostMask& mask, std::span<const PlaneInk> inks) {
@@ -152,17 +126,12 @@ Result<DrawJob> Drawer::upload(CoverJob& covers) {
     KB_ASSIGN(at[i], arena.add(lists_[i].at));
     KB_ASSIGN(operations[i], arena.add(lists_[i].operations));
   }
-  KB_ASSIGN(const size_t letters, arena.add(letters_));
   KB_ASSIGN(const size_t masks, arena.add(masks_));
-  KB_ASSIGN(const size_t texts, arena.add(texts_));
   KB_ASSIGN(const size_t tiles, arena.add(tiles_));
   KB_TRY(arena.upload(stream_));
   auto* const made = reinterpret_cast<uint8_t*>(slot().made.get());
   const auto* const uploaded = arena.at<uint8_t>(0);
   covers = {.masks = arena.at<DrawnMask>(masks),
-            .texts = arena.at<DrawnText>(texts),
-            .letters = arena.at<DrawnLetter>(letters),
-            .sheet = {arena.at<uint8_t>(sheet_offset_), sheet_.width, sheet_.height},
             .tiles = arena.at<CoverTile>(tiles),
             .tile_count = static_cast<uint32_t>(tiles_.size()),
             .uploaded = uploaded,

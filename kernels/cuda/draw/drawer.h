@@ -29,14 +29,6 @@ struct HostMask {
   int edge = 1;  // width of the edge, at least 1
 };
 
-/// A text on an area of the frame.
-struct HostText {
-  ByteRows sheet;  // masks of all letters
-  std::span<const DrawnLetter> letters;
-  int top = 0;                // row of the area in which they begin
-  int width = 0, height = 0;  // of the area
-};
-
 /// Collects operations on a frame and executes them together. Everything is called with the frame's
 /// context current. Memory grows as needed and is kept.
 class Drawer {
@@ -51,7 +43,6 @@ class Drawer {
   /// represents several of the area, by the mean of their coverage times a gain. What is passed is
   /// copied. @param inks one per plane.
   Status blend(const ByteRows& cover, std::span<const PlaneInk> inks, uint8_t gain);
-  Status write(const HostText& text, std::span<const PlaneInk> inks);
   Status tint(const HostMask& mask, std::span<const PlaneInk> inks);
 
   /// Copies pixels to the host after all operations so far, and waits for them.
@@ -85,7 +76,6 @@ class Drawer {
   Status make_room(size_t uploaded, size_t made);
   void add(uint32_t plane, const PlaneInk& ink, const Cover& cover);
   void add(std::span<const PlaneInk> inks, const Cover& cover);
-  Status use_sheet(const ByteRows& sheet);
   uint32_t add_made(CoverTile of, int width, int height);
   Result<DrawJob> upload(CoverJob& covers);
   Status start();
@@ -97,12 +87,8 @@ class Drawer {
   std::array<Slot, kSlots> slots_;
   size_t slot_ = 0;
   std::array<PlaneList, kDrawnPlanes> lists_;
-  std::vector<DrawnLetter> letters_;
   std::vector<DrawnMask> masks_;
-  std::vector<DrawnText> texts_;
   std::vector<CoverTile> tiles_;
-  ByteRows sheet_;  // that was uploaded
-  size_t sheet_offset_ = 0;
   size_t made_bytes_ = 0;
 };
 

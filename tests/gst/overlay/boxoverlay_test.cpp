@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "gst/metas/attachboxes.h"
+#include "tests/fonts.h"
 #include "tests/gst/overlay/boxoverlay.h"
 #include "tests/masks.h"
 
@@ -86,6 +87,41 @@ TEST_F(BoxOverlay, ShowsResultsAboutTheFrameInItsCorner) {
   EXPECT_EQ(at(2, 60), kBackground);
   set("draw-attributes", FALSE);
   EXPECT_EQ(drawn(labelled()), blank());
+}
+
+TEST_F(BoxOverlay, DrawsLettersOfEveryScript) {
+  format("RGB", 320, 120);
+  set("color", 0xffff0000u);
+  const auto labelled = [&](const char* label) {
+    GstBuffer* out = frame();
+    auto* meta = gst_buffer_add_analytics_relation_meta(out);
+    gst_analytics_relation_meta_add_od_mtd(meta, g_quark_from_string(label), 10, 60, 200, 40, 0.87f,
+                                           nullptr);
+    return drawn(out);
+  };
+  // With as many letters, they would be the same if all were one replacement.
+  EXPECT_NE(labelled("Привет"), labelled("Приказ"));
+  EXPECT_NE(labelled("人行道"), labelled("人行人"));
+  EXPECT_NE(labelled("سيارة"), labelled("سيادة"));
+  EXPECT_NE(labelled("Straße"), labelled("Strasse"));
+  EXPECT_EQ(labelled("Stra\xdf"), labelled("Stra\xff")) << "bytes that are not UTF-8";
+}
+
+TEST_F(BoxOverlay, WarnsOnceIfThereIsNoFont) {
+  const test::OnlyFonts none({});
+  GstBus* bus = gst_bus_new();
+  gst_element_set_bus(harness_->element, bus);
+  for (int i = 0; i < 3; ++i) EXPECT_NE(drawn(boxed()), blank()) << "the outline";
+  const auto warning = [&] { return gst_bus_pop_filtered(bus, GST_MESSAGE_WARNING); };
+  GstMessage* message = warning();
+  ASSERT_NE(message, nullptr);
+  g_autoptr(GError) error = nullptr;
+  gst_message_parse_warning(message, &error, nullptr);
+  EXPECT_NE(std::string(error->message).find("no font"), std::string::npos) << error->message;
+  gst_clear_message(&message);
+  EXPECT_EQ(warning(), nullptr);
+  gst_element_set_bus(harness_->element, nullptr);
+  gst_object_unref(bus);
 }
 
 TEST_F(BoxOverlay, DrawsTrailsOfTrackedBoxes) {

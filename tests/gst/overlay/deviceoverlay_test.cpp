@@ -53,7 +53,9 @@ void attach_all(GstBuffer* frame) {
     const auto x = static_cast<float>(i * 37 % 320 - 8), y = static_cast<float>(i * 53 % 240 - 6);
     list.push_back(
         {.box = {x, y, x + 41.5f, y + 33}, .score = 0.9f - 0.01f * static_cast<float>(i)});
-    list.back().label = g_quark_from_string(i % 3 == 0 ? "person" : "vehicle");
+    list.back().label = g_quark_from_string(i % 3 == 0   ? "person"
+                                            : i % 3 == 1 ? "vehicle"
+                                                         : "Straße سيارة Привет");
     list.back().class_id = static_cast<uint32_t>(i % 3);
     if (i % 5 == 4) list.back().angle = 0.3f * static_cast<float>(i);
   }

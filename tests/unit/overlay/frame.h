@@ -86,7 +86,9 @@ class Frame {
 };
 
 inline Mark box(float x1, float y1, float x2, float y2, float angle = 0, std::string text = {}) {
-  return {.box = {x1, y1, x2, y2}, .angle = angle, .color = kRed, .text = std::move(text)};
+  Mark mark{.box = {x1, y1, x2, y2}, .angle = angle, .color = kRed};
+  if (!text.empty()) mark.caption.push_back(std::move(text));
+  return mark;
 }
 
 inline void paint(Frame& frame, const Mark& mark, Pen pen = {}) {

@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <array>
-#include <opencv2/imgproc.hpp>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "tests/fonts.h"
 #include "tests/unit/overlay/covers.h"
 #include "tests/unit/overlay/frame.h"
 
@@ -163,33 +163,49 @@ TEST(Paint, AcceptsAnyThicknessScaleAndText) {
     }
 }
 
-TEST(Letters, MatchOpenCV) {
-  const std::string text = "Wig_gly, 0.87 ~ #3";
-  for (const double scale : {0.3, 0.5, 0.84, 2.0}) {
-    SCOPED_TRACE(scale);
-    const int stroke = std::max(1, cvRound(scale * 2));
-    int below = 0;
-    const cv::Size size = cv::getTextSize(text, cv::FONT_HERSHEY_SIMPLEX, scale, stroke, &below);
-    Letters letters;
-    letters.resize(3);
-    letters.resize(scale);
-    EXPECT_NEAR(letters.size(text).width, size.width, 1);
-    EXPECT_EQ(letters.size(text).height, size.height);
-    EXPECT_EQ(letters.below(), below);
-    cv::Mat expected = cv::Mat::zeros(size.height + 60, size.width + 60, CV_8U), ours;
-    expected.copyTo(ours);
-    cv::putText(expected, text, {30, 30 + size.height}, cv::FONT_HERSHEY_SIMPLEX, scale,
-                cv::Scalar(255), stroke, cv::LINE_AA);
-    letters.write(ours, text, {30, 30 + size.height});
-    // A letter may be off by a fraction of a pixel, never by a pixel.
-    cv::Mat wide, far;
-    cv::dilate(expected, wide, cv::Mat::ones(3, 3, CV_8U));
-    cv::subtract(ours, wide, far);
-    EXPECT_LT(cv::norm(far, cv::NORM_INF), 40);
-    cv::dilate(ours, wide, cv::Mat::ones(3, 3, CV_8U));
-    cv::subtract(expected, wide, far);
-    EXPECT_LT(cv::norm(far, cv::NORM_INF), 40);
+TEST(Paint, TextsOfACaptionStandNextToEachOther) {
+  /// Returns the first column, from one on, that has a tab's or a letter's pixel.
+  const auto widths = [](std::vector<std::string> caption) {
+    Frame frame(GST_VIDEO_FORMAT_RGB, 300, 60);
+    Mark mark = box(0, 30, 20, 50);
+    mark.caption = std::move(caption);
+    paint(frame, mark);
+    int width = 0;
+    while (width < 300 && frame.at(0, width, 29) != kBackground) ++width;
+    return width;
+  };
+  const int padded = widths({"a"}), twice = widths({"a", "a"});
+  EXPECT_GT(twice, padded + 8);
+  EXPECT_EQ(widths({"a", "a", "a"}), 2 * twice - padded);
+  EXPECT_NEAR(widths({"a b"}), widths({"a", "b"}), 1);
+}
+
+TEST(Paint, TabsAreHigherForHighLetters) {
+  const auto rows = [](const char* text) {
+    Frame frame(GST_VIDEO_FORMAT_RGB, 200, 120);
+    paint(frame, box(0, 80, 150, 110, 0, text));
+    int height = 0;
+    while (frame.at(0, 0, 79 - height) != kBackground) ++height;
+    return height;
+  };
+  EXPECT_EQ(rows("a"), rows("Hg"));
+  EXPECT_EQ(rows("a"), rows("ßdйg"));
+  EXPECT_GT(rows("\u1ebe\u0323"), rows("a")) << "with marks above and below";
+}
+
+TEST(Paint, LeavesCaptionsOutWithoutAFont) {
+  const Mark labelled = box(10, 30, 50, 50, 0, "label");
+  Frame frame(GST_VIDEO_FORMAT_NV12, 64, 64), plain(GST_VIDEO_FORMAT_NV12, 64, 64);
+  paint(plain, box(10, 30, 50, 50));
+  const OnlyFonts none({});
+  Painter painter;
+  for (const Mark& mark : {labelled, box(10, 30, 50, 50), labelled}) {
+    const Status status = painter.paint(*frame.canvas, {&mark, 1}, {});
+    ASSERT_FALSE(status) << "on every frame, so that it is one warning";
+    EXPECT_EQ(status.error().kind, ErrorKind::kNoResource);
   }
+  EXPECT_TRUE(std::ranges::equal(frame.bytes(), plain.bytes()));
+  EXPECT_EQ(painter.left_out(), 0u);
 }
 
 TEST(Pen, GrowsWithTheFrame) {
