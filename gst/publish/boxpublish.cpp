@@ -32,6 +32,7 @@
 #include "gst/base/element.h"
 #include "gst/base/elements.h"
 #include "gst/base/error.h"
+#include "gst/base/frametimes.h"
 #include "gst/base/picture.h"
 #include "gst/publish/messages.h"
 #include "gst/publish/outbox.h"
@@ -60,13 +61,17 @@ struct Publishing {
   std::unique_ptr<Sender> sender;  // uses the outbox
   std::vector<Message> made;       // of a frame
   int64_t number = 0;              // of the next frame
-  uint64_t time = 0;               // running time of the last frame that has one
+  int64_t time = 0;                // running time of the last frame
   bool failed = false;
 };
 
 struct State : TableProps<PublishProps, publish_properties> {
-  Size frame;                           // the streaming thread's own
-  std::shared_ptr<Publishing> running;  // under the object lock
+  // The streaming thread's own:
+  Size frame;
+  int64_t interval = 0;  // of frames by the caps, in ns; 0 if unknown
+  std::string stream;    // id
+  // Under the object lock:
+  std::shared_ptr<Publishing> running;
 };
 
 guint prop_stats;
@@ -89,12 +94,16 @@ void send(Publishing& p) {
 GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   State& s = Self::of(base);
   Publishing& p = *s.running;
-  FrameInfo frame = frame_info(buffer, base->segment, p.props, s.frame, p.number++);
-  p.time = frame.running_time.value_or(p.time);
+  p.time = running_time_after(p.time, s.interval, base->segment, buffer);
+  PublishedFrame frame{.info = frame_info(buffer, base->segment, p.props, s.frame, p.number++),
+                       .boxes = p.reader.read(buffer, s.frame),
+                       .skipped = p.reader.skipped(),
+                       .time = static_cast<uint64_t>(p.time)};
+  frame.info.skipped = frame.skipped.any();
   const auto complete = [&](FrameInfo& info) { return add_tensors(info, buffer, p.props); };
-  const Status made =
-      p.messages.add(std::move(frame), p.reader.read(buffer, s.frame), p.time, p.made, complete);
+  const Status made = p.messages.add(std::move(frame), p.made, complete);
   if (!made && !std::exchange(p.failed, true)) post_warning(GST_ELEMENT(base), made.error());
+  if (const auto warning = p.messages.take_warning()) post_warning(GST_ELEMENT(base), *warning);
   send(p);
   return GST_FLOW_OK;
 }
@@ -107,13 +116,42 @@ void end(GstBaseTransform* base) {
   send(p);
 }
 
+/// Ends all tracks, because other frames follow.
+void restart(Publishing& p) {
+  p.messages.restart(p.made);
+  send(p);
+}
+
+/// Notices another stream, whose tracking ids are other objects.
+void follow_stream(State& s, GstEvent* event) {
+  const gchar* id = nullptr;
+  gst_event_parse_stream_start(event, &id);
+  if (std::exchange(s.stream, id) != id) restart(*s.running);
+}
+
+/// Counts the time of a gap for streams whose frames have no times.
+void follow_gap(Publishing& p, GstEvent* event) {
+  GstClockTime from = 0, duration = 0;
+  gst_event_parse_gap(event, &from, &duration);
+  if (GST_CLOCK_TIME_IS_VALID(duration)) p.time += static_cast<int64_t>(duration);
+}
+
 gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
-  if (GST_EVENT_TYPE(event) == GST_EVENT_EOS) end(base);
+  State& s = Self::of(base);
+  switch (GST_EVENT_TYPE(event)) {
+    case GST_EVENT_EOS: end(base); break;
+    case GST_EVENT_FLUSH_STOP: restart(*s.running); break;
+    case GST_EVENT_GAP: follow_gap(*s.running, event); break;
+    case GST_EVENT_STREAM_START: follow_stream(s, event); break;
+    default: break;
+  }
   return Self::parent_as<GstBaseTransformClass>()->sink_event(base, event);
 }
 
 gboolean set_caps(GstBaseTransform* base, GstCaps* input, GstCaps*) {
-  return read_size(input, Self::of(base).frame);
+  State& s = Self::of(base);
+  s.interval = interval_of(input);
+  return read_size(input, s.frame);
 }
 
 /// Opens the folder of the queue, if there is one.
@@ -150,6 +188,8 @@ gboolean start(GstBaseTransform* base) {
     post_error(GST_ELEMENT(self), running.error());
     return FALSE;
   }
+  self->state->interval = 0;
+  self->state->stream.clear();
   GST_OBJECT_LOCK(self);
   self->state->running = std::move(*running);
   GST_OBJECT_UNLOCK(self);

@@ -13,31 +13,42 @@ TopicValues topic_values(const FrameBox& box, const std::string& source) {
   return out;
 }
 
-void Counts::add(const std::string& topic, uint32_t more) {
-  if (counts_.size() < kMaxTopics || counts_.contains(topic)) counts_[topic].now += more;
+void Counts::add(const std::string& topic, GQuark model, uint32_t more) {
+  if (counts_.size() < kMaxTopics || counts_.contains(topic))
+    counts_[topic].of_models[model] += more;
+  else full_ = true;
 }
 
-void Counts::set(std::span<const FrameBox> boxes, const TopicPattern& topics,
-                 const std::string& source) {
-  for (auto& [topic, count] : counts_) count.now = 0;
+void Counts::set(std::span<const FrameBox> boxes, const SkippedModels& skipped,
+                 const TopicPattern& topics, const std::string& source) {
+  for (auto& [topic, count] : counts_)
+    std::erase_if(count.of_models, [&](const auto& each) { return !skipped.has(each.first); });
   // Frames without boxes have a number too.
-  if (boxes.empty() && counts_.empty()) add(topics.of({.source = source, .label = "all"}), 0);
+  if (boxes.empty() && counts_.empty() && !skipped.any())
+    add(topics.of({.source = source, .label = "all"}), 0, 0);
   for (const FrameBox& box : boxes) {
+    if (skipped.has(box.model)) continue;  // held or predicted
     TopicValues values = topic_values(box, source);
     const std::string one = topics.of(values);
     values.label = "all";
     const std::string all = topics.of(values);
-    add(one, 1);
-    if (all != one) add(all, 1);
+    add(one, box.model, 1);
+    if (all != one) add(all, box.model, 1);
   }
+}
+
+void Counts::clear() {
+  for (auto& [topic, count] : counts_) count.of_models.clear();
 }
 
 std::vector<std::pair<std::string, uint32_t>> Counts::take(bool changed) {
   std::vector<std::pair<std::string, uint32_t>> out;
   for (auto& [topic, count] : counts_) {
-    if (changed && count.taken == count.now) continue;
-    count.taken = count.now;
-    out.emplace_back(topic, count.now);
+    uint32_t now = 0;
+    for (const auto& [model, boxes] : count.of_models) now += boxes;
+    if (changed && count.taken == now) continue;
+    count.taken = now;
+    out.emplace_back(topic, now);
   }
   return out;
 }

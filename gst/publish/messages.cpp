@@ -21,33 +21,44 @@ Message Messages::message(std::string topic, std::string payload, bool retain) c
   return {.topic = std::move(topic), .payload = std::move(payload), .qos = qos_, .retain = retain};
 }
 
-Messages::Content Messages::content_of(const FrameInfo& frame, std::span<const FrameBox> boxes) {
+/// Of models that did not look at the frame, it has what was published last.
+Messages::Content Messages::content_of(const PublishedFrame& frame) const {
   Content out;
   std::map<Object, uint64_t> turns;
-  for (const FrameBox& box : boxes) {
+  for (const FrameBox& box : frame.boxes) {
+    if (frame.skipped.has(box.model)) continue;
     Object object{box.model, box.class_id, box.label, box.tracking_id.has_value(), 0};
     std::get<4>(object) = box.tracking_id ? *box.tracking_id : turns[object]++;
     out.objects.insert(object);
   }
-  for (const BoxLabel& label : frame.labels)
-    out.labels.emplace(label.model, label.attribute, label.text);
+  for (const BoxLabel& label : frame.info.labels)
+    if (!frame.skipped.has(label.model))
+      out.labels.emplace(label.model, label.attribute, label.text);
+  if (!published_) return out;
+  for (const Object& object : published_->objects)
+    if (frame.skipped.has(std::get<0>(object))) out.objects.insert(object);
+  for (const FrameLabel& label : published_->labels)
+    if (frame.skipped.has(std::get<0>(label))) out.labels.insert(label);
   return out;
 }
 
 /// True if the frame has another content than the last one that was published.
-bool Messages::is_changed(const FrameInfo& frame, std::span<const FrameBox> boxes) {
-  Content content = content_of(frame, boxes);
+bool Messages::is_changed(const PublishedFrame& frame) {
+  Content content = content_of(frame);
   if (published_ == content) return false;
+  if (!published_ && frame.skipped.any() && content == Content{}) return false;
   published_ = std::move(content);
   return true;
 }
 
-Status Messages::add_boxes(FrameInfo& frame, std::span<const FrameBox> boxes,
-                           std::vector<Message>& out, const Complete& complete) {
-  if (settings_.on_change.boxes && !is_changed(frame, boxes)) return {};
-  const Status completed = complete && !boxes.empty() ? complete(frame) : Status{};
+Status Messages::add_boxes(PublishedFrame& frame, bool passes, std::vector<Message>& out,
+                           const Complete& complete) {
+  due_ |= passes;
+  if (settings_.on_change.boxes ? !due_ || !is_changed(frame) : !passes) return {};
+  due_ = false;
+  const Status completed = complete && !frame.boxes.empty() ? complete(frame.info) : Status{};
   std::string text;
-  KB_TRY(writer_.write(frame, boxes, text));
+  KB_TRY(writer_.write(frame.info, frame.boxes, text));
   if (text.empty()) return completed;
   text.pop_back();  // the end of the line
   out.push_back(message(settings_.boxes.of({.source = settings_.source, .label = "all"}),
@@ -65,19 +76,41 @@ void Messages::add_counts(bool changed, std::vector<Message>& out) {
     out.push_back(message(topic, std::to_string(count), settings_.retain.counts));
 }
 
-Status Messages::add(FrameInfo frame, std::span<const FrameBox> boxes, uint64_t time,
-                     std::vector<Message>& out, const Complete& complete) {
-  if (settings_.what.tracks) add_events(tracks_.add(frame, boxes, time), out);
-  if (settings_.what.counts) counts_.set(boxes, settings_.counts, settings_.source);
-  if (!pace_.passes(time)) return {};
-  const Status added = settings_.what.boxes ? add_boxes(frame, boxes, out, complete) : Status{};
-  if (settings_.what.counts) add_counts(settings_.on_change.counts, out);
+Status Messages::add(PublishedFrame frame, std::vector<Message>& out, const Complete& complete) {
+  const auto& [info, boxes, skipped, time] = frame;
+  if (settings_.what.tracks) add_events(tracks_.add(info, boxes, skipped, time), out);
+  if (settings_.what.counts) counts_.set(boxes, skipped, settings_.counts, settings_.source);
+  const bool passes = pace_.passes(time);
+  const Status added = settings_.what.boxes ? add_boxes(frame, passes, out, complete) : Status{};
+  if (settings_.what.counts && passes) add_counts(settings_.on_change.counts, out);
   return added;
 }
 
-void Messages::finish(std::vector<Message>& out) {
+void Messages::restart(std::vector<Message>& out) {
   if (settings_.what.tracks) add_events(tracks_.finish(), out);
-  if (settings_.what.counts) add_counts(true, out);
+  published_.reset();
+}
+
+void Messages::finish(std::vector<Message>& out) {
+  restart(out);
+  if (!settings_.what.counts) return;
+  add_counts(true, out);
+  counts_.clear();
+  add_counts(true, out);
+}
+
+std::optional<Error> Messages::take_warning() {
+  if (warned_ || !(tracks_.is_full() || counts_.is_full())) return std::nullopt;
+  warned_ = true;
+  if (tracks_.is_full())
+    return problem(ErrorKind::kNoResource,
+                   "Objects are left out: there are " + std::to_string(TrackEvents::kMaxTracks) +
+                       " tracks at a time already",
+                   "lower track-timeout=, or give ids by a tracker that keeps them");
+  return problem(ErrorKind::kNoResource,
+                 "Objects are not counted: their numbers have " +
+                     std::to_string(Counts::kMaxTopics) + " topics already",
+                 "set topic-counts= to one with fewer topics, without {id}");
 }
 
 }  // namespace keepbox

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <vector>
 
+#include "gst/metas/skippedmodels.h"
 #include "gst/publish/counts.h"
 #include "gst/publish/message.h"
 #include "gst/publish/pace.h"
@@ -19,6 +20,14 @@
 #include "gst/sink/boxwriter.h"
 
 namespace keepbox {
+
+/// A frame with its boxes.
+struct PublishedFrame {
+  FrameInfo info;
+  std::span<const FrameBox> boxes{};
+  SkippedModels skipped{};  // models that did not look at it
+  uint64_t time = 0;        // running time in ns
+};
 
 /// The messages of a stream.
 class Messages {
@@ -29,12 +38,17 @@ class Messages {
   using Complete = std::function<Status(FrameInfo&)>;
 
   /// Appends the messages of the next frame. If `complete` fails, its error is returned, and the
-  /// boxes are published without its data. @param time running time in ns
-  Status add(FrameInfo frame, std::span<const FrameBox> boxes, uint64_t time,
-             std::vector<Message>& out, const Complete& complete = {});
+  /// boxes are published without its data.
+  Status add(PublishedFrame frame, std::vector<Message>& out, const Complete& complete = {});
 
-  /// Appends what the rate kept back, and ends all tracks.
+  /// Ends all tracks, because other frames follow, and forgets the boxes that were published.
+  void restart(std::vector<Message>& out);
+
+  /// Appends what the rate kept back, ends all tracks, and sets the numbers to 0.
   void finish(std::vector<Message>& out);
+
+  /// Returns a warning that objects were left out; once.
+  std::optional<Error> take_warning();
 
  private:
   // Model, class number and label of a box, and its tracking id or else its turn.
@@ -50,9 +64,9 @@ class Messages {
   };
 
   Message message(std::string topic, std::string payload, bool retain) const;
-  static Content content_of(const FrameInfo& frame, std::span<const FrameBox> boxes);
-  bool is_changed(const FrameInfo& frame, std::span<const FrameBox> boxes);
-  Status add_boxes(FrameInfo& frame, std::span<const FrameBox> boxes, std::vector<Message>& out,
+  Content content_of(const PublishedFrame& frame) const;
+  bool is_changed(const PublishedFrame& frame);
+  Status add_boxes(PublishedFrame& frame, bool passes, std::vector<Message>& out,
                    const Complete& complete);
   void add_events(const std::vector<TrackEvent>& events, std::vector<Message>& out);
   void add_counts(bool changed, std::vector<Message>& out);
@@ -64,6 +78,8 @@ class Messages {
   Counts counts_;
   TrackEvents tracks_;
   std::optional<Content> published_;  // of the last JSON object
+  bool due_ = false;                  // the rate allows the next change
+  bool warned_ = false;
 };
 
 }  // namespace keepbox

@@ -2,7 +2,9 @@
 // Keeps the best box of each track.
 #include "gst/publish/trackevents.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "gst/publish/counts.h"
 #include "gst/sink/formats.h"
@@ -44,10 +46,14 @@ void TrackEvents::follow(const FrameInfo& frame, const FrameBox& box, uint64_t t
   auto found = tracks_.find(key);
   const bool begins = found == tracks_.end();
   if (begins) {
-    if (tracks_.size() >= kMaxTracks) return;
+    if (tracks_.size() >= kMaxTracks) {
+      full_ = true;
+      return;
+    }
     found = tracks_.emplace(key, Track{.first = frame.timestamp, .pace = Pace(rate_)}).first;
   }
   Track& track = found->second;
+  track.present = true;
   track.seen = time;
   track.last = frame.timestamp;
   ++track.frames;
@@ -65,22 +71,40 @@ void TrackEvents::follow(const FrameInfo& frame, const FrameBox& box, uint64_t t
   out.push_back(event(begins ? "new" : "update", key, track));
 }
 
-void TrackEvents::end_older_than(uint64_t time, std::vector<TrackEvent>& out) {
-  std::erase_if(tracks_, [&](const auto& each) {
-    const bool ended = each.second.seen + timeout_ < time;
-    if (ended) out.push_back(event("end", each.first, each.second));
-    return ended;
-  });
+/// Lets tracks go on at an earlier time, as after the clock of a camera was set.
+void TrackEvents::go_back(uint64_t time, std::vector<TrackEvent>& out) {
+  if (time_ - time > timeout_ + GST_SECOND) out = finish();
+  for (auto& [key, track] : tracks_) {
+    track.seen = std::min(track.seen, time);
+    if (track.missed) track.missed = std::min(*track.missed, time);
+  }
+  time_ = time;
+}
+
+/// The time that passes before the first miss does not count, because its frames may have been
+/// skipped.
+bool TrackEvents::is_over(Track& track, bool looked, uint64_t time) const {
+  if (std::exchange(track.present, false)) {
+    track.missed.reset();
+    return false;
+  }
+  if (!looked) return false;
+  if (!track.missed) track.missed = std::max(track.seen, time_);
+  return *track.missed + timeout_ < time;
 }
 
 std::vector<TrackEvent> TrackEvents::add(const FrameInfo& frame, std::span<const FrameBox> boxes,
-                                         uint64_t time) {
+                                         const SkippedModels& skipped, uint64_t time) {
   std::vector<TrackEvent> out;
-  if (time < time_) out = finish();
-  time_ = time;
+  if (time < time_) go_back(time, out);
   for (const FrameBox& box : boxes)
     if (box.tracking_id) follow(frame, box, time, out);
-  end_older_than(time, out);
+  std::erase_if(tracks_, [&](auto& each) {
+    const bool over = is_over(each.second, !skipped.has(each.first.first), time);
+    if (over) out.push_back(event("end", each.first, each.second));
+    return over;
+  });
+  time_ = time;
   return out;
 }
 

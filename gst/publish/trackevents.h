@@ -12,6 +12,7 @@
 
 #include "core/formula/letterbox.h"
 #include "gst/metas/framebox.h"
+#include "gst/metas/skippedmodels.h"
 #include "gst/publish/pace.h"
 #include "gst/publish/topics.h"
 #include "gst/sink/boxwriter.h"
@@ -34,18 +35,24 @@ class TrackEvents {
   /// @param source of topics and, with `named`, of the objects
   TrackEvents(uint64_t timeout, double rate, std::string source, bool named);
 
-  /// Returns the events of the next frame. @param time running time in ns; if it goes back, as
-  /// after a flush, all tracks end.
+  /// Returns the events of the next frame. A track ends on a frame that its model looked at.
+  /// @param time running time in ns; if it goes back by up to the timeout and a second, tracks go
+  /// on from there, otherwise they all end.
   std::vector<TrackEvent> add(const FrameInfo& frame, std::span<const FrameBox> boxes,
-                              uint64_t time);
+                              const SkippedModels& skipped, uint64_t time);
 
   /// Ends all tracks.
   std::vector<TrackEvent> finish();
 
+  /// True if objects were left out because there are too many tracks.
+  bool is_full() const { return full_; }
+
  private:
   struct Track {
     TopicValues topic;
+    bool present = false;                 // on the last frame
     uint64_t seen = 0;                    // running time of the last box
+    std::optional<uint64_t> missed;       // since when its model looked and did not find it
     std::optional<uint64_t> first, last;  // stream time
     uint64_t frames = 0;                  // with a box
     std::optional<float> score;           // of the best box
@@ -58,13 +65,15 @@ class TrackEvents {
   TrackEvent event(const char* type, const Key& key, const Track& track) const;
   void follow(const FrameInfo& frame, const FrameBox& box, uint64_t time,
               std::vector<TrackEvent>& out);
-  void end_older_than(uint64_t time, std::vector<TrackEvent>& out);
+  void go_back(uint64_t time, std::vector<TrackEvent>& out);
+  bool is_over(Track& track, bool looked, uint64_t time) const;
 
   uint64_t timeout_;
   double rate_;
   std::string source_;
   bool named_;
   uint64_t time_ = 0;
+  bool full_ = false;
   std::map<Key, Track> tracks_;
 };
 

@@ -8,6 +8,7 @@
 #include "gst/base/element.h"
 #include "gst/base/elements.h"
 #include "gst/base/error.h"
+#include "gst/base/frametimes.h"
 #include "gst/base/picture.h"
 #include "gst/base/trackerquery.h"
 #include "gst/tensors/tensors.h"
@@ -80,11 +81,7 @@ void take_props(KeepboxBoxTrack* self) {
 /// Returns the running time of a frame; without one, that of the next frame by the caps.
 int64_t time_of(GstBaseTransform* base, GstBuffer* buffer) {
   State& s = Self::of(base);
-  const GstClockTime running =
-      gst_segment_to_running_time(&base->segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
-  if (GST_CLOCK_TIME_IS_VALID(running)) s.time = static_cast<int64_t>(running);
-  else s.time += s.interval > 0 ? s.interval : TrackSettings{}.step;
-  return s.time;
+  return s.time = running_time_after(s.time, s.interval, base->segment, buffer);
 }
 
 /// Warns once that boxes cannot be moved because they are on the frame already.
@@ -156,14 +153,6 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
 gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
   if (direction == GST_PAD_SRC && answer_tracked(query)) return TRUE;
   return Self::parent_as<GstBaseTransformClass>()->query(base, direction, query);
-}
-
-/// Returns the interval of frames in ns; 0 if it varies.
-int64_t interval_of(const GstCaps* caps) {
-  gint n = 0, d = 1;
-  const GstStructure* fields = gst_caps_get_structure(caps, 0);
-  if (!gst_structure_get_fraction(fields, "framerate", &n, &d) || n <= 0 || d <= 0) return 0;
-  return std::max<int64_t>(1, static_cast<int64_t>(gst_util_uint64_scale_int(GST_SECOND, d, n)));
 }
 
 gboolean set_caps(GstBaseTransform* base, GstCaps* input, GstCaps*) {

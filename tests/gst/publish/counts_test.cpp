@@ -21,11 +21,22 @@ TEST(Counts, HaveTheValuesOfTheirBoxes) {
       {.class_id = 3}};
   const auto topics = TopicPattern::parse("{source}/{class}/{model}/{id}", "topic-counts");
   Counts counts;
-  counts.set(boxes, *topics, "front");
+  counts.set(boxes, {}, *topics, "front");
   EXPECT_EQ(counts.take(false), (Numbers{{"front/all/_/_", 1},
                                          {"front/all/m/7", 1},
                                          {"front/class-3/_/_", 1},
                                          {"front/dog/m/7", 1}}));
+}
+
+/// MQTT has no other name for these, and a topic has one number.
+TEST(Counts, AddLabelsOfOneTopic) {
+  const FrameBox boxes[] = {{.label = g_quark_from_string("a/b")},
+                            {.label = g_quark_from_string("a_b")},
+                            {.label = g_quark_from_string("all")}};
+  const auto topics = TopicPattern::parse("{class}", "topic-counts");
+  Counts counts;
+  counts.set(boxes, {}, *topics, "");
+  EXPECT_EQ(counts.take(false), (Numbers{{"a_b", 2}, {"all", 3}}));
 }
 
 TEST(Counts, HaveALimitOfTopics) {
@@ -33,9 +44,11 @@ TEST(Counts, HaveALimitOfTopics) {
   for (size_t i = 0; i < boxes.size(); ++i) boxes[i].class_id = static_cast<uint32_t>(i);
   const auto topics = TopicPattern::parse("{class}", "topic-counts");
   Counts counts;
-  counts.set(boxes, *topics, "");
+  EXPECT_FALSE(counts.is_full());
+  counts.set(boxes, {}, *topics, "");
+  EXPECT_TRUE(counts.is_full());
   EXPECT_EQ(counts.take(false).size(), Counts::kMaxTopics);
-  counts.set(std::span(boxes).first(1), *topics, "");
+  counts.set(std::span(boxes).first(1), {}, *topics, "");
   EXPECT_EQ(counts.take(false).front(), std::pair(std::string("all"), 1u)) << "known ones go on";
 }
 

@@ -19,27 +19,50 @@ FrameBox box_of(const char* label, std::optional<guint64> id = {}, float score =
       .box = {1, 2, 3, 4}, .score = score, .label = g_quark_from_string(label), .tracking_id = id};
 }
 
+FrameBox box_by(const char* model, const char* label, std::optional<guint64> id = {}) {
+  FrameBox out = box_of(label, id);
+  out.model = g_quark_from_string(model);
+  return out;
+}
+
+SkippedModels skipped_by(const std::vector<const char*>& models) {
+  g_autoptr(GstBuffer) buffer = gst_buffer_new();
+  for (const char* model : models) note_skipped_model(buffer, g_quark_from_string(model));
+  return SkippedModels(buffer);
+}
+
 /// A stream of frames, 100 ms apart.
 class Frames {
  public:
   explicit Frames(PublishProps props) : messages_(*publish_settings(props, "boxpublish0"), props) {}
 
   /// Returns the messages of the next frame as "topic payload".
-  Texts add(const std::vector<FrameBox>& boxes, const std::vector<BoxLabel>& labels = {}) {
+  Texts add(const std::vector<FrameBox>& boxes, const std::vector<BoxLabel>& labels = {},
+            const SkippedModels& skipped = {}) {
     std::vector<Message> out;
-    FrameInfo info{.number = number_, .size = {10, 10}};
+    FrameInfo info{.number = number_, .size = {10, 10}, .skipped = skipped.any()};
     if (has_timestamps) info.timestamp = time();
     for (const BoxLabel& label : labels) info.labels.add(label);
-    EXPECT_TRUE(messages_.add(info, boxes, time(), out));
+    EXPECT_TRUE(messages_.add({info, boxes, skipped, time()}, out));
     ++number_;
     return texts(out);
   }
+  /// Adds a frame that models did not look at.
+  Texts add_skipped(const std::vector<FrameBox>& boxes, const std::vector<const char*>& models) {
+    return add(boxes, {}, skipped_by(models));
+  }
+  Texts restart() {
+    std::vector<Message> out;
+    messages_.restart(out);
+    return texts(out);
+  }
+  std::optional<Error> take_warning() { return messages_.take_warning(); }
   Texts finish() {
     std::vector<Message> out;
     messages_.finish(out);
     return texts(out);
   }
-  void go_back() { number_ = 0; }
+  void go_to(int64_t frame) { number_ = frame; }
   const Message& last() const { return last_; }
 
   bool has_timestamps = true;
@@ -95,14 +118,15 @@ TEST(Messages, AreCompletedOnlyIfTheyArePublished) {
     return Status{};
   };
   for (uint64_t i = 0; i < 6; ++i)
-    EXPECT_TRUE(messages.add({.size = {10, 10}}, boxes, i * 100 * GST_MSECOND, out, complete));
+    EXPECT_TRUE(
+        messages.add({{.size = {10, 10}}, boxes, {}, i * 100 * GST_MSECOND}, out, complete));
   EXPECT_EQ(completed, 3u);
   EXPECT_EQ(out.size(), completed);
-  EXPECT_TRUE(messages.add({.size = {10, 10}}, {}, 600 * GST_MSECOND, out, complete));
+  EXPECT_TRUE(messages.add({{.size = {10, 10}}, {}, {}, 600 * GST_MSECOND}, out, complete));
   EXPECT_EQ(completed, 3u) << "there is no box";
   EXPECT_EQ(out.size(), 4u);
   const auto fails = [](FrameInfo&) -> Status { return fail(ErrorKind::kMismatch, "one", "two"); };
-  EXPECT_FALSE(messages.add({.size = {10, 10}}, boxes, 800 * GST_MSECOND, out, fails));
+  EXPECT_FALSE(messages.add({{.size = {10, 10}}, boxes, {}, 800 * GST_MSECOND}, out, fails));
   EXPECT_EQ(out.size(), 5u) << "without what is missing";
 }
 
@@ -140,8 +164,65 @@ TEST(Messages, HaveARate) {
   EXPECT_EQ(frames.add({}).size(), 1u);
   EXPECT_EQ(frames.add({box_of("dog")}), Texts{}) << "the rate keeps it back";
   EXPECT_EQ(frames.finish(),
-            (Texts{"keepbox/boxpublish0/counts/all 1", "keepbox/boxpublish0/counts/dog 1"}))
-      << "until the end";
+            (Texts{"keepbox/boxpublish0/counts/all 1", "keepbox/boxpublish0/counts/dog 1",
+                   "keepbox/boxpublish0/counts/all 0", "keepbox/boxpublish0/counts/dog 0"}))
+      << "until the end, when there is nothing";
+  EXPECT_EQ(frames.finish(), Texts{});
+}
+
+TEST(Messages, KeepNumbersWhileModelsSkip) {
+  PublishProps props;
+  props.what = "counts";
+  props.topic_counts = "{class}";
+  Frames frames(props);
+  EXPECT_EQ(frames.add_skipped({}, {"m"}), Texts{}) << "nothing is known yet";
+  EXPECT_EQ(frames.add({box_by("m", "dog"), box_by("n", "cat")}),
+            (Texts{"all 2", "cat 1", "dog 1"}));
+  EXPECT_EQ(frames.add_skipped({}, {"m", "n"}), Texts{});
+  FrameBox held = box_by("m", "dog"), predicted = held;
+  held.held = predicted.predicted = true;
+  EXPECT_EQ(frames.add_skipped({held, predicted, box_by("n", "cat")}, {"m"}), Texts{});
+  EXPECT_EQ(frames.add_skipped({}, {"m"}), (Texts{"all 1", "cat 0"})) << "n looked";
+  EXPECT_EQ(frames.add_skipped({box_by("m", "dog"), box_by("m", "dog")}, {"n"}),
+            (Texts{"all 2", "dog 2"}));
+  EXPECT_EQ(frames.add({}), (Texts{"all 0", "dog 0"}));
+}
+
+TEST(Messages, PublishNoChangeWhileModelsSkip) {
+  PublishProps props;
+  props.on_change = "boxes";
+  Frames frames(props);
+  EXPECT_EQ(frames.add_skipped({}, {"m"}).size(), 0u) << "nothing is known yet";
+  EXPECT_EQ(frames.add({box_by("m", "dog", 7)}).size(), 1u);
+  EXPECT_EQ(frames.add_skipped({}, {"m"}).size(), 0u);
+  EXPECT_EQ(frames.add({box_by("m", "dog", 7)}).size(), 0u);
+  EXPECT_EQ(frames.add_skipped({box_by("n", "cat")}, {"m"}).size(), 1u) << "n looked";
+  EXPECT_TRUE(json::parse(frames.last().payload)["skipped"]);
+  EXPECT_EQ(frames.add({box_by("m", "dog", 7), box_by("n", "cat")}).size(), 0u);
+  EXPECT_EQ(frames.add({}).size(), 1u);
+}
+
+/// A rate whose frames are those that a model skips does not hide changes.
+TEST(Messages, PublishAChangeOnceTheRateAllowsIt) {
+  PublishProps props;
+  props.on_change = "boxes";
+  props.rate = 5;  // every second frame
+  Frames frames(props);
+  EXPECT_EQ(frames.add_skipped({}, {"m"}).size(), 0u);
+  EXPECT_EQ(frames.add({box_by("m", "dog")}).size(), 1u);
+  EXPECT_EQ(frames.add_skipped({}, {"m"}).size(), 0u);
+  EXPECT_EQ(frames.add({box_by("m", "cat")}).size(), 1u);
+}
+
+TEST(Messages, ForgetBoxesOfAnotherStream) {
+  PublishProps props;
+  props.what = "boxes,tracks";
+  props.on_change = "boxes";
+  Frames frames(props);
+  EXPECT_EQ(frames.add({box_of("dog", 7)}).size(), 2u);
+  EXPECT_EQ(frames.add({box_of("dog", 7)}).size(), 0u);
+  EXPECT_EQ(events(frames.restart()), Texts{"end 7 0.5"});
+  EXPECT_EQ(frames.add({box_of("dog", 7)}).size(), 2u);
 }
 
 TEST(Messages, AreObjectsThatChange) {
@@ -235,14 +316,65 @@ TEST(Messages, HaveTheTimestampsThatTheirFramesHave) {
   EXPECT_EQ(event["last"], 100000000);
 }
 
-TEST(Messages, EndTracksWhereTimeGoesBack) {
+TEST(Messages, EndTracksWhereTimeGoesFarBack) {
   PublishProps props;
   props.what = "tracks";
+  props.track_timeout = 0.5;
   Frames frames(props);
-  frames.add({});
-  frames.add({box_of("dog", 7)});
-  frames.go_back();
+  frames.go_to(16);
+  EXPECT_EQ(events(frames.add({box_of("dog", 7)})), Texts{"new 7 0.5"});
+  frames.go_to(0);
   EXPECT_EQ(events(frames.add({box_of("dog", 7)})), (Texts{"end 7 0.5", "new 7 0.5"}));
+  EXPECT_EQ(events(frames.add({box_of("dog", 7)})), Texts{}) << "once";
+}
+
+TEST(Messages, FollowTracksWhereTimeGoesBack) {
+  PublishProps props;
+  props.what = "tracks";
+  props.track_timeout = 0.5;
+  Frames frames(props);
+  frames.go_to(15);
+  EXPECT_EQ(events(frames.add({box_of("dog", 7), box_of("cat", 8)})),
+            (Texts{"new 7 0.5", "new 8 0.5"}));
+  frames.go_to(0);
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(events(frames.add({box_of("dog", 7)})), Texts{}) << i;
+  EXPECT_EQ(events(frames.add({box_of("dog", 7)})), Texts{"end 8 0.5"}) << "from the new time on";
+}
+
+TEST(Messages, EndNoTracksWhileModelsSkip) {
+  PublishProps props;
+  props.what = "tracks";
+  props.track_timeout = 0.25;
+  Frames frames(props);
+  EXPECT_EQ(events(frames.add({box_by("m", "dog", 7), box_by("n", "cat", 8)})),
+            (Texts{"new 7 0.5", "new 8 0.5"}));
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(frames.add_skipped({}, {"m", "n"}), Texts{}) << i;
+  EXPECT_EQ(frames.add({box_by("m", "dog", 7)}), Texts{}) << "one look is not the timeout";
+  EXPECT_EQ(frames.add_skipped({}, {"m"}), Texts{});
+  EXPECT_EQ(events(frames.add_skipped({}, {"m"})), Texts{"end 8 0.5"});
+  EXPECT_EQ(frames.add({}), Texts{});
+  EXPECT_EQ(frames.add({}), Texts{});
+  EXPECT_EQ(events(frames.add({})), Texts{"end 7 0.5"});
+}
+
+TEST(Messages, WarnOnceOfObjectsThatAreLeftOut) {
+  for (const char* what : {"tracks", "counts"}) {
+    PublishProps props;
+    props.what = what;
+    props.topic_counts = "{id}";
+    Frames frames(props);
+    std::vector<FrameBox> boxes;
+    for (guint64 id = 0; id < Counts::kMaxTopics; ++id) boxes.push_back(box_of("dog", id));
+    frames.add({boxes.begin(), boxes.begin() + TrackEvents::kMaxTracks});
+    EXPECT_FALSE(frames.take_warning());
+    boxes.push_back(box_of("dog", boxes.size()));
+    frames.add(boxes);
+    const auto warning = frames.take_warning();
+    ASSERT_TRUE(warning) << what;
+    EXPECT_TRUE(warning->message().contains(what[0] == 't' ? "4096 tracks" : "10000 topics"));
+    frames.add(boxes);
+    EXPECT_FALSE(frames.take_warning());
+  }
 }
 
 TEST(Messages, KeepImprovementsBackByTheRate) {
