@@ -10,7 +10,8 @@
 
 namespace keepbox::test {
 
-extern unsigned seeds;  // per family; --seeds=N
+inline constexpr unsigned kAllSeeds = 50;  // with which all planted bugs are caught
+extern unsigned seeds;                     // per family; --seeds=N
 
 /// Returns "second", the tests' own implementation, and the backends, with one entry per
 /// instruction set of the vector backend ("simd AVX2").

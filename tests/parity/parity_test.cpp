@@ -19,7 +19,7 @@
 
 namespace keepbox::test {
 
-unsigned seeds = 50;
+unsigned seeds = kAllSeeds;
 
 namespace {
 
