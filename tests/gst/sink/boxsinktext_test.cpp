@@ -182,12 +182,16 @@ json read_back(const std::string& format, const std::vector<std::string>& paths)
   for (const std::string& path : paths) argv.push_back(path.c_str());
   argv.push_back(nullptr);
   g_autofree gchar* text = nullptr;
+  g_autofree gchar* messages = nullptr;
   gint status = 1;
   g_autoptr(GError) error = nullptr;
   if (!g_spawn_sync(nullptr, const_cast<gchar**>(argv.data()), nullptr, G_SPAWN_SEARCH_PATH,
-                    nullptr, nullptr, &text, nullptr, &status, &error))
+                    nullptr, nullptr, &text, &messages, &status, &error))
     return error->message;
-  return status == 0 ? json::parse(text) : json("exit status " + std::to_string(status));
+  if (status == 0) return json::parse(text);
+  ADD_FAILURE() << script << " " << format << " ended with wait status " << status << ":\n"
+                << messages;
+  return {};
 }
 
 class BoxSinkReaders : public BoxSink, public testing::WithParamInterface<const char*> {
