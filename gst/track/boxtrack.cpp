@@ -30,7 +30,8 @@ GST_DEBUG_CATEGORY_STATIC(boxtrack_debug);
  *
  * Methods are ByteTrack, SORT and OC-SORT with their published parameters. Time counts, not frames:
  * frame rates may vary and frames may be missing. Ids are unique and ascending in a stream. Tracks
- * end with a flush, a new segment or another frame size; a new stream begins with id 1.
+ * end with a flush, a new segment, another frame size, or if times jump back by more than
+ * lost-after and a second; a new stream begins with id 1.
  *
  * ## Example launch line
  * |[
@@ -47,6 +48,8 @@ namespace keepbox {
 namespace {
 
 struct State : CountedProps<TrackProps, track_properties, TrackStats> {
+  explicit State(GstElement* element) : tracks(element) {}
+
   // The streaming thread's own:
   BoxTracks tracks;
   TrackProps taken;  // properties that `tracks` has
@@ -123,7 +126,7 @@ void follow_segment(State& s, GstEvent* event) {
   const GstSegment* segment = nullptr;
   gst_event_parse_segment(event, &segment);
   if (s.segment.format != GST_FORMAT_UNDEFINED && !gst_segment_is_equal(segment, &s.segment))
-    s.tracks.end(false);
+    s.tracks.end();
   s.segment = *segment;
 }
 
@@ -131,7 +134,8 @@ void follow_segment(State& s, GstEvent* event) {
 void follow_stream(State& s, GstEvent* event) {
   const gchar* id = nullptr;
   gst_event_parse_stream_start(event, &id);
-  s.tracks.end(s.stream != id);
+  if (s.stream == id) s.tracks.end();
+  else s.tracks.restart();
   s.stream = id;
 }
 
@@ -139,7 +143,7 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
   State& s = Self::of(base);
   switch (GST_EVENT_TYPE(event)) {
     case GST_EVENT_FLUSH_STOP:
-      s.tracks.end(false);
+      s.tracks.end();
       s.segment.format = GST_FORMAT_UNDEFINED;
       break;
     case GST_EVENT_GAP: follow_gap(base, event); break;
@@ -151,7 +155,9 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
 }
 
 gboolean query(GstBaseTransform* base, GstPadDirection direction, GstQuery* query) {
-  if (direction == GST_PAD_SRC && answer_tracked(query)) return TRUE;
+  if (direction == GST_PAD_SRC &&
+      answer_tracked(query, locked_copy(base, Self::of(base).props).model_name))
+    return TRUE;
   return Self::parent_as<GstBaseTransformClass>()->query(base, direction, query);
 }
 
@@ -159,7 +165,7 @@ gboolean set_caps(GstBaseTransform* base, GstCaps* input, GstCaps*) {
   State& s = Self::of(base);
   const auto picture = picture_of(input);
   if (!picture) return FALSE;
-  if (s.frame != picture->size) s.tracks.end(false);
+  if (s.frame != picture->size) s.tracks.end();
   s.frame = picture->size;
   s.interval = interval_of(input);
   s.tracks.set(s.taken, s.interval);
@@ -179,13 +185,13 @@ gboolean start(GstBaseTransform* base) {
   s.segment.format = GST_FORMAT_UNDEFINED;
   s.stream.clear();
   s.warned = s.warned_of_hold = false;
-  s.tracks.end(true);
+  s.tracks.restart();
   s.tracks.set(s.taken, 0);
   return TRUE;
 }
 
 gboolean stop(GstBaseTransform* base) {
-  Self::of(base).tracks.end(true);
+  Self::of(base).tracks.restart();
   return TRUE;
 }
 

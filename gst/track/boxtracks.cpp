@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <string>
 
+#include "gst/base/trackerquery.h"
 #include "gst/metas/attachboxes.h"
 #include "gst/metas/pixelmap.h"
 #include "gst/metas/readboxes.h"
@@ -46,10 +47,10 @@ Status check_mtds(GstAnalyticsRelationMeta* meta, gsize more) {
                 "lower max-detections= of boxdecode or raise its score-threshold=");
 }
 
-TrackInfo info_of(const BoxTrack& track, int64_t seen) {
+TrackInfo info_of(const BoxTrack& track, int64_t seen, const StreamClock& clock) {
   return {.id = track.id,
-          .first_seen = static_cast<GstClockTime>(track.since),
-          .last_seen = static_cast<GstClockTime>(seen)};
+          .first_seen = static_cast<GstClockTime>(clock.in_stream(track.since)),
+          .last_seen = static_cast<GstClockTime>(clock.in_stream(seen))};
 }
 
 }  // namespace
@@ -62,9 +63,15 @@ void BoxTracks::set(const TrackProps& props, int64_t interval) {
   for (auto& [name, model] : models_) model.tracker.set(settings_);
 }
 
-void BoxTracks::end(bool reset_ids) {
+void BoxTracks::end() {
   models_.clear();
-  if (reset_ids) ids_given_ = {};
+  clock_ = {};
+}
+
+void BoxTracks::restart() {
+  end();
+  ids_given_ = {};
+  foreign_.clear();
 }
 
 BoxTracks::OfModel* BoxTracks::of_model(GQuark name) {
@@ -74,22 +81,22 @@ BoxTracks::OfModel* BoxTracks::of_model(GQuark name) {
   const auto found = std::ranges::find(models_, name, &std::pair<GQuark, OfModel>::first);
   if (found != models_.end()) return &found->second;
   if (models_.size() >= kMaxModels) return nullptr;
+  // Before it gives the first id, too: ours would be those that it gives to other objects.
+  if (is_tracked(element_, text != nullptr ? text : "")) foreign_.insert(name);
   return &models_.emplace_back(name, OfModel{Tracker(settings_, ids_given_)}).second;
 }
 
 void BoxTracks::sort_box(const FrameBox& box, std::vector<FrameBox> OfModel::* list) {
   OfModel* model = of_model(box.model);
   if (model == nullptr) return;
-  model->foreign |= box.tracking_id.has_value();
+  if (box.tracking_id) foreign_.insert(box.model);
   (model->*list).push_back(box);
 }
 
 /// Reads the boxes of a frame. @return true if decoders, or an application, were there.
 bool BoxTracks::read(GstBuffer* buffer, Size frame) {
-  for (auto& [name, model] : models_) {
+  for (auto& [name, model] : models_)
     for (auto list : {&OfModel::boxes, &OfModel::weak, &OfModel::held}) (model.*list).clear();
-    model.foreign = false;
-  }
   const bool decoded = read_boxes(buffer, boxes_, nullptr, frame);
   for (const FrameBox& box : boxes_)
     sort_box(box, box.held || box.predicted ? &OfModel::held : &OfModel::boxes);
@@ -103,16 +110,18 @@ Status BoxTracks::follow(GstBuffer* buffer, int64_t time, Size frame) {
   ids_.clear();
   new_.clear();
   has_unmoved_boxes_ = false;
+  if (clock_.take(time, settings_.interval, settings_.params.lost_after) == TimeStep::kRestart)
+    models_.clear();
+  const int64_t now = clock_.now();
   const bool decoded = read(buffer, frame);
   const SkippedModels skipped(buffer);
   for (auto& [name, model] : models_) {
-    if (model.foreign) continue;
+    if (foreign_.contains(name)) continue;
     // A frame without a box of the model counts if the model looked at it.
     const bool empty = decoded && model.held.empty() && !skipped.has(name);
-    if (!model.boxes.empty() || !model.weak.empty() || empty)
-      analyse(model, time);
+    if (!model.boxes.empty() || !model.weak.empty() || empty) analyse(model, now);
     else if (!model.held.empty()) repeat(model);
-    else if (props_.predict) predict(model, time, frame);
+    else if (props_.predict) predict(model, now, frame);
     counts_.tracks += static_cast<guint>(model.tracker.size());
   }
   counts_.analysed |= decoded && models_.empty() && !skipped.any();
@@ -180,7 +189,8 @@ Status BoxTracks::attach(GstBuffer* buffer, Size frame) {
   if (ids_.empty()) return {};
   GstAnalyticsRelationMeta* meta = gst_buffer_get_analytics_relation_meta(buffer);
   KB_TRY(check_mtds(meta, ids_.size()));
-  for (const auto& [od_id, track, seen] : ids_) add_track(meta, od_id, info_of(track, seen));
+  for (const auto& [od_id, track, seen] : ids_)
+    add_track(meta, od_id, info_of(track, seen, clock_));
   add_wire_meta(buffer);
   return {};
 }

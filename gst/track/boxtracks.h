@@ -4,11 +4,13 @@
 
 #include <gst/gst.h>
 
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "core/base/result.h"
 #include "core/formula/letterbox.h"
+#include "core/track/streamclock.h"
 #include "core/track/tracker.h"
 #include "gst/metas/framebox.h"
 #include "gst/track/followedbox.h"
@@ -23,17 +25,25 @@ class BoxTracks {
   /// The maximum number of models; boxes of others are not followed.
   static constexpr size_t kMaxModels = 64;
 
+  /// @param element whose trackers upstream are asked whether they follow a model; outlives this.
+  explicit BoxTracks(GstElement* element) : element_(element) {}
+
   /// Takes properties. Tracks go on, unless the method or the model changes.
   /// @param interval of frames by the caps, in ns; 0 if unknown.
   void set(const TrackProps& props, int64_t interval);
-  /// Ends all tracks. @param reset_ids ids start at 1 again.
-  void end(bool reset_ids);
+  /// Ends all tracks.
+  void end();
+  /// Ends all tracks for another stream: ids start at 1 again, and boxes of all models may be
+  /// followed.
+  void restart();
 
   /// Follows objects to a frame and attaches a GstAnalyticsTrackingMtd to each box with an id, and
   /// boxes below the score threshold that have one. On frames that the model left out, boxes that
   /// repeat earlier ones get their ids, and with predict=true expected boxes are attached. Boxes
-  /// that have an id already are left alone.
-  /// @param buffer writable. @param time running time. @return kInvalid if there are too many mtds;
+  /// of models that another tracker follows, as an id on one of their boxes or a tracker upstream
+  /// shows, are left alone until restart().
+  /// @param buffer writable. @param time running time. If it goes back, tracks go on or end, as
+  /// StreamClock decides. @return kInvalid if there are too many mtds;
   /// the frame is as it was.
   Status follow(GstBuffer* buffer, int64_t time, Size frame);
 
@@ -47,14 +57,13 @@ class BoxTracks {
   struct OfModel {  // a model's tracks, and its boxes on this frame
     Tracker tracker;
     std::vector<FollowedBox> last{};  // boxes with an id of the last analysed frame
-    int64_t time = 0;                 // of that frame
+    int64_t time = 0;                 // of that frame, by the clock
     std::vector<FrameBox> boxes{}, weak{}, held{};
-    bool foreign = false;  // another element follows its boxes
   };
   struct Id {  // of a box that is attached
     guint od_id;
     BoxTrack track;
-    int64_t seen;  // running time at which the model last found its object
+    int64_t seen;  // time by the clock at which the model last found its object
   };
 
   bool read(GstBuffer* buffer, Size frame);
@@ -65,9 +74,12 @@ class BoxTracks {
   void predict(const OfModel& model, int64_t time, Size frame);
   Status attach(GstBuffer* buffer, Size frame);
 
+  GstElement* element_;
   TrackProps props_;
   TrackSettings settings_;
   TrackIds ids_given_;
+  StreamClock clock_;
+  std::set<GQuark> foreign_;                        // models whose boxes another element follows
   std::vector<std::pair<GQuark, OfModel>> models_;  // as they first appeared, which orders ids
 
   // The frame:

@@ -144,6 +144,47 @@ TEST(Boxtrack, LeavesBoxesThatAreTrackedAlone) {
   }
 }
 
+/// The first one gives its first id later than the second one would.
+TEST(Boxtrack, GivesNoIdsWhereAnotherFollows) {
+  Track two("! boxtrack high-threshold=0.3 new-threshold=0.4");
+  std::vector<IdList> found;
+  for (guint i = 0; i < 6; ++i)
+    found.push_back(
+        ids(boxes(two.see(i, {at(100, 100, 0.5f), at(300, 100, i > 1 ? 0.9f : 0.5f)}))));
+  const std::vector<IdList> want{{0, 0}, {0, 0}, {0, 0}, {0, 1}, {0, 1}, {0, 1}};
+  EXPECT_EQ(found, want);
+}
+
+/// Another tracker than ours cannot be asked.
+TEST(Boxtrack, GivesNoIdsOnceAnotherHas) {
+  Track h;
+  const auto run = [&](guint number, std::optional<guint64> id) {
+    Buffer in = h.frame(number);
+    FrameBox list[] = {at(10), at(300)};
+    attach_boxes(in.get(), list, {.frame = {640, 480}});
+    if (id) {
+      auto* meta = gst_buffer_get_analytics_relation_meta(in.get());
+      GstAnalyticsTrackingMtd track;
+      gst_analytics_relation_meta_add_tracking_mtd(meta, *id, 0, &track);
+      gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_RELATE_TO,
+                                               list[0].od_id, track.id);
+    }
+    return ids(boxes(h.run(in.release())));
+  };
+  EXPECT_EQ(run(0, 7), (IdList{7, 0}));
+  EXPECT_EQ(run(1, std::nullopt), (IdList{0, 0}));
+  gst_harness_push_event(h.get(), gst_event_new_flush_start());
+  gst_harness_push_event(h.get(), gst_event_new_flush_stop(TRUE));
+  GstSegment segment;
+  gst_segment_init(&segment, GST_FORMAT_TIME);
+  gst_harness_push_event(h.get(), gst_event_new_segment(&segment));
+  EXPECT_EQ(run(2, std::nullopt), (IdList{0, 0})) << "ids of the stream go on after a seek";
+  gst_harness_push_event(h.get(), gst_event_new_stream_start("another"));
+  h.set_caps(kTrackCaps);
+  gst_harness_push_event(h.get(), gst_event_new_segment(&segment));
+  EXPECT_EQ(run(3, std::nullopt), (IdList{1, 2})) << "another stream";
+}
+
 TEST(Boxtrack, FollowsModelsNextToOneThatIsTracked) {
   Track two("model-name=faces ! boxtrack");
   for (guint i = 0; i < 3; ++i)

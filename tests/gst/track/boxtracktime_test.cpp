@@ -70,6 +70,95 @@ TEST(Boxtrack, FollowsAVideoBackwards) {
     EXPECT_EQ(h.id_of(h.see(i, {at(kSpeed * static_cast<float>(i))})), 1u) << i;
 }
 
+/// Runs a frame at a time in ms.
+Buffer see_at(Track& h, int ms, std::vector<FrameBox> list) {
+  Buffer in = h.frame(0);
+  GST_BUFFER_PTS(in.get()) = static_cast<GstClockTime>(ms) * GST_MSECOND;
+  attach_boxes(in.get(), list, {.frame = {640, 480}});
+  return h.run(in.release());
+}
+
+/// Returns the running times at which the object of the only box was first and last seen.
+std::pair<GstClockTime, GstClockTime> times_of(const Buffer& frame) {
+  auto* meta = gst_buffer_get_analytics_relation_meta(frame.get());
+  const auto tracks =
+      related<GstAnalyticsTrackingMtd>(meta, 0, gst_analytics_tracking_mtd_get_mtd_type());
+  if (tracks.size() != 1) return {};
+  GstAnalyticsTrackingMtd track = tracks[0];
+  guint64 id = 0;
+  GstClockTime first = 0, last = 0;
+  gboolean lost = FALSE;
+  gst_analytics_tracking_mtd_get_info(&track, &id, &first, &last, &lost);
+  return {first, last};
+}
+
+/// A sender report of RTCP moves times back by 1.7 s.
+TEST(Boxtrack, GoesOnWhereTheClockWasSetBack) {
+  Track h;
+  auto x = [frame = 0]() mutable { return 4 * static_cast<float>(frame++); };
+  for (int ms = 2000; ms <= 4000; ms += 40) EXPECT_EQ(h.id_of(see_at(h, ms, {at(x())})), 1u);
+  for (int ms = 2269; ms <= 3000; ms += 40) {
+    const Buffer out = see_at(h, ms, {at(x())});
+    EXPECT_EQ(h.id_of(out), 1u) << ms;
+    const auto [first, last] = times_of(out);
+    EXPECT_EQ(last, static_cast<GstClockTime>(ms) * GST_MSECOND);
+    EXPECT_EQ(first, 229 * GST_MSECOND) << "it was followed for as long as before";
+  }
+  // The time that passes counts again: half a second, then more than one.
+  const float still = x();
+  for (int ms = 3000; ms <= 4000; ms += 40) see_at(h, ms, {at(still)});
+  see_at(h, 4500, {at(still)});
+  EXPECT_EQ(h.id_of(see_at(h, 4540, {at(still)})), 1u);
+  for (int ms = 4580; ms < 5700; ms += 40) see_at(h, ms, {});
+  see_at(h, 5700, {at(still)});
+  EXPECT_EQ(h.id_of(see_at(h, 5740, {at(still)})), 2u) << "the track has ended";
+}
+
+TEST(Boxtrack, HasNoNegativeTimes) {
+  Track h;
+  for (int ms = 0; ms <= 1000; ms += 40) see_at(h, ms, {at(10)});
+  for (const int ms : {0, 40}) {
+    const auto [first, last] = times_of(see_at(h, ms, {at(10)}));
+    EXPECT_EQ(first, 0u);
+    EXPECT_EQ(last, static_cast<GstClockTime>(ms) * GST_MSECOND);
+  }
+}
+
+/// A camera whose clock starts again; ids go on.
+TEST(Boxtrack, EndsTracksOnceWhereTimesBeginAgain) {
+  Track h;
+  for (int ms = 0; ms <= 4000; ms += 40) see_at(h, ms, {at(10)});
+  std::vector<guint64> found;
+  for (int ms = 0; ms <= 160; ms += 40) found.push_back(h.id_of(see_at(h, ms, {at(10)})));
+  EXPECT_EQ(found, (std::vector<guint64>{2, 2, 2, 2, 2}));
+  for (int ms = 200; ms <= 1400; ms += 40) see_at(h, ms, {});
+  see_at(h, 1440, {at(12)});
+  EXPECT_EQ(h.id_of(see_at(h, 1480, {at(12)})), 3u) << "20 frames later another object";
+}
+
+/// Times of frames that come in another order, by a frame.
+TEST(Boxtrack, TakesTimesThatAreAFrameApart) {
+  Track h;
+  for (const int ms : {0, 40, 120, 80, 160, 240, 200, 280})
+    EXPECT_EQ(h.id_of(see_at(h, ms, {at(10)})), 1u) << ms;
+}
+
+/// Predicted boxes end in time, too.
+TEST(Boxtrack, StopsPredictingWhereTheClockWasSetBack) {
+  Track h("predict=true");
+  for (int ms = 2000; ms <= 4000; ms += 40) see_at(h, ms, {at(10)});
+  const auto predicted = [&](int ms) {
+    Buffer in = h.frame(0);
+    GST_BUFFER_PTS(in.get()) = static_cast<GstClockTime>(ms) * GST_MSECOND;
+    note_skipped(in.get());
+    attach_boxes(in.get(), {}, {.frame = {640, 480}});
+    return boxes(h.run(in.release())).size();
+  };
+  EXPECT_EQ(predicted(2500), 1u);
+  EXPECT_EQ(predicted(3300), 1u);
+  EXPECT_EQ(predicted(3700), 0u);
+}
+
 /// Returns the id of a box that stays after an event.
 guint64 id_after(const std::function<void(Track&)>& change) {
   Track h;
