@@ -15,10 +15,18 @@ import sys
 SECOND = 1_000_000_000
 
 
+def number_of_objects(tracked):
+    """Returns the number of objects, which are an id of a model. Before the second model appears,
+    boxes may be without its name.
+
+    tracked: names of models, by id."""
+    return sum(len(models - {None}) or 1 for models in tracked.values())
+
+
 def minutes(lines, wanted, length, classes):
     """Yields start, objects per frame and their ids, for each interval of `length` that has frames.
     Adds the names of all classes to `classes`."""
-    begin, counts, tracked = None, [], set()
+    begin, counts, tracked = None, [], {}
     for line in lines:
         frame = json.loads(line)
         if 'timestamp' not in frame:
@@ -26,14 +34,17 @@ def minutes(lines, wanted, length, classes):
         at = frame['timestamp'] // length * length
         if counts and at != begin:
             yield begin, counts, tracked
-            counts, tracked = [], set()
+            counts, tracked = [], {}
         begin = at
         # an object without a detection has classes and text of the whole frame
         boxes = [each for each in frame.get('objects', []) if 'detection' in each]
         classes.update(box['detection'].get('label') for box in boxes)
         found = [box for box in boxes if box['detection'].get('label') == wanted]
         counts.append(len(found))
-        tracked.update(box['id'] for box in found if 'id' in box)
+        for box in found:
+            if 'id' in box:
+                model = box['detection'].get('model', {}).get('name')
+                tracked.setdefault(box['id'], set()).add(model)
     if counts:
         yield begin, counts, tracked
 
@@ -64,7 +75,7 @@ def main():
     print('begin,frames,mean,max,tracked', flush=True)
     for begin, counts, tracked in minutes(sys.stdin, wanted, length, classes):
         print(f'{seconds(begin)},{len(counts)},{sum(counts) / len(counts):.2f},{max(counts)},'
-              f'{len(tracked) or ""}', flush=True)
+              f'{number_of_objects(tracked) or ""}', flush=True)
     if wanted not in classes:
         others = ', '.join(sorted(map(str, classes)))
         print(f'count.py: no box has the class {wanted}; '

@@ -72,6 +72,10 @@ class Line:
         self.before.pop(number, None)
         return ()
 
+    def rename(self, old, new):
+        if old in self.before:
+            self.before[new] = self.before.pop(old)
+
     def row(self):
         return f'{self.name},{self.counts["in"]},{self.counts["out"]},,,'
 
@@ -94,6 +98,10 @@ class Zone:
         if number in self.since:
             self.visits.append((time - self.since.pop(number)) / SECOND)
             yield time, 'leave', f'{self.visits[-1]:.3f}'
+
+    def rename(self, old, new):
+        if old in self.since:
+            self.since[new] = self.since.pop(old)
 
     def row(self):
         count = len(self.visits)
@@ -127,7 +135,8 @@ class Counter:
         for time, event, took in events:
             if self.options.events:
                 csv.writer(sys.stdout, lineterminator='\n').writerow(
-                    [f'{time / SECOND:.3f}', event, part.name, number, self.labels[number], took])
+                    [f'{time / SECOND:.3f}', event, part.name, number[1], self.labels[number],
+                     took])
                 sys.stdout.flush()
 
     def see(self, frame):
@@ -138,13 +147,24 @@ class Counter:
             self.ids += 'id' in box
             if 'id' not in box or (self.options.classes and label not in self.options.classes):
                 continue
-            number = box['id']
+            number = self.key_of(box)
             self.seen[number], self.labels[number] = frame.time, label
             down = 1 if self.options.point == 'bottom' else 0.5
             point = box['x'] + box['w'] / 2, box['y'] + box['h'] * down
             for part in self.parts:
                 self.write(part, number, part.see(frame, frame.time, number, point))
         self.forget(frame.time - self.options.lost)
+
+    def key_of(self, box):
+        """Returns the model and the id of an object: ids count per model. Before the second model
+        appears, boxes may be without its name."""
+        key = box['detection'].get('model', {}).get('name', ''), box['id']
+        unnamed = '', box['id']
+        if key not in self.seen and unnamed in self.seen:
+            self.seen[key], self.labels[key] = self.seen.pop(unnamed), self.labels.pop(unnamed)
+            for part in self.parts:
+                part.rename(unnamed, key)
+        return key
 
     def forget(self, before):
         """Ends the visits of objects that were last seen before a time."""

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Remembers results by tracking id and attribute.
+// Remembers results by object and attribute.
 #include "gst/classify/keptresults.h"
 
 #include <algorithm>
@@ -22,8 +22,9 @@ void KeptResults::complete(std::span<const FrameBox> boxes, KeepResults keep, Of
   if (keep == KeepResults::kNone) return;
   OfFrame added;
   for (const FrameBox& box : boxes) {
-    if (!box.tracking_id) continue;
-    Track& track = tracks_[*box.tracking_id];
+    const auto object = key_of(box);
+    if (!object) continue;
+    Track& track = tracks_[*object];
     track.seen = frame_;
     for (auto& [attribute, labels] : results) {
       const ObjectLabel* found = find_label(labels, box.od_id);

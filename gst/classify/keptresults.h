@@ -6,16 +6,16 @@
 
 #include <map>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "gst/classify/classifyprops.h"
 #include "gst/metas/framebox.h"
+#include "gst/metas/objectkey.h"
 #include "gst/metas/records/labelrecords.h"
 
 namespace keepbox {
 
-/// Keeps results by tracking id. Not thread-safe.
+/// Keeps the results of tracked objects. Not thread-safe.
 class KeptResults {
  public:
   /// Results by attribute, each in ascending order of od_id.
@@ -34,7 +34,7 @@ class KeptResults {
   };
   void prune();
 
-  std::unordered_map<guint64, Track> tracks_;
+  std::map<ObjectKey, Track> tracks_;
   guint64 frame_ = 0;
 };
 

@@ -72,10 +72,12 @@ Rgb Colors::of(const FrameBox& box, ColorBy by) {
   // Always computed, so that a change of `by` does not renumber models.
   const uint32_t model = number_of_model(box.model);
   if (by == ColorBy::kModel) return color(model);
-  if (by == ColorBy::kTrackingId) return box.tracking_id ? color(*box.tracking_id) : kUntracked;
+  const uint64_t shift = model * kModelStep + model / kModelsARound;
+  if (by == ColorBy::kTrackingId)
+    return box.tracking_id ? color(*box.tracking_id + shift) : kUntracked;
   const char* label = g_quark_to_string(box.label);
   const uint64_t number = box.class_id ? *box.class_id : number_of(label != nullptr ? label : "");
-  return color(number + model * kModelStep + model / kModelsARound);
+  return color(number + shift);
 }
 
 }  // namespace keepbox

@@ -43,8 +43,8 @@ GType color_by_type();
 /// Chooses the colours of boxes, and remembers the models.
 class Colors {
  public:
-  /// Returns a box's colour. By class, each model starts at a different position of the palette,
-  /// the first one at its beginning.
+  /// Returns a box's colour. By class and by tracking id, each model starts at a different position
+  /// of the palette, the first one at its beginning.
   Rgb of(const FrameBox& box, ColorBy by);
 
  private:

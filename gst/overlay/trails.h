@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "gst/metas/framebox.h"
+#include "gst/metas/objectkey.h"
 
 namespace keepbox {
 
@@ -41,7 +42,7 @@ class Trails {
   };
   void forget(GstClockTime time, GstClockTime length);
 
-  std::map<guint64, std::deque<Entry>> trails_;  // by tracking id
+  std::map<ObjectKey, std::deque<Entry>> trails_;
 };
 
 }  // namespace keepbox

@@ -41,7 +41,7 @@ Status BoxWriter::write(const FrameInfo& frame, std::span<const FrameBox> boxes,
         write_jsonl(frame, boxes, options_, out);
       break;
     case BoxFormat::kCoco: KB_TRY(write_coco(frame, boxes, out)); break;
-    case BoxFormat::kMot: write_mot(frame, boxes, out); break;
+    case BoxFormat::kMot: write_mot(frame, boxes, mot_ids_, out); break;
     case BoxFormat::kKitti: write_kitti(boxes, out); break;
     case BoxFormat::kCsv: write_csv(frame, boxes, out); break;
     case BoxFormat::kDota: break;
@@ -68,6 +68,7 @@ void BoxWriter::start_file(std::string& first) {
 CategoryMessages BoxWriter::take_messages() {
   CategoryMessages out = categories_.take_messages();
   std::ranges::move(words_.take_warnings(), std::back_inserter(out.wrong));
+  if (auto raised = mot_ids_.take_warning()) out.wrong.push_back(*std::move(raised));
   return out;
 }
 

@@ -15,6 +15,7 @@
 #include "gst/metas/objecttensors.h"
 #include "gst/sink/categories.h"
 #include "gst/sink/classwords.h"
+#include "gst/sink/motids.h"
 
 namespace keepbox {
 
@@ -74,7 +75,7 @@ class BoxWriter {
   /// Starts another file with the text of the last frame, which the previous one does not have.
   void start_file(std::string& first);
 
-  /// Returns news about the category ids of kCoco and the words of kDota.
+  /// Returns news about the category ids of kCoco, the ids of kMot and the words of kDota.
   CategoryMessages take_messages();
 
  private:
@@ -85,6 +86,7 @@ class BoxWriter {
   WriterOptions options_;
   CategoryIds categories_;
   ClassWords words_;
+  MotIds mot_ids_;
   size_t frames_ = 0;  // written so far
   bool first_ = true;  // no result is in the file, for kCoco
 };

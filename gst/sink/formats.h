@@ -7,6 +7,7 @@
 #include <string>
 
 #include "gst/sink/boxwriter.h"
+#include "gst/sink/motids.h"
 
 namespace keepbox {
 
@@ -24,7 +25,9 @@ struct CocoSubject {
 /// Writes a single COCO result, without separators.
 void write_coco_result(const CocoSubject& of, const FrameBox& box, std::string& out);
 
-void write_mot(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& out);
+/// @param ids of the stream.
+void write_mot(const FrameInfo& frame, std::span<const FrameBox> boxes, MotIds& ids,
+               std::string& out);
 void write_kitti(std::span<const FrameBox> boxes, std::string& out);
 
 inline constexpr std::string_view kCsvHeader =

@@ -54,10 +54,13 @@ std::string quoted(std::string text) {
 
 }  // namespace
 
-void write_mot(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& out) {
+void write_mot(const FrameInfo& frame, std::span<const FrameBox> boxes, MotIds& ids,
+               std::string& out) {
+  ids.start_frame();
   for (const FrameBox& box : boxes) {
-    if (frame.tracked && !box.tracking_id) continue;
-    const std::string id = box.tracking_id ? std::to_string(*box.tracking_id) : "-1";
+    const auto object = key_of(box);
+    if (frame.tracked && !object) continue;
+    const std::string id = object ? std::to_string(ids.of(*object)) : "-1";
     const Box at = enclosing(box);
     append_row(out, ',', frame.number, id, at.x1, at.y1, width_of(at), height_of(at), box.score,
                kUnknownOther, kUnknownOther, kUnknownOther);

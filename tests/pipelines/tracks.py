@@ -35,6 +35,11 @@ def test_count(folder):
     table, _ = count(lines, 'cat')
     assert table == ('begin,frames,mean,max,tracked\n0,2,1.50,2,2\n60,2,0.00,0,\n180,1,1.00,1,\n')
     assert count(lines[:2], 'dog', 0.5)[0].splitlines()[1:] == ['0.5,1,1.00,1,1', '59.5,1,0.00,0,']
+    # Two models have the same ids; the first one is named from the second frame on.
+    both = [frame(1, ('cat', 7), ('cat', 8)), frame(2, ('cat', 7), ('cat', 7))]
+    for box, model in zip(both[1]['objects'], ('a', 'b')):
+        box['detection']['model'] = {'name': model}
+    assert count(both, 'cat')[0].splitlines()[1] == '0,2,2.00,2,3'
     _, messages = count(lines, 'dgo')
     assert messages == 'count.py: no box has the class dgo; the classes were cat, dog', messages
     assert 'there were no boxes' in count([frame(1)], 'cat')[1] and not count(lines, 'cat')[1]
@@ -201,6 +206,21 @@ def test_crossings(folder):
     assert events.splitlines()[2:] == ['1.000,leave,yard,1,cat,1.000']
     touch = {0: [(1, 'cat', 90, 50)], 1: [(1, 'cat', 100, 50)], 2: [(1, 'cat', 90, 50)]}
     assert crossings(touch, *line)[0] == head + 'gate,0,0,,,\n'
+
+
+def test_crossings_of_two_models(folder):
+    """Objects with the same id, one on each side of the line; names come with the second one."""
+    size = {'width': 200, 'height': 100}
+    lines = []
+    for second in range(9):
+        boxes = [('a' if second else '', 10 + 20 * second), ('b', 150)][:2 if second else 1]
+        lines.append({'timestamp': int(second * 1e9), 'resolution': size, 'objects': [
+            {'id': 1, 'x': x - 5, 'y': 30, 'w': 10, 'h': 20, 'detection': {
+                'label': 'cat', **({'model': {'name': model}} if model else {})}}
+            for model, x in boxes]})
+    table, _ = run(PIPELINES / 'crossings.py', '--line', 'gate=20,100,20,0', '--line',
+                   'other=100,100,100,0', input='\n'.join(map(json.dumps, lines)))
+    assert table.splitlines()[1:] == ['gate,0,1,,,', 'other,0,1,,,'], table
 
 
 def test_crossings_explains(folder):

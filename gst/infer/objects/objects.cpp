@@ -30,8 +30,9 @@ bool Objects::fits(const FrameBox& box) const {
 }
 
 bool Objects::is_due(const FrameBox& box) {
-  if (!box.tracking_id) return true;
-  const auto last = runs_.find(*box.tracking_id);
+  const auto object = key_of(box);
+  if (!object) return true;
+  const auto last = runs_.find(*object);
   if (last == runs_.end()) return true;
   last->second.seen = frame_;
   const auto& [frame, seen, area] = last->second;
@@ -46,7 +47,7 @@ std::optional<Crop> Objects::crop(const FrameBox& box, const CropPlan& plan,
 }
 
 void Objects::note(const FrameBox& box) {
-  if (box.tracking_id) runs_[*box.tracking_id] = {frame_, frame_, area_of(box)};
+  if (const auto object = key_of(box)) runs_[*object] = {frame_, frame_, area_of(box)};
 }
 
 /// Drops objects that have not been seen for long, now and then.

@@ -5,14 +5,15 @@
 #include <gst/gst.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "core/base/result.h"
 #include "core/plan/crops.h"
 #include "gst/metas/framebox.h"
+#include "gst/metas/objectkey.h"
 #include "gst/metas/records/picturerecords.h"
 
 namespace keepbox {
@@ -67,7 +68,7 @@ class Objects {
     uint64_t frame = 0, seen = 0;  // numbers of its frame, and of the last one with the object
     float area = 0;                // of the box in square pixels
   };
-  std::unordered_map<uint64_t, LastRun> runs_;  // by tracking id
+  std::map<ObjectKey, LastRun> runs_;
   uint64_t frame_ = 0;
   unsigned without_boxes_ = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Keeps places and speeds by tracking id, and the boxes of the last look.
+// Keeps places and speeds of objects, and the boxes of the last look.
 #include "gst/overlay/privacy/lostboxes.h"
 
 #include <algorithm>
@@ -49,16 +49,17 @@ void LastLook::note_models(const SkippedModels& skipped) {
 /// moves those with an id.
 void LastLook::find_missing(std::span<const FrameBox> boxes) {
   std::set<GQuark> held;
-  std::set<std::pair<GQuark, guint64>> tracked;
+  std::set<ObjectKey> tracked;
   for (const FrameBox& box : boxes) {
     if (box.held) held.insert(box.model);
-    if (box.tracking_id) tracked.emplace(box.model, *box.tracking_id);
+    if (const auto object = key_of(box)) tracked.insert(*object);
   }
   missing_.clear();
-  for (const FrameBox& box : boxes_)
-    if (!held.contains(box.model) &&
-        !(box.tracking_id && tracked.contains({box.model, *box.tracking_id})))
+  for (const FrameBox& box : boxes_) {
+    const auto object = key_of(box);
+    if (!held.contains(box.model) && !(object && tracked.contains(*object)))
       missing_.push_back(box);
+  }
 }
 
 void LastLook::start(GstClockTime time, const SkippedModels& skipped,
@@ -80,18 +81,18 @@ void LostBoxes::start(GstClockTime time, GstClockTime keep, const SkippedModels&
   if (!GST_CLOCK_TIME_IS_VALID(time) || keep == 0) return tracks_.clear();
   std::erase_if(tracks_, [&](const auto& each) {
     const auto& [key, track] = each;
-    const bool expired = track.listed + keep < time && !skipped.has(key.first);
+    const bool expired = track.listed + keep < time && !skipped.has(key.model);
     return track.time > time || expired;
   });
 }
 
 Obscuring LostBoxes::note(const FrameBox& box, Obscuring listed) {
-  if (!box.tracking_id || !GST_CLOCK_TIME_IS_VALID(now_) || !is_finite(box.box)) return listed;
-  const Key key{box.model, *box.tracking_id};
-  auto found = tracks_.find(key);
+  const auto object = key_of(box);
+  if (!object || !GST_CLOCK_TIME_IS_VALID(now_) || !is_finite(box.box)) return listed;
+  auto found = tracks_.find(*object);
   if (found == tracks_.end()) {
     if (listed == Obscuring::kNone || tracks_.size() >= kMaxBoxes) return listed;
-    found = tracks_.emplace(key, Track{.time = now_}).first;
+    found = tracks_.emplace(*object, Track{.time = now_}).first;
   }
   Track& track = found->second;
   if (listed != Obscuring::kNone) {
@@ -113,13 +114,14 @@ Obscuring LostBoxes::note(const FrameBox& box, Obscuring listed) {
 }
 
 bool LostBoxes::has(const FrameBox& box) const {
-  return box.tracking_id && tracks_.contains({box.model, *box.tracking_id});
+  const auto object = key_of(box);
+  return object && tracks_.contains(*object);
 }
 
 void LostBoxes::add_lost(std::vector<ObscuredBox>& out) {
   for (auto& [key, track] : tracks_) {
     if (track.time == now_) continue;
-    if (skipped_.has(key.first)) track.listed = now_;
+    if (skipped_.has(key.model)) track.listed = now_;
     const auto passed = static_cast<double>(now_ - track.time);
     out.push_back(track.last);
     ObscuredBox ahead = track.last;

@@ -8,10 +8,10 @@
 #include <map>
 #include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "gst/metas/framebox.h"
+#include "gst/metas/objectkey.h"
 #include "gst/metas/skippedmodels.h"
 #include "gst/overlay/privacy/obscure.h"
 
@@ -77,11 +77,10 @@ class LostBoxes {
     double speed_x = 0, speed_y = 0;  // pixels per ns
     bool moving = false;              // the speed was measured
   };
-  using Key = std::pair<GQuark, guint64>;  // model, tracking id
 
   GstClockTime now_ = GST_CLOCK_TIME_NONE;
   SkippedModels skipped_;
-  std::map<Key, Track> tracks_;
+  std::map<ObjectKey, Track> tracks_;
 };
 
 }  // namespace keepbox

@@ -83,6 +83,21 @@ TEST_F(InferObjects, AreRunOnceIfWanted) {
   EXPECT_EQ(runs, 1u);
 }
 
+/// Trackers of two models give the same ids.
+TEST_F(InferObjects, AreOfOneModel) {
+  Objects objects({.again_every = 0});
+  const CropPlan plan{.frame = {.size = {kWidth, kHeight}}, .input = {.size = {8, 8}}};
+  std::vector<size_t> runs;
+  for (const char* model : {"one", "two", "one", "two"}) {
+    FrameBox box = object({10, 20, 74, 68});
+    box.model = g_quark_from_string(model);
+    Buffer in(frame({box}));
+    track(in.get(), 0, 7);
+    runs.push_back(objects.of(in.get(), plan, ResizeMode::kStretch)->size());
+  }
+  EXPECT_EQ(runs, (std::vector<size_t>{1, 1, 0, 0}));
+}
+
 /// Regions get a box each, once; boxes of boxdecode are not for regions=roi.
 TEST_F(InferObjects, AreRegionsOfOthers) {
   GstBuffer* in = frame({object({0, 0, 40, 40})});

@@ -9,7 +9,9 @@ namespace {
 
 constexpr GQuark kColour = 1, kKind = 2;
 
-FrameBox tracked(guint od_id, guint64 id) { return {.od_id = od_id, .tracking_id = id}; }
+FrameBox tracked(guint od_id, guint64 id, GQuark model = 0) {
+  return {.model = model, .od_id = od_id, .tracking_id = id};
+}
 
 /// Returns the colours of the objects of a frame in the end.
 std::vector<ObjectLabel> completed(KeptResults& kept, const std::vector<FrameBox>& boxes,
@@ -31,6 +33,16 @@ TEST(KeptResults, LastAsLongAsTheObjectIsSeen) {
   EXPECT_EQ(found[0].od_id, 1u);
   EXPECT_EQ(found[0].name, 6u);
   EXPECT_EQ(found[1].name, 7u);
+}
+
+TEST(KeptResults, AreOfOneModelsObject) {
+  KeptResults kept;
+  completed(kept, {tracked(0, 1, 1), tracked(1, 1, 2)},
+            {{kColour, {{.od_id = 0, .name = 5, .level = 0.1f}, {.od_id = 1, .name = 6}}}});
+  const auto found = completed(kept, {tracked(0, 1, 2), tracked(1, 1, 1), tracked(2, 1, 3)});
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].name, 6u);
+  EXPECT_EQ(found[1].name, 5u);
 }
 
 TEST(KeptResults, StayInTheOrderOfTheObjects) {

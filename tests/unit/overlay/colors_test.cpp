@@ -162,6 +162,8 @@ TEST(Colors, FollowTrackingIdOrModel) {
   box.model = g_quark_from_string("colors-test-faces");
   EXPECT_EQ(colors.of(box, ColorBy::kModel), palette()[1]);
   EXPECT_EQ(colors.of(classed(5), ColorBy::kModel), palette()[2]);
+  box.tracking_id = 2;
+  EXPECT_EQ(colors.of(box, ColorBy::kTrackingId), palette()[10]) << "of another object with id 2";
 }
 
 TEST(Colors, TextHasContrast) {

@@ -38,6 +38,20 @@ TEST(Trails, AreTheCentresOfTheLastSeconds) {
   EXPECT_TRUE(trails.of(FrameBox{}).empty());
 }
 
+TEST(Trails, AreOfOneModelsObject) {
+  Trails trails;
+  FrameBox other = tracked(1, 40);
+  other.model = g_quark_from_string("trails-test");
+  add(trails, 0, {tracked(1, 5), other});
+  other.box = tracked(1, 41).box;
+  add(trails, 1, {tracked(1, 6), other});
+  EXPECT_EQ(xs(trails, 1), (Xs{5, 6}));
+  const auto points = trails.of(other);
+  ASSERT_EQ(points.size(), 2u);
+  EXPECT_EQ(points[0].x, 40);
+  EXPECT_EQ(points[1].x, 41);
+}
+
 TEST(Trails, EndWithTheirObject) {
   Trails trails;
   add(trails, 0, {tracked(1, 0)});

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "gst/base/outfile.h"
+#include "gst/base/words.h"
 #include "tests/unit/sink/boxtext.h"
 
 namespace keepbox {
@@ -183,6 +184,51 @@ TEST(Mot, HasTenColumns) {
             "7,-1,64.5,48,255.75,192,0.890163,-1,-1,-1\n"
             "7,12,10,20,20,40,0.1,-1,-1,-1\n");
   EXPECT_EQ(text_of(BoxFormat::kMot, {}), "");
+}
+
+/// Returns the ids in the rows of a frame with objects, each a model and an id.
+std::string mot_ids(BoxWriter& writer,
+                    std::initializer_list<std::pair<const char*, guint64>> list) {
+  std::vector<FrameBox> boxes;
+  for (const auto& [model, id] : list) {
+    boxes.push_back(person());
+    boxes.back().model = g_quark_from_string(model);
+    boxes.back().tracking_id = id;
+  }
+  std::string out;
+  const std::string text = text_of(writer, boxes);
+  for (const std::string_view row : lines_of(text))
+    out += (out.empty() ? "" : " ") + std::string(row.substr(2, row.find(',', 2) - 2));
+  return out;
+}
+
+TEST(Mot, HasTheIdsOfATrackerOfTwoModels) {
+  BoxWriter writer(BoxFormat::kMot, {});
+  EXPECT_EQ(mot_ids(writer, {{"a", 1}, {"a", 3}, {"b", 2}}), "1 3 2");
+  EXPECT_EQ(mot_ids(writer, {{"b", 5}, {"a", 4}, {"c", 6}}), "5 4 6");
+  EXPECT_EQ(mot_ids(writer, {{"a", 1}, {"b", 2}, {"a", 3}, {"b", 7}}), "1 2 3 7");
+  EXPECT_TRUE(writer.take_messages().wrong.empty());
+}
+
+/// There is no column for the model.
+TEST(Mot, HasDifferentIdsOfTwoModels) {
+  BoxWriter writer(BoxFormat::kMot, {});
+  EXPECT_EQ(mot_ids(writer, {{"a", 1}, {"b", 1}, {"a", 2}}), "1 1000001 2");
+  const auto wrong = writer.take_messages().wrong;
+  ASSERT_EQ(wrong.size(), 1u);
+  EXPECT_TRUE(wrong[0].message().contains("\"b\" are raised by 1000000")) << wrong[0].message();
+  EXPECT_EQ(mot_ids(writer, {{"b", 1}, {"a", 1}, {"b", 2}, {"b", 3}}), "1000001 1 1000002 1000003");
+  EXPECT_TRUE(writer.take_messages().wrong.empty()) << "once";
+  // A third one, later than the object of another with its id.
+  EXPECT_EQ(mot_ids(writer, {{"c", 1}}), "2000001");
+  EXPECT_EQ(writer.take_messages().wrong.size(), 1u);
+}
+
+TEST(Mot, KeepsTheIdsOfObjectsBeforeASharedOne) {
+  BoxWriter writer(BoxFormat::kMot, {});
+  EXPECT_EQ(mot_ids(writer, {{"a", 3}, {"b", 1}}), "3 1");
+  EXPECT_EQ(mot_ids(writer, {{"b", 1}, {"b", 2}}), "1 1000002");
+  EXPECT_EQ(mot_ids(writer, {{"b", 1}, {"b", 2}, {"a", 3}}), "1 1000002 3");
 }
 
 TEST(Mot, HasNoBoxWithoutAnIdAfterATracker) {
