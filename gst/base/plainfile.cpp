@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <string_view>
 
 #include "gst/base/fileerror.h"
 
@@ -41,6 +42,20 @@ Result<PlainFile> open_at(int folder, const std::string& name, int flags, std::s
   if (!S_ISREG(status.st_mode)) return not_regular(out.path, status.st_mode, std::move(hint));
   out.bytes = static_cast<size_t>(status.st_size);
   return out;
+}
+
+bool is_utf16(std::string_view text) {
+  return text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff");
+}
+
+/// Removes what editors on Windows add.
+std::string as_plain_text(std::string text) {
+  if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
+  size_t end = 0;
+  for (size_t i = 0; i < text.size(); ++i)
+    if (text[i] != '\r' || i + 1 == text.size() || text[i + 1] != '\n') text[end++] = text[i];
+  text.resize(end);
+  return text;
 }
 
 }  // namespace
@@ -86,7 +101,10 @@ Result<std::string> read_text(const std::string& path, size_t max_bytes, std::st
                       std::move(hint));
   std::string text(file.bytes, '\0');
   KB_TRY(file.read(0, std::as_writable_bytes(std::span(text))));
-  return text;
+  if (is_utf16(text))
+    return file_error(path + " is UTF-16 text, which Windows calls Unicode; expected UTF-8",
+                      "save the file as UTF-8");
+  return as_plain_text(std::move(text));
 }
 
 std::unexpected<Error> not_regular(const std::string& path, mode_t mode, std::string hint) {

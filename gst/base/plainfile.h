@@ -53,7 +53,8 @@ Result<PlainFile> open_plain(const std::string& path, std::string hint);
 Result<PlainFile> open_plain_in(int folder, const std::string& name, std::string path,
                                 std::string hint);
 
-/// Reads a text file named by the user. kNoResource if it is longer than `most` bytes.
+/// Reads a text file named by the user, without a byte order mark and with "\n" at the end of
+/// lines. kNoResource if it is longer than `max_bytes`, or UTF-16.
 Result<std::string> read_text(const std::string& path, size_t max_bytes, std::string hint);
 
 /// Reports that a path is not a regular file. @param mode of its file

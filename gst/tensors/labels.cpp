@@ -24,7 +24,6 @@ constexpr const char* kLabelsHint =
 Result<Labels> Labels::load(const char* path) {
   KB_ASSIGN(const auto file, read_text(path, kMaxLabelsBytes, kLabelsHint));
   std::string_view text(file);
-  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   if (!g_utf8_validate(text.data(), static_cast<gssize>(text.size()), nullptr))
     return file_error("The label file " + std::string(path) + " is not UTF-8 text", kLabelsHint);
   text = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);

@@ -2,6 +2,7 @@
 """Class names in files, read as boxdecode reads them."""
 from __future__ import annotations
 
+import codecs
 import os
 import pathlib
 
@@ -16,9 +17,10 @@ def label_file_of(detector: str) -> str:
         return ''
     file = GLib.KeyFile()
     try:
-        file.load_from_file(detector, GLib.KeyFileFlags.NONE)
+        text = pathlib.Path(detector).read_bytes().removeprefix(codecs.BOM_UTF8)
+        file.load_from_data(text.decode(), len(text), GLib.KeyFileFlags.NONE)
         name = file.get_string('detector', 'label-file').strip(BLANK)
-    except GLib.Error:
+    except (GLib.Error, OSError, UnicodeDecodeError):
         return ''
     return os.path.join(os.path.dirname(detector), name)
 

@@ -68,6 +68,14 @@ def test_names_of_a_detector_file(folder):
             assert list(found.names.values()) == (list('123456') if text else SHAPES)
 
 
+def test_detector_files_of_windows(folder):
+    own = detector_file(folder, 'label-file=some.labels')
+    own.write_bytes(b'\xef\xbb\xbf' + own.read_bytes().replace(b'\n', b'\r\n'))
+    wrote_labels(folder / 'some.labels')
+    with detector(detector=own) as found:
+        assert list(found.names.values()) == READ
+
+
 def test_a_label_file_is_read_once(folder):
     file = wrote_labels(folder / 'some.labels')
     with detector(labels=file) as found:
