@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include "core/formula/box.h"
@@ -18,6 +20,39 @@ namespace {
 constexpr size_t kMaxLabelsBytes = size_t{1} << 24;
 constexpr const char* kLabelsHint =
     "set label-file= to a UTF-8 text file with one class name per line";
+
+/// A line such as "2  car".
+struct NumberedName {
+  uint32_t number = 0;
+  std::string_view name;
+  bool wide = false;  // two blanks or a tab are between them
+};
+
+std::optional<NumberedName> numbered_name(std::string_view line) {
+  NumberedName out;
+  const size_t end = line.find_first_of(" \t");
+  if (end == line.npos || !parse(line.substr(0, end), out.number)) return std::nullopt;
+  out.name = trimmed(line.substr(end));
+  out.wide = line[end] == '\t' || line[end + 1] == ' ' || line[end + 1] == '\t';
+  return out;
+}
+
+/// Returns the names by their numbers; nothing if not all lines are numbered.
+std::optional<std::vector<std::string>> numbered_names(std::span<const std::string_view> lines) {
+  std::vector<std::string> out;
+  bool wide = true, from_zero = false;
+  for (const std::string_view line : lines) {
+    if (line.empty()) continue;
+    const auto each = numbered_name(line);
+    if (!each || each->number < out.size() || each->number >= kMaxLabels) return std::nullopt;
+    from_zero |= each->number == 0;
+    wide &= each->wide;
+    out.resize(each->number);
+    out.emplace_back(each->name);
+  }
+  if (!wide && !from_zero) return std::nullopt;
+  return out;
+}
 
 }  // namespace
 
@@ -34,9 +69,9 @@ Result<Labels> Labels::load(const char* path) {
     return file_error(std::string("The label file ") + path + " has " + std::to_string(lines) +
                           " lines: the maximum is " + std::to_string(kMaxLabels),
                       kLabelsHint);
-  Labels labels;
-  for (const std::string_view line : split(text, '\n')) labels.names_.emplace_back(line);
-  return labels;
+  const auto names = split(text, '\n');
+  if (auto numbered = numbered_names(names)) return Labels(*std::move(numbered));
+  return Labels(std::vector<std::string>(names.begin(), names.end()));
 }
 
 Labels Labels::unknown_names() {
@@ -56,12 +91,14 @@ GQuark Labels::quark(uint32_t class_id) const {
   return quark;
 }
 
-Result<uint32_t> Labels::class_of(std::string_view text, const char* property) const {
-  const auto found = std::ranges::find(names_, text);
-  if (found != names_.end()) return static_cast<uint32_t>(found - names_.begin());
+Result<std::vector<uint32_t>> Labels::classes_called(std::string_view text,
+                                                     const char* property) const {
+  std::vector<uint32_t> found;
+  for (uint32_t i = 0; i < size(); ++i)
+    if (!text.empty() && names_[i] == text) found.push_back(i);
+  if (!found.empty()) return found;
   uint32_t id = 0;
-  if (parse(text, id) && id < kMaxClasses) return id;
-  if (unknown_names_) return 0;
+  if ((parse(text, id) && id < kMaxClasses) || unknown_names_) return std::vector{id};
   const std::string what = std::string(property) + " names \"" + std::string(text) + "\", ";
   if (names_.empty())
     return reject(
@@ -83,8 +120,8 @@ Result<std::vector<uint32_t>> Labels::classes_of(std::string_view text,
   std::vector<uint32_t> classes;
   if (trimmed(text).empty()) return classes;
   for (const std::string_view part : split(text, ',')) {
-    KB_ASSIGN(const auto id, class_of(part, property));
-    classes.push_back(id);
+    KB_ASSIGN(const auto called, classes_called(part, property));
+    classes.insert(classes.end(), called.begin(), called.end());
   }
   return classes;
 }
@@ -96,14 +133,14 @@ Result<std::vector<std::pair<uint32_t, float>>> Labels::thresholds_of(std::strin
   for (const std::string_view part : split(text, ',')) {
     const size_t colon = part.rfind(':');
     float threshold = 0;
-    auto id = class_of(trimmed(part.substr(0, colon)), property);
+    const auto called = classes_called(trimmed(part.substr(0, colon)), property);
     if (colon == part.npos || !parse_finite(trimmed(part.substr(colon + 1)), threshold))
       return reject(ErrorKind::kInvalid,
                     std::string(property) + " has \"" + std::string(part) +
                         "\", which is not CLASS:THRESHOLD",
                     std::string("set ") + property + "= to a value such as person:0.5,2:0.3");
-    KB_TRY(id);
-    thresholds.emplace_back(*id, threshold);
+    KB_TRY(called);
+    for (const uint32_t id : *called) thresholds.emplace_back(id, threshold);
   }
   return thresholds;
 }

@@ -15,8 +15,8 @@
 
 namespace keepbox {
 
-/// The names of a model's classes. A label file has one name per line in UTF-8, the first for class
-/// 0.
+/// The names of a model's classes; several classes may have the same name. A label file has one
+/// name per line in UTF-8, the first for class 0, or a number and a name on each line.
 class Labels {
  public:
   /// Creates labels without names: every class is "class-N".
@@ -28,15 +28,18 @@ class Labels {
   /// Creates labels whose names are not known yet: any name is accepted, as class 0.
   static Labels unknown_names();
 
-  /// Reads a label file. Errors name the file and the cause: missing, not a regular file, empty,
-  /// not UTF-8, more than 16 MiB or kMaxLabels lines.
+  /// Reads a label file. Lines are numbered if all that are not empty begin with a number, which
+  /// ascend, and either the first of these is 0 or two blanks or a tab follow each: "2  car" is
+  /// class 2, but "2 euro" is a name. Errors name the file and the cause: missing, not a regular
+  /// file, empty, not UTF-8, more than 16 MiB or kMaxLabels lines.
   static Result<Labels> load(const char* path);
 
   /// Returns the name of a class; "class-N" if it is beyond the file or its line is empty.
   GQuark quark(uint32_t class_id) const;
 
-  /// Returns a class by name or number, or kInvalid. @param property for the error's hint
-  Result<uint32_t> class_of(std::string_view text, const char* property) const;
+  /// Returns all classes of that name, or else the class of that number, or kInvalid.
+  /// @param property for the error's hint
+  Result<std::vector<uint32_t>> classes_called(std::string_view text, const char* property) const;
 
   /// Parses "person,2,car" to class ids.
   Result<std::vector<uint32_t>> classes_of(std::string_view text, const char* property) const;

@@ -68,6 +68,23 @@ def test_names_of_a_detector_file(folder):
             assert list(found.names.values()) == (list('123456') if text else SHAPES)
 
 
+def test_names_with_numbers(folder):
+    """Lines of a number and a name, as Frigate's; several classes may have the same name."""
+    file = folder / 'labelmap.txt'
+    file.write_bytes('\ufeff0  round\r\n1  other\r\n3  other\r\n5  other\r\n'.encode())
+    with detector(labels=file) as found:
+        assert found.names == {0: 'round', 1: 'other', 2: 'class-2', 3: 'other', 4: 'class-4',
+                               5: 'other'}
+        assert_names_of_boxes(found)
+    with detector(labels=file, classes=['other']) as found:
+        assert {int(number) for frame in found(CLIP) for number in frame.boxes.cls} == {1, 3, 5}
+    for text, name in (('1 euro\n2 euro\n', '1 euro'), ('0 a\n1 b\n', 'a'),
+                       ('1  a\n0  b\n', '1  a'), ('0  a\nb\n', '0  a')):
+        file.write_text(text)
+        with detector(labels=file) as found:
+            assert found.names[0] == name
+
+
 def test_detector_files_of_windows(folder):
     own = detector_file(folder, 'label-file=some.labels')
     own.write_bytes(b'\xef\xbb\xbf' + own.read_bytes().replace(b'\n', b'\r\n'))

@@ -60,8 +60,8 @@ Result<BoxSizes> sizes_of(std::string_view text, const Labels& labels, const cha
       sizes.all = *size;
       continue;
     }
-    KB_ASSIGN(const auto id, labels.class_of(trimmed(part.substr(0, colon)), property));
-    sizes.of_class.emplace_back(id, *size);
+    KB_ASSIGN(const auto called, labels.classes_called(trimmed(part.substr(0, colon)), property));
+    for (const uint32_t id : called) sizes.of_class.emplace_back(id, *size);
   }
   return sizes;
 }

@@ -16,6 +16,11 @@ TEST(SizeText, ReadsGeneralAndPerClassSizes) {
             (BoxSizes{{16, 16}, {{0, {32, 64}}, {7, {0, 8.5f}}, {2, {1, 2}}}}));
 }
 
+TEST(SizeText, IsOfAllClassesOfAName) {
+  const Labels labels({"car", "person", "car"});
+  EXPECT_EQ(*sizes_of("car:1x2", labels, "p"), (BoxSizes{{}, {{0, {1, 2}}, {2, {1, 2}}}}));
+}
+
 TEST(SizeText, ErrorsQuoteTheText) {
   for (const char* text : {"16", "16x", "x16", "16x16x16", "16X16", "-1x5", "nanx5", "infx5",
                            "16x16,", "person:16", "0=16x16"}) {

@@ -40,6 +40,30 @@ TEST(Labels, SkipAByteOrderMark) {
   EXPECT_EQ(name(*labels, 0), "person");
 }
 
+/// Returns the names in a label file with that text, with | between them.
+std::string names_in(const std::string& text) {
+  const test::TempDir dir;
+  const auto labels = Labels::load(dir.write("l", text).c_str());
+  if (!labels) return labels.error().message();
+  std::string out;
+  for (const std::string& each : labels->names()) out += each + '|';
+  return out;
+}
+
+TEST(Labels, MayBeNumbered) {
+  EXPECT_EQ(names_in("0  person\n1  bicycle\n\n2  traffic light\n"),
+            "person|bicycle|traffic light|");
+  EXPECT_EQ(names_in("2  car\r\n5\tcar\r\n"), "||car|||car|") << "with gaps";
+  EXPECT_EQ(names_in("0 person\n2 2 euro\n"), "person||2 euro|");
+  EXPECT_EQ(names_in("1 euro\n2 euro\n5 euro"), "1 euro|2 euro|5 euro|") << "names";
+  EXPECT_EQ(names_in("0  a\n0  b"), "0  a|0  b|");
+  EXPECT_EQ(names_in("1  a\n0  b"), "1  a|0  b|");
+  EXPECT_EQ(names_in("0  a\nb"), "0  a|b|");
+  EXPECT_EQ(names_in("0\n1\n2"), "0|1|2|");
+  EXPECT_EQ(names_in("0  a\n99999999  b"), "0  a|99999999  b|");
+  EXPECT_EQ(names_in("0  a\n-1  b"), "0  a|-1  b|");
+}
+
 TEST(Labels, ErrorsNameTheFile) {
   const test::TempDir dir;
   for (const std::string& path :
@@ -96,6 +120,17 @@ TEST(ClassLists, AcceptNamesAndNumbers) {
             std::string::npos);
 }
 
+TEST(ClassLists, HaveAllClassesOfAName) {
+  const Labels labels({"car", "person", "car", "", "1"});
+  using Ids = std::vector<uint32_t>;
+  EXPECT_EQ(*labels.classes_of("car,person", "p"), (Ids{0, 2, 1}));
+  EXPECT_EQ(*labels.classes_of("1,3", "p"), (Ids{4, 3})) << "a name, and a number";
+  using Limits = std::vector<std::pair<uint32_t, float>>;
+  EXPECT_EQ(*labels.thresholds_of("car:0.5,1:0.25", "p"),
+            (Limits{{0, 0.5f}, {2, 0.5f}, {4, .25f}}));
+  EXPECT_FALSE(labels.classes_of(",", "p")) << "a class without a name has none";
+}
+
 TEST(ClassLists, SuggestSimilarNames) {
   const Labels labels({"person", "", "traffic light", "cat", "car"});
   const auto meant = [&](const char* text) { return labels.nearest(text); };
@@ -110,9 +145,10 @@ TEST(ClassLists, SuggestSimilarNames) {
   EXPECT_EQ(meant("tac"), "") << "two that are not neighbours";
   for (const char* text : {"nosuch", "", "c", "dog", "prsn x", "persons of all ages"})
     EXPECT_EQ(meant(text), "") << text;
-  EXPECT_NE(labels.class_of("persn", "p").error().hint.find("did you mean person?"),
+  EXPECT_NE(labels.classes_called("persn", "p").error().hint.find("did you mean person?"),
             std::string::npos);
-  EXPECT_EQ(labels.class_of("nosuch", "p").error().hint.find("did you mean"), std::string::npos);
+  EXPECT_EQ(labels.classes_called("nosuch", "p").error().hint.find("did you mean"),
+            std::string::npos);
 }
 
 TEST(ClassLists, AcceptThresholds) {
