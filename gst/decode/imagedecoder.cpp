@@ -109,7 +109,10 @@ GQuark ImageDecoder::model_on(GstBuffer* buffer) const {
 FrameBox ImageDecoder::common() const {
   const std::string& name = model_of(processor_.source());
   const char* model = name.empty() ? GST_OBJECT_NAME(stream_.element) : name.c_str();
-  return {.model = g_quark_from_string(model), .unnamed = name.empty(), .held = held()};
+  return {.model = g_quark_from_string(model),
+          .unnamed = name.empty(),
+          .coco = labels_->are_of_coco(),
+          .held = held()};
 }
 
 }  // namespace keepbox

@@ -92,6 +92,7 @@ struct FrameBox {
   std::optional<uint32_t> anchor;
   GQuark model = 0;        // name of the box's model; 0 if unknown
   bool unnamed = false;    // `model` is the decoder's own name, only for telling models apart
+  bool coco = false;       // the model's classes are COCO's, by their names and numbers
   bool held = false;       // from an earlier frame, on which the model ran
   bool predicted = false;  // where a tracker expects the object; the model did not run
   guint od_id = 0;         // id of its GstAnalyticsODMtd; set by reading

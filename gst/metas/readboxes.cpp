@@ -66,6 +66,7 @@ FrameBox read_od(const GstAnalyticsODMtd& od, const Records& records) {
     box.anchor = record.anchor;
     box.model = found->model.name;
     box.unnamed = found->model.unnamed;
+    box.coco = found->model.coco;
     box.held = found->model.held;
     box.predicted = found->model.predicted;
     box.keypoints = records.payloads.keypoints(od.id);

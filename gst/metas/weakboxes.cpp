@@ -18,6 +18,7 @@ FrameBox box_of(const WeakRecord& weak, const PayloadRecords& payloads) {
           .anchor = r.anchor,
           .model = weak.model.name,
           .unnamed = weak.model.unnamed,
+          .coco = weak.model.coco,
           .held = weak.model.held,
           .od_id = r.od_id,
           .keypoints = payloads.keypoints(r.od_id),

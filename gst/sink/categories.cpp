@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// COCO's table, the user's list, and the numbering without either.
+// The user's list, and the numbering without one.
 #include "gst/sink/categories.h"
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 
 #include "gst/base/error.h"
 #include "gst/base/plainfile.h"
-#include "gst/sink/data/coco80.h"
 #include "gst/sink/text.h"
+#include "gst/tensors/cococlasses.h"
 
 namespace keepbox {
 namespace {
@@ -57,36 +57,11 @@ Result<std::vector<CocoId>> parse_ids(std::string_view text, const std::string& 
   return ids;
 }
 
-/// Normalises names: case, blanks, hyphens and underscores are ignored.
-std::string plain(std::string_view name) {
-  std::string out;
-  for (const char c : name)
-    if (c != ' ' && c != '_' && c != '-') out += g_ascii_tolower(c);
-  return out;
-}
-
-/// Returns COCO's name for classes that darknet, and projects that use its list, call differently.
-std::string coco_name(const std::string& label) {
-  using Names = std::pair<std::string_view, std::string_view>;
-  static constexpr Names kOthers[] = {{"motorbike", "motorcycle"},
-                                      {"aeroplane", "airplane"},
-                                      {"sofa", "couch"},
-                                      {"tvmonitor", "tv"},
-                                      {"hairdryer", "hairdrier"}};
-  const std::string name = plain(label);
-  const auto* found = std::ranges::find(kOthers, name, &Names::first);
-  return found == std::end(kOthers) ? name : std::string(found->second);
-}
-
-/// Returns a box's row in COCO's table, or std::nullopt if its label differs from the row's.
-std::optional<size_t> coco_row(const std::vector<CocoId>& table, const FrameBox& box) {
-  if (box.label == 0) return {};
-  const std::string name = coco_name(name_of(box.label));
-  const auto found =
-      std::ranges::find(table, name, [](const CocoId& row) { return plain(row.name); });
-  const auto row = static_cast<size_t>(found - table.begin());
-  if (found == table.end() || (box.class_id && *box.class_id != row)) return {};
-  return row;
+/// Returns a box's index in COCO's table. Without a class number its label decides.
+std::optional<size_t> coco_row(const FrameBox& box) {
+  if (!box.class_id) return coco_class_called(name_of(box.label));
+  if (box.coco && *box.class_id < coco_classes().size()) return *box.class_id;
+  return std::nullopt;
 }
 
 /// Formats ` of the model "face"`, if the model is known.
@@ -130,51 +105,45 @@ Result<std::vector<std::string>> load_names(const char* path, const char* proper
   return names;
 }
 
-CategoryIds::CategoryIds(std::vector<CocoId> given) : given_(std::move(given)) {
-  if (given_.empty()) coco_ = *parse_ids(kCoco80, "coco80.ids", {});
-}
-
 Result<int64_t> CategoryIds::of(const FrameBox& box) {
   if (!given_.empty()) return given_id(box);
   const Class key{box.model, box.class_id, box.label};
   if (const auto known = known_.find(key); known != known_.end()) return known->second;
-  std::optional<size_t> row = coco_row(coco_, box);
-  const Numbering was = models_[box.model];
-  // In a COCO model, a class without a name is identified by its number.
-  if (was == Numbering::kCoco && box.label == 0 && box.class_id && *box.class_id < coco_.size())
-    row = *box.class_id;
-  if (settle(box, row.has_value()) == Numbering::kOwn) row.reset();
+  const auto row = coco_row(box);
+  coco_chosen_ |= row.has_value();
+  report(box, row.has_value());
   const int64_t id = number_of(box, row);
   known_.emplace(key, id);
   return id;
 }
 
-/// Decides by the first box of a model, and again if a later box is not one of COCO's.
-CategoryIds::Numbering& CategoryIds::settle(const FrameBox& box, bool fits) {
-  Numbering& numbering = models_[box.model];
+/// Reports the numbering of a model by its first box, and labels that are not all COCO's.
+void CategoryIds::report(const FrameBox& box, bool coco) {
   const std::string of_model = model_of(box);
-  if (numbering == Numbering::kUnknown) {
-    numbering = fits ? Numbering::kCoco : Numbering::kOwn;
-    coco_chosen_ |= fits;
-    const char* ids = fits           ? "COCO's own for its 80 classes, 1 to 90"
-                      : box.class_id ? "the class numbers, from 0"
-                                     : "1, 2 ... for labels in order of appearance";
+  const auto [at, first] = models_.try_emplace(box.model);
+  LabelsSeen& seen = at->second;
+  if (first) {
+    const char* ids =
+        box.class_id ? coco ? "COCO's own for its 80 classes, 1 to 90" : "the class numbers, from 0"
+                     : "COCO's own for labels with the names of its classes, and "
+                       "1001, 1002 ... for others in order of appearance";
     messages_.chosen.push_back("category ids" + of_model + " are " + ids);
-  } else if (numbering == Numbering::kCoco && !fits) {
-    numbering = Numbering::kOwn;
-    const char* further = of_model.empty() ? ", or model-name= of each of several decoders" : "";
-    messages_.wrong.push_back(problem(ErrorKind::kMismatch,
-                                      "The first boxes had COCO's classes only, but now there is " +
-                                          text_of(box) + ": this and other new classes" + of_model +
-                                          " get category ids outside of COCO's",
-                                      std::string("set category-ids=") + further));
-    messages_.chosen.push_back("category ids of new classes" + of_model + " are outside of COCO's");
   }
-  return numbering;
+  if (box.class_id) return;
+  if (coco) seen.coco = true;
+  else if (seen.other.empty()) seen.other = name_of(box.label);
+  if (!seen.coco || seen.other.empty() || std::exchange(seen.reported, true)) return;
+  messages_.wrong.push_back(problem(ErrorKind::kMismatch,
+                                    "Some labels" + of_model +
+                                        " are COCO's and others are not, such as \"" + seen.other +
+                                        "\": these get category ids outside of COCO's",
+                                    "set category-ids="));
 }
 
 int64_t CategoryIds::number_of(const FrameBox& box, std::optional<size_t> row) {
-  int64_t wanted = row ? coco_[*row].id : box.class_id ? *box.class_id : ++labels_;
+  const int64_t wanted = row            ? coco_classes()[*row].id
+                         : box.class_id ? *box.class_id
+                                        : kStep + ++labels_;
   int64_t id = wanted;
   while (!is_free(id, row)) id += kStep;
   taken_.emplace(id, row);

@@ -36,15 +36,15 @@ struct CategoryMessages {
 };
 
 /// Gives each class of each model a unique number that stays the same. Without a list from the
-/// user, a model is taken for a COCO model if its first box has one of the 80 names (darknet's
-/// spellings included) and, if the class is known, the matching row. Its classes then have COCO's
-/// own numbers, 1 to 90. Other models use the class number, or 1, 2 ... if only labels are known. A
-/// number that is already used, or that COCO may need, is raised by thousands.
+/// user, classes of a model with COCO's classes (FrameBox::coco) have COCO's own numbers, 1 to 90,
+/// and those of other models the class number. If only labels are known, those that are names of
+/// COCO's classes have COCO's numbers, and others 1001, 1002 ... in order of appearance. A number
+/// that is already used, or that COCO may need, is raised by thousands.
 class CategoryIds {
  public:
   /// @param given the user's list, which then is the only source: line N for class N, or the line
   ///        with the label; empty for none.
-  explicit CategoryIds(std::vector<CocoId> given = {});
+  explicit CategoryIds(std::vector<CocoId> given = {}) : given_(std::move(given)) {}
 
   /// Fails if the given list has no entry for the box.
   Result<int64_t> of(const FrameBox& box);
@@ -53,16 +53,21 @@ class CategoryIds {
   CategoryMessages take_messages() { return std::exchange(messages_, {}); }
 
  private:
-  enum class Numbering { kUnknown, kCoco, kOwn };
+  /// Labels of a model's boxes without class numbers.
+  struct LabelsSeen {
+    bool coco = false;  // one of COCO's classes
+    std::string other;  // another one
+    bool reported = false;
+  };
   using Class = std::tuple<GQuark, std::optional<uint32_t>, GQuark>;  // model, class, label
 
   Result<int64_t> given_id(const FrameBox& box);
-  Numbering& settle(const FrameBox& box, bool fits);
+  void report(const FrameBox& box, bool coco);
   int64_t number_of(const FrameBox& box, std::optional<size_t> row);
   bool is_free(int64_t id, std::optional<size_t> row) const;
 
-  std::vector<CocoId> given_, coco_;
-  std::map<GQuark, Numbering> models_;
+  std::vector<CocoId> given_;
+  std::map<GQuark, LabelsSeen> models_;
   std::optional<GQuark> first_model_;
   std::map<Class, int64_t> known_;
   std::map<int64_t, std::optional<size_t>> taken_;  // with the row of COCO that it is for

@@ -66,8 +66,9 @@ const Property<SinkProps> kSinkProperties[] = {
     {"category-ids",
      "Text file for coco: line N has the category_id of class N, optionally followed by the label, "
      "which is used for decoders without class numbers and for further models on a frame. If "
-     "empty, models with the names of the 80 COCO classes get COCO's ids (1 to 90); others get "
-     "their class numbers from 0, or 1, 2 ... for labels in order of appearance. "
+     "empty, models whose names are those of the 80 COCO classes get COCO's ids (1 to 90); others "
+     "get their class numbers from 0. Of decoders without class numbers, labels that are names of "
+     "COCO's classes get COCO's ids, and others 1001, 1002 ... in order of appearance. "
      "GST_DEBUG=boxsink:4 logs the choice.",
      &SinkProps::category_ids},
 };

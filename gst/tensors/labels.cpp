@@ -13,6 +13,7 @@
 #include "gst/base/plainfile.h"
 #include "gst/base/spelling.h"
 #include "gst/base/words.h"
+#include "gst/tensors/cococlasses.h"
 
 namespace keepbox {
 namespace {
@@ -55,6 +56,9 @@ std::optional<std::vector<std::string>> numbered_names(std::span<const std::stri
 }
 
 }  // namespace
+
+Labels::Labels(std::vector<std::string> names)
+    : names_(std::move(names)), coco_(are_coco_classes(names_)) {}
 
 Result<Labels> Labels::load(const char* path) {
   KB_ASSIGN(const auto file, read_text(path, kMaxLabelsBytes, kLabelsHint));

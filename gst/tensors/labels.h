@@ -23,7 +23,7 @@ class Labels {
   Labels() = default;
 
   /// Creates labels from names in the order of classes.
-  explicit Labels(std::vector<std::string> names) : names_(std::move(names)) {}
+  explicit Labels(std::vector<std::string> names);
 
   /// Creates labels whose names are not known yet: any name is accepted, as class 0.
   static Labels unknown_names();
@@ -53,9 +53,12 @@ class Labels {
 
   uint32_t size() const { return static_cast<uint32_t>(names_.size()); }
   const std::vector<std::string>& names() const { return names_; }
+  /// True if the classes are COCO's; see are_coco_classes().
+  bool are_of_coco() const { return coco_; }
 
  private:
   std::vector<std::string> names_;
+  bool coco_ = false;
   bool unknown_names_ = false;
   mutable std::vector<GQuark> quarks_;  // made on first use
 };

@@ -25,8 +25,11 @@ struct Header {
   guint32 held = 0;       // true: the boxes are from an earlier frame
   guint32 predicted = 0;  // true: the boxes are where a tracker expects them
   guint32 parts = 0;      // true: the boxes are parts of others
+  guint32 coco = 0;       // true: the model's classes are COCO's
 
-  BoxModel of_model() const { return {model, unnamed != 0, held != 0, predicted != 0, parts != 0}; }
+  BoxModel of_model() const {
+    return {model, unnamed != 0, held != 0, predicted != 0, parts != 0, coco != 0};
+  }
 };
 
 // Mtds are packed, so our structs must not need more than four bytes of alignment.
@@ -126,7 +129,7 @@ Detected detected(const GstAnalyticsODMtd& od) {
 }
 
 BoxModel model_of(const FrameBox& box) {
-  return {box.model, box.unnamed, box.held, box.predicted, box.parent.has_value()};
+  return {box.model, box.unnamed, box.held, box.predicted, box.parent.has_value(), box.coco};
 }
 
 BoxRecord record_of(const FrameBox& box) {
@@ -142,7 +145,8 @@ RecordWriter::RecordWriter(GstAnalyticsRelationMeta* meta, gsize count, const Bo
                       .unnamed = model.unnamed,
                       .held = model.held,
                       .predicted = model.predicted,
-                      .parts = model.parts};
+                      .parts = model.parts,
+                      .coco = model.coco};
   GstAnalyticsMtd mtd;
   next_ = static_cast<guint8*>(gst_analytics_relation_meta_add_mtd(meta, weak ? &kWeakImpl : &kImpl,
                                                                    bytes_of_records(count), &mtd));

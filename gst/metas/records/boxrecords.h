@@ -38,6 +38,7 @@ struct BoxModel {
   bool held = false;       // the boxes are from an earlier frame
   bool predicted = false;  // the boxes are where a tracker expects them
   bool parts = false;      // the boxes are parts of other boxes, to which they are related
+  bool coco = false;       // its classes are COCO's
   friend bool operator==(const BoxModel&, const BoxModel&) = default;
 };
 

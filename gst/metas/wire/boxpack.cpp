@@ -22,7 +22,7 @@ guint16 flags_of(const FrameBox& box, const std::optional<TrackInfo>& track) {
       flag(box.class_id.has_value(), kWireClass) | flag(box.anchor.has_value(), kWireAnchor) |
       flag(box.unnamed, kWireUnnamed) | flag(box.held, kWireHeld) |
       flag(box.predicted, kWirePredicted) | flag(track.has_value(), kWireTrack) |
-      flag(track && track->lost, kWireLost));
+      flag(track && track->lost, kWireLost) | flag(box.coco, kWireCoco));
 }
 
 void put_place(ByteWriter& out, const Box& place) {

@@ -113,6 +113,7 @@ void Unpacked::read_box(ByteReader& in, std::vector<FrameBox>& to) {
   if ((flags & kWireClass) != 0) box.class_id = class_id;
   if ((flags & kWireAnchor) != 0) box.anchor = anchor;
   box.unnamed = (flags & kWireUnnamed) != 0;
+  box.coco = (flags & kWireCoco) != 0;
   box.held = (flags & kWireHeld) != 0;
   box.predicted = (flags & kWirePredicted) != 0;
   // Parents precede their parts; ids on the new frame are the numbers of the boxes.

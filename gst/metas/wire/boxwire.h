@@ -23,12 +23,13 @@ enum WireFlags : guint16 {
   kWirePredicted = 16,
   kWireTrack = 32,
   kWireLost = 64,
+  kWireCoco = 128,
 };
 inline constexpr guint32 kNoParent = G_MAXUINT32;
 
 /// Returns the boxes of a buffer, whichever decoder wrote them, with masks, keypoints, values,
-/// tracks, classes and parents; boxes below the score threshold; the results of classifiers and text
-/// recognisers about the frame; and the models that did not look at it.
+/// tracks, classes and parents; boxes below the score threshold; the results of classifiers and
+/// text recognisers about the frame; and the models that did not look at it.
 /// @pre the buffer has a relation meta.
 std::vector<guint8> pack_boxes(GstBuffer* buffer);
 

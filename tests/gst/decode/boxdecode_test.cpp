@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "gst/tensors/cococlasses.h"
 #include "tests/gst/decode/rows.h"
 #include "tests/gst/frames.h"
 #include "tests/recorded.h"
@@ -33,6 +34,20 @@ TEST(Boxdecode, AttachesBoxes) {
   EXPECT_EQ(found[0].box, (Box{10.4f, 20.6f, 110.2f, 220.7f}));
   EXPECT_EQ(found[0].class_id, 2u);
   EXPECT_EQ(found[1].anchor, 1u);
+}
+
+/// Readers know by all names, not by those of the boxes, whether classes are COCO's.
+TEST(Boxdecode, MarksTheClassesOfCoco) {
+  const test::TempDir dir;
+  std::string names;
+  for (const CocoClass& each : coco_classes()) names += each.name + '\n';
+  for (const auto& [text, coco] : {std::pair(names, true), {"person\nhelmet\n\n", false}}) {
+    Harness h("boxdecode label-file=" + dir.write("names", text));
+    const auto found = boxes(h.run(frame_with({{10, 20, 110, 220, 0.9f, 0}})));
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].label, g_quark_from_string("person"));
+    EXPECT_EQ(found[0].coco, coco);
+  }
 }
 
 TEST(Boxdecode, AttachesAnEmptyMetaToo) {

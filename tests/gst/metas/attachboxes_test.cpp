@@ -61,7 +61,7 @@ TEST(AttachBoxes, KeepsTheModelsOfBoxes) {
   std::vector<FrameBox> list(5, plain_box({1, 2, 3, 4}));
   const char* models[] = {"a", "a", "b", "a", nullptr};
   for (size_t i = 0; i < list.size(); ++i) list[i].model = g_quark_from_string(models[i]);
-  list[3].held = list[4].predicted = list[4].unnamed = true;
+  list[3].held = list[4].predicted = list[4].unnamed = list[0].coco = true;
   list[1].anchor.reset();
   test::attach(frame.get(), list);
   const auto found = test::boxes(frame);
@@ -72,6 +72,7 @@ TEST(AttachBoxes, KeepsTheModelsOfBoxes) {
     EXPECT_EQ(found[i].held, list[i].held) << i;
     EXPECT_EQ(found[i].predicted, list[i].predicted) << i;
     EXPECT_EQ(found[i].unnamed, list[i].unnamed) << i;
+    EXPECT_EQ(found[i].coco, list[i].coco) << i;
     EXPECT_EQ(found[i].anchor, 9u) << i;
   }
   EXPECT_FALSE(found[1].class_id) << "no record";

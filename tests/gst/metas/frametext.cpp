@@ -21,11 +21,11 @@ std::string text_of(const BoxLabel& label) {
 }
 
 std::string text_of(const FrameBox& b) {
-  std::string out =
-      std::format("{} {} {} {} s{} a{} {} class{} anchor{} {} {}{}{} parent{} track{} since{}",
-                  b.box.x1, b.box.y1, b.box.x2, b.box.y2, b.score, b.angle, b.label,
-                  b.class_id.value_or(9999), b.anchor.value_or(9999), b.model, b.unnamed, b.held,
-                  b.predicted, b.parent.value_or(9999), b.tracking_id.value_or(0), b.tracked_since);
+  std::string out = std::format(
+      "{} {} {} {} s{} a{} {} class{} anchor{} {} {}{}{}{} parent{} track{} since{}", b.box.x1,
+      b.box.y1, b.box.x2, b.box.y2, b.score, b.angle, b.label, b.class_id.value_or(9999),
+      b.anchor.value_or(9999), b.model, b.unnamed, b.coco, b.held, b.predicted,
+      b.parent.value_or(9999), b.tracking_id.value_or(0), b.tracked_since);
   for (const Keypoint& p : b.keypoints.points) out += std::format(" ({},{},{})", p.x, p.y, p.score);
   for (const Edge& e : b.keypoints.edges) out += std::format(" {}-{}", e.from, e.to);
   for (const float v : b.values.values) out += std::format(" v{}", v);

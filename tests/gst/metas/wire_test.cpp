@@ -121,7 +121,7 @@ TEST_F(WireFormat, HasLargeMasks) {
 
 TEST_F(WireFormat, HasWhatBoxesAre) {
   std::vector<FrameBox> list(4, plain_box({1, 2, 30, 40}));
-  list[0].unnamed = list[1].held = list[2].predicted = true;
+  list[0].unnamed = list[1].held = list[2].predicted = list[3].coco = true;
   const Buffer from = empty();
   test::attach(from.get(), list);
   EXPECT_EQ(text_of(sent(from.get()).get()), text_of(from.get()));

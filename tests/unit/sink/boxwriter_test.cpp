@@ -113,7 +113,7 @@ TEST(Coco, IsOneArray) {
   ASSERT_TRUE(writer.write({.number = 1, .size = {640, 480}}, one, text));
   ASSERT_TRUE(writer.write({.number = 2, .size = {640, 480}}, two, text));
   text += writer.tail();
-  const std::string rest = R"("category_id":1,"bbox":[64.5,48.0,255.75,192.0],"score":0.890163})";
+  const std::string rest = R"("category_id":0,"bbox":[64.5,48.0,255.75,192.0],"score":0.890163})";
   EXPECT_EQ(text, "[\n{\"image_id\":1," + rest + ",\n{\"image_id\":2," + rest +
                       ",\n{\"image_id\":2," + rest + "\n]\n");
 }
