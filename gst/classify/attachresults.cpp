@@ -97,6 +97,15 @@ void ObjectResultWriter::attach(GstBuffer* buffer, std::vector<TensorResults>& t
     add_labels(meta, {models_[attribute], attribute}, labels);
 }
 
+void ObjectResultWriter::rename(std::span<const RenamedSubject> subjects) {
+  std::map<GQuark, GQuark> attributes;
+  for (const auto& [from, to] : subjects) {
+    attributes.emplace(from.attribute, to.attribute);
+    models_[to.attribute] = to.model;
+  }
+  kept_.rename(attributes);
+}
+
 void ObjectResultWriter::forget() {
   kept_.forget();
   models_.clear();

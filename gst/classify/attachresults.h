@@ -26,6 +26,8 @@ class ObjectResultWriter {
   void attach(GstBuffer* buffer, std::vector<TensorResults>& tensors,
               std::span<const PictureRecord> pictures, KeepResults keep, Size frame,
               ClassifyCounts& counts);
+  /// Gives the results of earlier frames other names of attributes and models.
+  void rename(std::span<const RenamedSubject> subjects);
   /// Forgets results and models of earlier frames.
   void forget();
 

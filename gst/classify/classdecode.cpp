@@ -9,6 +9,7 @@
 #include "gst/base/elements.h"
 #include "gst/base/error.h"
 #include "gst/base/picture.h"
+#include "gst/base/words.h"
 #include "gst/classify/attachresults.h"
 #include "gst/classify/classifier.h"
 #include "gst/classify/classifystats.h"
@@ -73,15 +74,32 @@ void warn(KeepboxClassDecode* self, const Error& error) {
     post_warning(GST_ELEMENT(self), error);
 }
 
-/// Gives properties to the classifier if they have changed.
-Status take_props(KeepboxClassDecode* self) {
+/// Warns of a label file that cannot be read, and lets the property be the one in force.
+void keep_labels(KeepboxClassDecode* self, ClassifyProps& props, Error error) {
+  State& s = *self->state;
+  error.hint += "; label-file stays " + in_quotes(s.taken.label_file);
+  const std::string wrong = std::exchange(props.label_file, s.taken.label_file);
+  GST_OBJECT_LOCK(self);
+  const bool shown = s.props.label_file == wrong;
+  if (shown) s.props.label_file = props.label_file;
+  GST_OBJECT_UNLOCK(self);
+  if (shown) g_object_notify(G_OBJECT(self), "label-file");
+  post_warning(GST_ELEMENT(self), error);
+}
+
+/// Gives properties to the classifier if they have changed. Kept results stay: tensorinfer may
+/// never run the model on their objects again.
+void take_props(KeepboxClassDecode* self) {
   State& s = *self->state;
   ClassifyProps props = locked_copy(self, s.props);
-  if (props == s.taken) return {};
-  KB_TRY(s.classifier.set(props));
+  if (props == s.taken) return;
+  auto renamed = s.classifier.set(props);
+  if (!renamed) {
+    keep_labels(self, props, renamed.error());
+    renamed = s.classifier.set(props);
+  }
+  if (renamed) s.objects.rename(*renamed);
   s.taken = std::move(props);
-  s.objects.forget();
-  return {};
 }
 
 std::vector<uint32_t> tensors_of(const FrameTensors& tensors, const SharedProvenance& source) {
@@ -110,7 +128,7 @@ Status check_any(GstBuffer* buffer, const FrameTensors& tensors) {
 
 Status classify(KeepboxClassDecode* self, GstBuffer* buffer, ClassifyCounts& counts) {
   State& s = *self->state;
-  KB_TRY(take_props(self));
+  take_props(self);
   FrameTensors tensors;
   KB_TRY(tensors.list_tensors(buffer, TensorSelection::kUndecoded));
   if (const Status any = check_any(buffer, tensors); !any) warn(self, any.error());
@@ -176,7 +194,9 @@ gboolean start(GstBaseTransform* base) {
   s.stats = {};
   GST_OBJECT_UNLOCK(self);
   s.taken = locked_copy(self, s.props);
-  return s.failed.check(GST_ELEMENT(self), s.classifier.set(s.taken));
+  s.classifier = {};
+  const auto set = s.classifier.set(s.taken);
+  return s.failed.check(GST_ELEMENT(self), set ? Status() : std::unexpected(set.error()));
 }
 
 }  // namespace

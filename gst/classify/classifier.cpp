@@ -42,27 +42,40 @@ TensorForm form_of_image(const TensorView& tensor) {
 
 }  // namespace
 
-Status Classifier::set(const ClassifyProps& props) {
+Status Classifier::read_labels(const std::string& label_file) {
   std::optional<Labels> given;
   std::vector<std::string> characters;
-  if (!props.label_file.empty()) {
-    KB_ASSIGN(given, Labels::load(props.label_file.c_str()));
-    KB_ASSIGN(const std::string text,
-              read_text(props.label_file, kMaxDictionary, "set label-file="));
+  if (!label_file.empty()) {
+    KB_ASSIGN(given, Labels::load(label_file.c_str()));
+    KB_ASSIGN(const std::string text, read_text(label_file, kMaxDictionary, "set label-file="));
     for (const std::string_view line : lines_of(text)) characters.emplace_back(line);
   }
   given_ = std::move(given);
   characters_ = std::move(characters);
-  props_ = props;
-  forget();
   return {};
 }
 
-/// @param alone the producer has no other tensor of results.
+Result<std::vector<RenamedSubject>> Classifier::set(const ClassifyProps& props) {
+  if (props.label_file != props_.label_file) KB_TRY(read_labels(props.label_file));
+  props_ = props;
+  std::vector<RenamedSubject> renamed;
+  for (const Head& head : heads_) renamed.push_back({head.about, subject_of(head)});
+  forget();
+  return renamed;
+}
+
 std::string Classifier::attribute_of(const std::string& id, bool text, bool alone) const {
   if (!alone) return props_.attribute.empty() ? id : props_.attribute + '.' + id;
   if (!props_.attribute.empty()) return props_.attribute;
   return text ? "text" : "class";
+}
+
+LabelSubject Classifier::subject_of(const Head& head) const {
+  return {
+      .model = quark_of(!props_.model_name.empty() ? props_.model_name
+                        : head.source != nullptr   ? head.source->model
+                                                   : std::string()),
+      .attribute = quark_of(attribute_of(head.form.id, head.characters.has_value(), head.alone))};
 }
 
 Activation Classifier::activation_of(const TensorView& tensor, size_t rows, size_t columns) const {
@@ -75,7 +88,7 @@ Result<Classifier::Head> Classifier::settle(const TensorView& tensor,
   KB_ASSIGN(const Shape shape, shape_of(tensor));
   const bool text = shape.rank() == 3;
   const size_t classes = shape[shape.rank() - 1];
-  Head out{.form = form_of_image(tensor), .source = source};
+  Head out{.form = form_of_image(tensor), .source = source, .alone = alone};
   const std::string id(tensor.id);
   if (given_) out.labels = *given_;
   else if (source != nullptr && source->labels_of.contains(id))
@@ -91,15 +104,11 @@ Result<Classifier::Head> Classifier::settle(const TensorView& tensor,
                        "set label-file= to the model's classes");
   }
   out.activation = activation_of(tensor, shape[0] * (text ? shape[1] : 1), classes);
-  const std::string named = attribute_of(id, text, alone);
-  out.about.attribute = quark_of(named);
-  out.about.model = quark_of(!props_.model_name.empty() ? props_.model_name
-                             : source != nullptr        ? source->model
-                                                        : std::string());
+  out.about = subject_of(out);
   constexpr const char* kActivations[] = {"probabilities", "sigmoid", "softmax"};
-  remark_ +=
-      std::format("{}{}: {} of {}, {}", remark_.empty() ? "" : "; ", named, text ? "text" : "class",
-                  classes, kActivations[static_cast<size_t>(out.activation)]);
+  remark_ += std::format("{}{}: {} of {}, {}", remark_.empty() ? "" : "; ",
+                         attribute_of(id, text, alone), text ? "text" : "class", classes,
+                         kActivations[static_cast<size_t>(out.activation)]);
   return out;
 }
 

@@ -33,11 +33,18 @@ struct TensorResults {
   std::vector<NamedClasses> classes;  // by image; empty for text
 };
 
+/// What kept results are about, before and after a change of properties.
+struct RenamedSubject {
+  LabelSubject from, to;
+};
+
 /// Decodes the tensors of one producer. For one thread.
 class Classifier {
  public:
-  /// Takes properties and reads the label file. kNotFound and others if it cannot be read.
-  Status set(const ClassifyProps& props);
+  /// Takes properties, and reads the label file if it is another one.
+  /// @return the subjects of results so far that have another name now. kNoResource and others if
+  /// the label file cannot be read; the properties are then as they were.
+  Result<std::vector<RenamedSubject>> set(const ClassifyProps& props);
 
   /// Decodes the mapped tensors of a frame. @param which their numbers among the listed ones.
   /// Tensors that are neither images x classes nor images x steps x characters are left out;
@@ -58,6 +65,7 @@ class Classifier {
   struct Head {
     TensorForm form;  // dimensions per image
     SharedProvenance source;
+    bool alone = false;  // the producer has no other tensor of results
     LabelSubject about;
     Activation activation = Activation::kSoftmax;
     Labels labels;
@@ -65,7 +73,9 @@ class Classifier {
   };
   Result<const Head*> head_of(const TensorView& tensor, const SharedProvenance& source, bool alone);
   Result<Head> settle(const TensorView& tensor, const SharedProvenance& source, bool alone);
+  Status read_labels(const std::string& label_file);
   std::string attribute_of(const std::string& id, bool text, bool alone) const;
+  LabelSubject subject_of(const Head& head) const;
   Activation activation_of(const TensorView& tensor, size_t rows, size_t columns) const;
   void read_image(const TensorView& tensor, const Head& head, size_t image,
                   TensorResults& out) const;

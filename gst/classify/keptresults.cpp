@@ -45,6 +45,17 @@ void KeptResults::complete(std::span<const FrameBox> boxes, KeepResults keep, Of
   }
 }
 
+void KeptResults::rename(const std::map<GQuark, GQuark>& attributes) {
+  for (auto& [object, track] : tracks_) {
+    std::map<GQuark, ObjectLabel> renamed;
+    for (auto& [attribute, label] : track.labels) {
+      const auto to = attributes.find(attribute);
+      renamed.emplace(to != attributes.end() ? to->second : attribute, std::move(label));
+    }
+    track.labels = std::move(renamed);
+  }
+}
+
 /// Drops objects that have not been seen for long, now and then.
 void KeptResults::prune() {
   if (frame_ % kForgetAfterFrames != 0) return;

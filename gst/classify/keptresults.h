@@ -25,6 +25,8 @@ class KeptResults {
   /// kept ones. @param boxes all of the frame.
   void complete(std::span<const FrameBox> boxes, KeepResults keep, OfFrame& results);
 
+  /// Gives kept results other attributes. Those that have none in the map keep theirs.
+  void rename(const std::map<GQuark, GQuark>& attributes);
   void forget() { tracks_.clear(); }
 
  private:

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Classes that tracked objects keep, and properties that change during a stream.
+#include <filesystem>
+
 #include "tests/gst/classify/coloured.h"
 
 namespace keepbox::keptclasses_test {
@@ -67,10 +69,44 @@ TEST_F(ClassDecode, TakesPropertiesDuringAStream) {
   EXPECT_EQ(results(h.run(frame({1, 2, 3}))), "class=green | class=blue | class=red | ");
   const auto decoder = named(h);
   g_object_set(decoder.get(), "attribute", "paint", nullptr);
-  EXPECT_EQ(results(h.run(frame({4, 2, 3}))), "paint=green | | | ") << "the others are forgotten";
-  EXPECT_EQ(results(h.run(frame({4, 2, 3}))), "paint=green | | | ");
+  EXPECT_EQ(results(h.run(frame({4, 2, 3}))), "paint=green | paint=blue | paint=red | ");
   gst_harness_push_event(h.get(), gst_event_new_stream_start("next"));
   EXPECT_EQ(results(h.run(frame({4, 2, 5}))), "| | paint=red | ");
+}
+
+/// The model does not run on the objects again.
+TEST_F(ClassDecode, KeepsResultsWhenPropertiesChange) {
+  const std::string wanted = "class=green | class=blue | class=red | ";
+  for (const auto& [name, value] : {std::pair("top-k", "2"),
+                                    {"score-threshold", "0.1"},
+                                    {"activation", "softmax"},
+                                    {"keep-results", "best"},
+                                    {"model-name", "colours"}}) {
+    Harness h(infer(colour_model(), kOnce) + kDecode, kScene);
+    EXPECT_EQ(results(h.run(frame({1, 2, 3}))), wanted);
+    gst_util_set_object_arg(G_OBJECT(named(h).get()), name, value);
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(results(h.run(frame({1, 2, 3}))), wanted) << name;
+  }
+}
+
+TEST_F(ClassDecode, KeepsItsLabelsIfOthersCannotBeRead) {
+  const std::string labels = dir_.write("names", "rot\nblau\ngruen\n");
+  Harness h(infer(colour_model(), kOnce) + kDecode + " label-file=" + labels, kScene);
+  EXPECT_EQ(results(h.run(frame({1, 2, 3}))), "class=blau | class=gruen | class=rot | ");
+  const auto decoder = named(h);
+  std::filesystem::remove(labels);
+  g_object_set(decoder.get(), "label-file", "/none", nullptr);
+  EXPECT_EQ(results(h.run(frame({4, 5, 6}))), "class=blau | class=gruen | class=rot | ")
+      << h.error();
+  test::expect_words(h.warning(), {"/none", "label-file stays", labels.c_str()});
+  h.run(frame({4, 5, 6}));
+  EXPECT_EQ(h.warning(), "") << "once";
+  g_autofree gchar* shown = nullptr;
+  g_object_get(decoder.get(), "label-file", &shown, nullptr);
+  EXPECT_EQ(shown, labels);
+  // Objects keep the name that they were given.
+  g_object_set(decoder.get(), "label-file", dir_.write("more", "r\nb\ng\n").c_str(), nullptr);
+  EXPECT_EQ(results(h.run(frame({4, 7, 6}))), "class=blau | class=g | class=rot | ");
 }
 
 TEST_F(ClassDecode, StaysStoppedAfterAnError) {
