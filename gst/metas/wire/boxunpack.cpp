@@ -50,7 +50,7 @@ class Unpacked {
   std::vector<std::optional<TrackInfo>> tracks_;  // of boxes
   std::vector<std::vector<BoxClasses>> classes_;  // of boxes
   std::vector<BoxClasses> of_frame_;
-  std::vector<GQuark> skipped_;  // models
+  std::vector<GQuark> skipped_;                         // models
   std::map<Subject, std::vector<ObjectLabel>> labels_;  // od_id: index of the box, or kWholeFrame
   KeypointStore keypoints_;
   std::deque<std::vector<float>> values_;
@@ -141,7 +141,7 @@ void Unpacked::read_labels(ByteReader& in, guint box) {
     label.class_id = in.get<guint32>();
     const GQuark attribute = in.get_name(), model = in.get_name();
     if (label.class_id == G_MAXUINT) label.text = text;
-    else if (!text.empty()) label.name = g_quark_from_string(text.c_str());
+    else label.name = quark_from_wire(text);
     auto& same = labels_[{model, attribute}];
     if (same.empty() || same.back().od_id != box) same.push_back(std::move(label));
   }
@@ -186,8 +186,8 @@ gsize runs_in(const std::vector<FrameBox>& boxes) {
 /// Returns slightly more than what is attached beyond boxes and masks.
 gsize Unpacked::mtds() const {
   constexpr gsize kRecordsEach = 3;
-  gsize out = of_frame_.size() + labels_.size() + kRecordsEach * runs_in(boxes_) +
-              runs_in(weak_) + skipped_.size();
+  gsize out = of_frame_.size() + labels_.size() + kRecordsEach * runs_in(boxes_) + runs_in(weak_) +
+              skipped_.size();
   for (const auto& track : tracks_) out += track.has_value();
   for (const auto& classes : classes_) out += classes.size();
   return out;

@@ -11,6 +11,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "gst/metas/wire/wirenames.h"
+
 namespace keepbox {
 
 class ByteWriter {
@@ -78,10 +80,8 @@ class ByteReader {
     left_ = left_.subspan(size);
     return {text, size};
   }
-  GQuark get_name() {
-    const std::string_view text = get_text();
-    return text.empty() ? 0 : g_quark_from_string(std::string(text).c_str());
-  }
+  /// Returns a name as quark_from_wire() does.
+  GQuark get_name() { return quark_from_wire(get_text()); }
 
  private:
   std::span<const guint8> left_;

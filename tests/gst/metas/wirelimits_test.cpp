@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Refuses packed boxes that need more metas than a frame has.
+#include <cstdlib>
 #include <functional>
 #include <string>
 #include <vector>
@@ -39,6 +40,29 @@ std::string why_not(const std::vector<Bytes>& turns, guint32 count, size_t list)
   const Buffer to = test::empty_frame();
   const Status status = unpack_boxes(all.bytes(), to.get());
   return status ? "" : status.error().message();
+}
+
+GQuark received(const std::string& name) {
+  ByteWriter out;
+  out.put_text(name);
+  return ByteReader(out.bytes()).get_name();
+}
+
+/// Exits with 0 if names that this process did not know are limited in number.
+[[noreturn]] void receive_names() {
+  bool right = received("wire-name-known") != 0;
+  for (size_t i = 1; i < kMaxWireNames; ++i)
+    right &= received("wire-name-" + std::to_string(i)) != 0;
+  for (const char* name : {"wire-name-too-many", "wire-name-too-many", "and-another"})
+    right &= received(name) == 0 && g_quark_try_string(name) == 0;
+  right &= received("wire-name-known") == g_quark_try_string("wire-name-known");
+  std::exit(right ? 0 : 1);
+}
+
+/// In a process of its own, because names are never forgotten.
+TEST(WireNamesDeathTest, AreLimited) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(receive_names(), testing::ExitedWithCode(0), "");
 }
 
 /// Each run of boxes of a model has records of its own.
