@@ -90,7 +90,9 @@ Status FrameTensors::list_tensors(GstBuffer* buffer, TensorSelection which) {
     if (listed_count_ == kMax)
       return reject(ErrorKind::kUnsupported,
                     "The frame has more than " + std::to_string(kMax) + " tensors",
-                    "select the needed ones with tensor-ids at the inference element");
+                    "put each decoder directly after its inference element, which lists only "
+                    "tensors that no other has decoded, and leave outputs that are not needed out "
+                    "of the models");
     sources_[listed_count_] = nullptr;
     images_[listed_count_] = 1;
     TensorView& view = listed_[listed_count_];
