@@ -83,6 +83,12 @@ class SpatialGrid {
       Vectors::put(rules_, shape_of(candidates[i]), lanes_, at);
       alive_[at] = 1;
     }
+    // Whole vectors are compared: lanes behind the last candidate change nothing, but must not be
+    // what was in memory, on which a branch would depend.
+    const size_t used = candidates.size();
+    for (size_t array = 0; array < Vectors::kArrays; ++array)
+      std::fill(lanes_[array] + used, lanes_[array] + hwy::RoundUpTo(used, hn::Lanes(Floats())),
+                0.0f);
   }
 
   /// True if no kept box has suppressed candidate i.

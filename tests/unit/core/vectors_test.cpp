@@ -3,11 +3,13 @@
 // contract and method.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
 #include <utility>
 
+#include "core/run/workspace.h"
 #include "tests/recorded.h"
 #include "tests/scene.h"
 
@@ -93,6 +95,38 @@ std::vector<std::vector<float>> scores_of(const json& value) {
     for (const json& each : value) scores[0].push_back(number(each));
   }
   return scores;
+}
+
+/// Whole vectors of boxes are compared, also the last one. What was in memory behind its boxes must
+/// not matter.
+TEST(NmsVectors, HaveNoGarbageBehindTheLastBox) {
+  const std::vector<test::Row> rows(5, test::Row{10, 10, 90, 90, 0.9f, 0});
+  const test::Tensor tensor = test::rows(rows);
+  const TensorView view = tensor.view();
+  Settings settings = test::pixel_settings();
+  settings.method = NmsMethod::kGreedy;
+  const auto plan = make_plan(settings, std::span(&view, 1));
+  ASSERT_TRUE(plan) << plan.error().message();
+  for (const Backend& backend : backends()) {
+    if (backend.kernels == nullptr || std::string_view(backend.name) == "reference") continue;
+    std::vector<Candidate> ordered(rows.size());
+    std::vector<SortSlot> slots(rows.size());
+    Funnel funnel;
+    std::vector<Candidate> candidates(rows.size());
+    candidates.resize(backend.kernels->decode(*plan, std::span(&view, 1), 0,
+                                              {0, plan->layout.anchors}, candidates, funnel));
+    ordered.resize(backend.kernels->select(*plan, candidates, slots, ordered));
+    ASSERT_EQ(ordered.size(), 5u);
+    const auto memory = Workspace::create(*plan);
+    ASSERT_TRUE(memory);
+    const std::span<float> lanes = memory->scratch().nms.lanes;
+    std::ranges::fill(lanes, std::nanf(""));
+    std::vector<uint32_t> kept(plan->rules.kept_capacity);
+    EXPECT_EQ(backend.kernels->nms(*plan, ordered, kept, memory->scratch().nms), 1u);
+    const size_t stride = lanes.size() / kBoxLanes;
+    for (size_t array = 0; array < kBoxLanes; ++array)
+      for (size_t i = 5; i < 8; ++i) EXPECT_EQ(lanes[array * stride + i], 0) << array << ' ' << i;
+  }
 }
 
 /// A contract, and a method if it is not an exact one.
