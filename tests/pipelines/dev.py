@@ -168,8 +168,8 @@ def test_a_bundle_names_the_runtime_of_its_tests(folder):
     (folder / 'a.so').touch()
 
     def printed(*words, status=0, **variables):
-        done = subprocess.run([folder / 'test', *words], text=True, capture_output=True, check=False,
-                              cwd=folder, env={**os.environ, **variables})
+        done = subprocess.run([folder / 'test', *words], text=True, capture_output=True,
+                              check=False, cwd=folder, env={**os.environ, **variables})
         assert done.returncode == status, done
         return done.stdout + done.stderr
 
