@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// CpuLimits that this process may use, as its affinity mask and control groups allow.
+// Processors that this process may use, as its affinity mask and control groups allow.
 #pragma once
 
 #include <string>

@@ -57,12 +57,12 @@ KeepboxBox** keepbox_buffer_dup_boxes(GstBuffer* buffer, guint* n_boxes);
  * @buffer: a buffer
  *
  * Checks whether a model did not look at the frame: the inference element skipped it (interval,
- * qos), or its tensors could not be decoded. Without boxes such a frame does not mean that there are
- * no objects; boxes that it has are held from an earlier frame or predicted by a tracker. With
+ * qos), or its tensors could not be decoded. Without boxes such a frame does not mean that there
+ * are no objects; boxes that it has are held from an earlier frame or predicted by a tracker. With
  * several models one that did not look is enough.
  *
- * Returns: %TRUE if a model did not look at the frame; %FALSE for frames that every model looked at,
- *   and for those whose boxes an application attached
+ * Returns: %TRUE if a model did not look at the frame; %FALSE for frames that every model looked
+ * at, and for those whose boxes an application attached
  *
  * Since: 0.2
  */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // A note on a buffer about tensors that have been decoded, so that in a chain of models each
 // decoder takes those attached since the previous one, and about models that skipped the frame on
-// purpose or were decoded. It travels with the buffer, so that two branches of a tee decode independently.
+// purpose or were decoded. It travels with the buffer, so that two branches of a tee decode
+// independently.
 #pragma once
 
 #include <gst/gst.h>

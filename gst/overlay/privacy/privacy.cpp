@@ -43,7 +43,8 @@ void Privacy::warn_standing() {
       ErrorKind::kMismatch,
       "The model skips frames, on which objects are obscured where it found them last: an object "
       "that moves can be visible there",
-      "put boxtrack before boxoverlay, or let the model run on every frame (interval=1 qos=false)"));
+      "put boxtrack before boxoverlay, or let the model run on every frame (interval=1 "
+      "qos=false)"));
 }
 
 /// Adds the objects of models that skipped the frame.
@@ -75,8 +76,8 @@ void Privacy::choose(const PrivateFrame& frame, const OverlayProps& props,
   lost_.add_lost(out);
   add_missing(out);
   if (last_look_.unknown())
-    out.push_back({.box = whole(frame.size),
-                   .how = blur_.empty() ? Obscuring::kPixelate : Obscuring::kBlur});
+    out.push_back(
+        {.box = whole(frame.size), .how = blur_.empty() ? Obscuring::kPixelate : Obscuring::kBlur});
   check_changed_lists(!frame.boxes.empty());
 }
 

@@ -36,8 +36,7 @@ class Privacy {
  public:
   /// Replaces `out` by the boxes to obscure on the next frame; their masks are borrowed from its
   /// boxes. If its time is unknown, objects that were lost earlier do not count.
-  void choose(const PrivateFrame& frame, const OverlayProps& props,
-              std::vector<ObscuredBox>& out);
+  void choose(const PrivateFrame& frame, const OverlayProps& props, std::vector<ObscuredBox>& out);
 
   void forget_places() { lost_.clear(), last_look_.clear(); }
 
@@ -65,8 +64,8 @@ class Privacy {
   bool began_ = false;              // a frame has been there
   std::optional<int> frames_left_;  // with boxes, until changed lists are checked
   bool told_unused_ = false;        // of these lists
-  int64_t looks_ = 0;     // frames with boxes that every model looked at
-  bool tracked_ = false;  // a box had an id
+  int64_t looks_ = 0;               // frames with boxes that every model looked at
+  bool tracked_ = false;            // a box had an id
   bool warned_untracked_ = false, warned_standing_ = false;
 };
 
