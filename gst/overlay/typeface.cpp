@@ -30,7 +30,7 @@ bool has_outlines(FcConfig* config, FcSetName set) {
 }
 
 /// Makes a font map for the current configuration, or returns nullptr if it has no font. Pango
-/// itself ends the program in that case.
+/// itself returns sizes of any value in that case.
 PangoFontMap* make_font_map() {
   FcConfig* config = FcConfigReference(nullptr);
   if (config == nullptr) return nullptr;
