@@ -7,7 +7,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "gst/overlay/letters.h"
 #include "tests/fonts.h"
@@ -99,8 +102,6 @@ TEST_F(TypefaceText, LettersAreJoinedAndCombined) {
 TEST_F(TypefaceText, HebrewGoesFromRightToLeft) {
   const cv::Mat both = drawn("אב"), first = drawn("א");
   const cv::Mat right = both.colRange(both.cols - first.cols + 1, both.cols - 1);
-  cv::Mat rows;
-  cv::reduce(right, rows, 1, cv::REDUCE_MAX);
   EXPECT_EQ(both.rows, first.rows);
   EXPECT_TRUE(same(right, first.colRange(1, first.cols - 1)));
 }
@@ -169,6 +170,26 @@ TEST(Typeface, UsesOtherFontsForMissingLetters) {
   cv::Mat columns;
   cv::reduce(person, columns, 0, cv::REDUCE_MAX);
   EXPECT_GT(columns.at<uint8_t>(0, person.cols / 2), 200) << "both strokes meet above";
+}
+
+/// Each element draws in a thread of its own.
+TEST_F(TypefaceText, ThreadsDrawTheSame) {
+  const auto text = [](int i) { return "Straße سيارة Привет " + std::to_string(i); };
+  std::vector<cv::Mat> expected;
+  for (int i = 0; i < 50; ++i) expected.push_back(drawn(text(i)));
+  std::atomic<int> equal{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      Typeface own;
+      if (!own.resize(21, kWide)) return;
+      for (int i = 0; i < 50; ++i) {
+        own.lay_out(text(i));
+        equal += same(own.draw(), expected[size_t(i)]);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(equal, 4 * 50);
 }
 
 TEST(Typeface, ReportsThatThereIsNoFont) {
