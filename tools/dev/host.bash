@@ -9,7 +9,7 @@ native_missing() {
   done
   command -v pkg-config >/dev/null || return 0
   pkg-config --atleast-version=$gstreamer_wanted gstreamer-1.0 || echo "gstreamer-1.0>=$gstreamer_wanted"
-  for name in gstreamer-{base,app,video,check,analytics}-1.0 gobject-introspection-1.0 gtest nlohmann_json libhwy libonnxruntime protobuf-lite libmosquitto; do
+  for name in gstreamer-{base,app,video,check,analytics}-1.0 gobject-introspection-1.0 gtest nlohmann_json libhwy libonnxruntime protobuf-lite libmosquitto pangocairo sqlite3; do
     pkg-config --exists "$name" || echo "$name"
   done
   folder=$(pkg-config --variable=pluginsdir gstreamer-1.0 || true)
