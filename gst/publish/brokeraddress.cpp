@@ -11,9 +11,18 @@ namespace {
 
 constexpr int kPlainPort = 1883, kTlsPort = 8883, kHighestPort = 65535;
 
+/// Rejects an address, without a user and a password that it may have.
 std::unexpected<Error> wrong(const std::string& text) {
-  return reject(ErrorKind::kInvalid, "address=" + text + " is not the address of a broker",
-                "set address= to HOST, HOST:PORT, mqtt://HOST:PORT or mqtts://HOST:PORT");
+  const size_t at = text.rfind('@'), scheme = text.find("://");
+  std::string shown = text;
+  if (at != text.npos)
+    shown = (scheme < at ? text.substr(0, scheme + 3) : std::string()) + "..." + text.substr(at);
+  if (const size_t query = shown.find_first_of("?#"); query != shown.npos)
+    shown = shown.substr(0, query + 1) + "...";
+  return reject(ErrorKind::kInvalid, "address=" + shown + " is not the address of a broker",
+                std::string("set address= to HOST, HOST:PORT, mqtt://HOST:PORT or "
+                            "mqtts://HOST:PORT") +
+                    (at != text.npos ? ", and the user by username= and password-file=" : ""));
 }
 
 }  // namespace

@@ -12,7 +12,35 @@ namespace {
 
 constexpr size_t kLongestValue = 1024;  // bytes of a value
 
-bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+constexpr char kAny = '\1';  // in a pattern: a part of a level
+
+/// True for control characters, and for those that are no characters.
+bool is_forbidden(gunichar c) {
+  return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0xfdd0 && c < 0xfdf0) ||
+         (c & 0xfffe) == 0xfffe;
+}
+
+/// Replaces characters of valid UTF-8 by underscores.
+template <class Condition>
+std::string without(std::string_view text, Condition condition) {
+  std::string out;
+  for (const char* at = text.data(); at < text.data() + text.size(); at = g_utf8_next_char(at)) {
+    if (condition(g_utf8_get_char(at))) out += '_';
+    else out.append(at, g_utf8_next_char(at));
+  }
+  return out;
+}
+
+bool matches(std::string_view pattern, std::string_view text) {
+  const size_t any = pattern.find(kAny);
+  if (any == pattern.npos) return pattern == text;
+  if (!text.starts_with(pattern.substr(0, any))) return false;
+  text.remove_prefix(any);
+  pattern.remove_prefix(any + 1);
+  for (size_t n = 1; n <= text.size() && text[n - 1] != '/'; ++n)
+    if (matches(pattern, text.substr(n))) return true;
+  return false;
+}
 
 std::string TopicValues::* value_of(std::string_view name) {
   if (name == "source") return &TopicValues::source;
@@ -24,9 +52,8 @@ std::string TopicValues::* value_of(std::string_view name) {
 std::string as_level(std::string_view value) {
   g_autofree gchar* valid =
       g_utf8_make_valid(value.data(), static_cast<gssize>(std::min(value.size(), kLongestValue)));
-  std::string out = valid;
-  for (char& c : out)
-    if (c == '/' || c == '+' || c == '#' || is_control(c)) c = '_';
+  const std::string out = without(
+      valid, [](gunichar c) { return c == '/' || c == '+' || c == '#' || is_forbidden(c); });
   return out.empty() ? "_" : out;
 }
 
@@ -40,8 +67,8 @@ Result<TopicPattern> TopicPattern::parse(const std::string& text, const char* pr
                       "{class}, {model} and {id}, but not + and #",
                   "set " + std::string(property) + "= to one such as keepbox/{source}/boxes");
   };
-  if (std::ranges::any_of(text, [](char c) { return c == '+' || c == '#' || is_control(c); }) ||
-      g_utf8_validate(text.data(), static_cast<gssize>(text.size()), nullptr) == FALSE)
+  if (g_utf8_validate(text.data(), static_cast<gssize>(text.size()), nullptr) == FALSE ||
+      text.find_first_of("+#") != text.npos || without(text, is_forbidden) != text)
     return wrong();
   TopicPattern out;
   for (std::string_view rest = text; !rest.empty();) {
@@ -68,6 +95,33 @@ std::string TopicPattern::of(const TopicValues& values) const {
     if (part.value != nullptr) out += as_level(values.*part.value);
   }
   return out;
+}
+
+std::string TopicPattern::with_wildcards(const std::string& source) const {
+  std::string out;
+  for (const Part& part : parts_) {
+    out += part.text;
+    if (part.value == &TopicValues::source) out += as_level(source);
+    else if (part.value != nullptr) out += kAny;
+  }
+  return out;
+}
+
+std::string TopicPattern::filter(const std::string& source) const {
+  const std::string pattern = with_wildcards(source);
+  std::string out;
+  for (size_t start = 0; start <= pattern.size();) {
+    const size_t end = std::min(pattern.find('/', start), pattern.size());
+    const std::string level = pattern.substr(start, end - start);
+    if (start > 0) out += '/';
+    out += level.contains(kAny) ? "+" : level;
+    start = end + 1;
+  }
+  return out;
+}
+
+bool TopicPattern::makes(std::string_view topic, const std::string& source) const {
+  return matches(with_wildcards(source), topic);
 }
 
 }  // namespace keepbox

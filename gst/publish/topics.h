@@ -22,9 +22,14 @@ class TopicPattern {
   /// message. @param property for errors
   static Result<TopicPattern> parse(const std::string& text, const char* property);
 
-  /// Returns the topic. In values, the characters / + # and control characters become
+  /// Returns the topic. In values, the characters / + # and those that MQTT forbids become
   /// underscores, as does an empty value.
   std::string of(const TopicValues& values) const;
+
+  /// Returns a filter for the topics of a source, with + for levels that have other values.
+  std::string filter(const std::string& source) const;
+  /// True if of() may return a topic for that source.
+  bool makes(std::string_view topic, const std::string& source) const;
 
   bool empty() const { return parts_.empty(); }
 
@@ -33,6 +38,8 @@ class TopicPattern {
     std::string text;
     std::string TopicValues::* value = nullptr;  // after the text
   };
+  std::string with_wildcards(const std::string& source) const;
+
   std::vector<Part> parts_;
 };
 

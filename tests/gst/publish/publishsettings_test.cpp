@@ -23,6 +23,14 @@ TEST(BrokerAddress, HasHostPortAndTls) {
   EXPECT_EQ(text("mqtts://broker:1"), "broker:1 tls");
   EXPECT_EQ(text("[::1]"), "[::1]:1883");
   EXPECT_EQ(text("mqtt://[::1]:77"), "[::1]:77");
+  const auto error = [](const char* address) {
+    return BrokerAddress::parse(address).error().message();
+  };
+  for (const char* secret : {"mqtt://user:secret@host", "user:secret@host:1883",
+                             "mqtts://a@secret@host/x", "http://host/?password=secret"})
+    EXPECT_FALSE(error(secret).contains("secret")) << error(secret);
+  EXPECT_TRUE(error("mqtt://user:x@host").starts_with("address=mqtt://...@host is not"));
+  EXPECT_TRUE(error("mqtt://user:x@host").contains("the user by username= and password-file="));
   for (const char* wrong : {"", ":1883", "a:", "a:0", "a:65536", "a:b", "http://a", "[::1", "a/b",
                             "user@a", "[::1]x", "mqtt://"})
     EXPECT_EQ(text(wrong), "") << wrong;
@@ -33,11 +41,26 @@ TEST(TopicPattern, HasPlaceholders) {
   EXPECT_EQ(TopicPattern::parse("k/{source}/{class}/{model}/{id}", "t")->of(values),
             "k/front/a____/_/7");
   EXPECT_TRUE(TopicPattern::parse("", "t")->empty());
+  const TopicValues odd{.source = "\u0085x", .label = "a\uffff\ufffeé\ufdd0", .model = "\u009f"};
+  EXPECT_EQ(TopicPattern::parse("{source}/{class}/{model}", "t")->of(odd), "_x/a__é_/_");
+  EXPECT_FALSE(TopicPattern::parse("a\u0085", "t"));
   for (const char* wrong : {"a/#", "+/a", "{", "{stream}", "{}", "a{source", "a\nb", "\xff"})
     EXPECT_FALSE(TopicPattern::parse(wrong, "topic-boxes")) << wrong;
   EXPECT_EQ(TopicPattern::parse("a/#", "topic-boxes").error().message(),
             "topic-boxes=a/# is not a topic: it may have {source}, {class}, {model} and {id}, but "
             "not + and #. Set topic-boxes= to one such as keepbox/{source}/boxes.");
+}
+
+TEST(TopicPattern, FindsItsTopics) {
+  const auto topics = TopicPattern::parse("k/{source}/n-{class}/{model}", "t");
+  EXPECT_EQ(topics->filter("a/b"), "k/a_b/+/+");
+  EXPECT_TRUE(topics->makes("k/a_b/n-dog/m", "a/b"));
+  EXPECT_TRUE(topics->makes(topics->of({.source = "s", .label = "x/y"}), "s"));
+  for (const char* other : {"k/a_b/dog/m", "k/a_b/n-/m", "k/a_b/n-dog", "k/c/n-dog/m",
+                            "k/a_b/n-dog/m/x", "k/a_b/n-dog/"})
+    EXPECT_FALSE(topics->makes(other, "a/b")) << other;
+  EXPECT_EQ(TopicPattern::parse("n", "t")->filter("s"), "n");
+  EXPECT_TRUE(TopicPattern::parse("n", "t")->makes("n", "s"));
 }
 
 TEST(Settings, AreChecked) {
