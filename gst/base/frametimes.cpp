@@ -4,9 +4,12 @@
 
 #include <algorithm>
 
-#include "core/track/tracker.h"
-
 namespace keepbox {
+namespace {
+
+constexpr int64_t kUsualInterval = GST_SECOND / 30;  // as the trackers' own
+
+}  // namespace
 
 int64_t interval_of(const GstCaps* caps) {
   gint n = 0, d = 1;
@@ -22,7 +25,7 @@ int64_t running_time_after(int64_t last, int64_t interval, const GstSegment& seg
         gst_segment_to_running_time(&segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
     if (GST_CLOCK_TIME_IS_VALID(running)) return static_cast<int64_t>(running);
   }
-  return last + (interval > 0 ? interval : TrackSettings{}.step);
+  return last + (interval > 0 ? interval : kUsualInterval);
 }
 
 }  // namespace keepbox
