@@ -13,6 +13,11 @@
  * full, the oldest are dropped. It keeps reconnecting, with growing pauses. With qos=1 or 2, a
  * message leaves the queue when the broker has confirmed it.
  *
+ * What is retained is the current state: it is published again after each new connection, and
+ * numbers are 0 after the end of the stream. topic-availability and topic-camera tell subscribers
+ * whether the element is connected, and whether frames arrive. Frames that a model skipped change
+ * no number and end no track.
+ *
  * ## Example launch line
  * |[
  * gst-launch-1.0 ... ! boxdecode ! boxtrack ! boxpublish address=broker source=front
@@ -23,6 +28,8 @@
  */
 #include <gst/base/gstbasetransform.h>
 
+#include <algorithm>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,10 +41,13 @@
 #include "gst/base/error.h"
 #include "gst/base/frametimes.h"
 #include "gst/base/picture.h"
+#include "gst/publish/diskqueue.h"
 #include "gst/publish/messages.h"
+#include "gst/publish/mqttbroker.h"
 #include "gst/publish/outbox.h"
 #include "gst/publish/publishprops.h"
 #include "gst/publish/sender.h"
+#include "gst/publish/stalecounts.h"
 #include "gst/sink/boxreader.h"
 
 GST_DEBUG_CATEGORY_STATIC(boxpublish_debug);
@@ -48,11 +58,10 @@ namespace {
 
 /// Objects that exist between start and stop.
 struct Publishing {
-  Publishing(PublishSettings settings, const PublishProps& all, uint64_t first)
+  Publishing(PublishSettings settings, const PublishProps& all)
       : props(all),
         messages(std::move(settings), all),
-        outbox({.messages = all.queue_size, .bytes = static_cast<uint64_t>(all.queue_bytes)},
-               first) {}
+        outbox({.messages = all.queue_size, .bytes = static_cast<uint64_t>(all.queue_bytes)}) {}
 
   PublishProps props;
   Messages messages;
@@ -91,6 +100,12 @@ void send(Publishing& p) {
   p.made.clear();
 }
 
+/// Publishes that there are no objects any more.
+void finish(Publishing& p) {
+  p.messages.finish(p.made);
+  send(p);
+}
+
 GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   State& s = Self::of(base);
   Publishing& p = *s.running;
@@ -105,6 +120,8 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   if (!made && !std::exchange(p.failed, true)) post_warning(GST_ELEMENT(base), made.error());
   if (const auto warning = p.messages.take_warning()) post_warning(GST_ELEMENT(base), *warning);
   send(p);
+  if (p.messages.has_counts()) p.sender->counts_known();
+  p.sender->camera().frame();
   return GST_FLOW_OK;
 }
 
@@ -112,8 +129,9 @@ void end(GstBaseTransform* base) {
   Publishing& p = *Self::of(base).running;
   if (const auto missing_meta_warning = p.reader.missing_meta_warning("boxpublish"))
     post_warning(GST_ELEMENT(base), *missing_meta_warning);
-  p.messages.finish(p.made);
-  send(p);
+  finish(p);
+  p.sender->counts_known();
+  p.sender->camera().end();
 }
 
 /// Ends all tracks, because other frames follow.
@@ -154,11 +172,38 @@ gboolean set_caps(GstBaseTransform* base, GstCaps* input, GstCaps*) {
   return read_size(input, s.frame);
 }
 
-/// Opens the folder of the queue, if there is one.
-Result<std::optional<DiskQueue>> open_disk(const PublishProps& props) {
-  if (props.queue_location.empty()) return std::nullopt;
-  KB_ASSIGN(auto disk, DiskQueue::open(props.queue_location));
-  return disk;
+std::chrono::milliseconds milliseconds(gdouble seconds) {
+  return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
+}
+
+SenderSettings sender_settings(const PublishProps& props, const std::string& camera) {
+  SenderSettings out{.longest_wait = milliseconds(props.max_reconnect_interval),
+                     .camera_topic = camera,
+                     .camera_timeout = milliseconds(props.camera_timeout)};
+  out.first_wait = std::min(out.first_wait, out.longest_wait);
+  return out;
+}
+
+/// The queue on disk, if there is one, and what it has.
+struct Disk {
+  std::optional<DiskQueue> queue;
+  std::vector<DiskQueue::UnsentMessage> unsent;
+};
+
+Result<Disk> open_disk(const PublishProps& props) {
+  Disk out;
+  if (props.queue_location.empty()) return out;
+  KB_ASSIGN(out.queue, DiskQueue::open(props.queue_location));
+  KB_ASSIGN(out.unsent, out.queue->unsent());
+  return out;
+}
+
+/// Returns what finds numbers of earlier runs on the broker and in the queue.
+std::optional<StaleCounts> stale_counts(const PublishSettings& settings, const Disk& disk) {
+  if (!settings.what.counts || !settings.retain.counts) return std::nullopt;
+  StaleCounts out(settings.counts, settings.source, settings.broker.qos);
+  for (const DiskQueue::UnsentMessage& message : disk.unsent) out.add(message.retained_topic);
+  return out;
 }
 
 Result<std::shared_ptr<Publishing>> begin(KeepboxBoxPublish* self, const PublishProps& props) {
@@ -166,17 +211,16 @@ Result<std::shared_ptr<Publishing>> begin(KeepboxBoxPublish* self, const Publish
   KB_ASSIGN(auto settings, publish_settings(props, name));
   KB_ASSIGN(auto broker, MqttBroker::make(settings.broker));
   KB_ASSIGN(auto disk, open_disk(props));
-  const uint64_t first = disk ? disk->next_number() : 1;
-  auto out = std::make_shared<Publishing>(std::move(settings), props, first);
-  if (disk)
-    for (const auto& [number, place] : disk->take_unsent()) out->outbox.push_stored(number, place);
-  SenderSettings timing;
-  timing.longest_wait =
-      std::chrono::milliseconds(static_cast<int64_t>(props.max_reconnect_interval * 1000));
-  timing.first_wait = std::min(timing.first_wait, timing.longest_wait);
+  if (disk.queue)
+    if (const auto warning = disk.queue->take_warning()) post_warning(GST_ELEMENT(self), *warning);
+  auto stale = stale_counts(settings, disk);
+  const SenderSettings sending = sender_settings(props, settings.camera);
+  auto out = std::make_shared<Publishing>(std::move(settings), props);
+  for (const auto& [number, bytes, topic] : disk.unsent)
+    out->outbox.push_stored(number, bytes, topic);
   // Stopped before the element ends.
   out->sender = std::make_unique<Sender>(
-      std::move(broker), out->outbox, std::move(disk), timing,
+      std::move(broker), out->outbox, std::move(disk.queue), std::move(stale), sending,
       [self](const Error& error) { post_warning(GST_ELEMENT(self), error); });
   return out;
 }
@@ -196,18 +240,24 @@ gboolean start(GstBaseTransform* base) {
   return TRUE;
 }
 
+Error lost_messages(size_t count, const std::string& folder) {
+  if (folder.empty())
+    return problem(ErrorKind::kNoResource,
+                   std::to_string(count) + " messages were not delivered before the stop",
+                   "set queue-location= to keep them, or raise stop-timeout=");
+  return problem(ErrorKind::kNoResource,
+                 std::to_string(count) + " messages were neither delivered before the stop nor " +
+                     "stored in " + folder,
+                 "make room there, or raise stop-timeout=");
+}
+
 /// Waits for messages to be delivered. The statistics stay as they are then.
 gboolean stop(GstBaseTransform* base) {
   Publishing& p = *Self::of(base).running;
-  p.messages.finish(p.made);
-  send(p);
-  p.sender->stop(std::chrono::milliseconds(static_cast<int64_t>(p.props.stop_timeout * 1000)));
-  const size_t left = p.outbox.size();
-  if (left != 0 && p.props.queue_location.empty())
-    post_warning(GST_ELEMENT(base),
-                 problem(ErrorKind::kNoResource,
-                         std::to_string(left) + " messages were not delivered before the stop",
-                         "set queue-location= to keep them, or raise stop-timeout="));
+  finish(p);
+  p.sender->stop(milliseconds(p.props.stop_timeout));
+  if (const size_t lost = p.outbox.drop_unstored(); lost != 0)
+    post_warning(GST_ELEMENT(base), lost_messages(lost, p.props.queue_location));
   return TRUE;
 }
 
@@ -248,8 +298,8 @@ static void keepbox_box_publish_class_init(KeepboxBoxPublishClass* klass) {
   prop_stats = publish_properties().install(G_OBJECT_CLASS(klass));
   install_stats(G_OBJECT_CLASS(klass), prop_stats,
                 "Counters since the start: published (messages that were delivered), queued, "
-                "dropped (because the queue was full) and connections. State of the connection: "
-                "connected, last-error.");
+                "dropped (because the queue was full, because they cannot be sent, or at the stop) "
+                "and connections. State of the connection: connected, last-error.");
 
   describe(
       klass, "Detection box publisher", "Filter/Analyzer/Video",

@@ -2,7 +2,6 @@
 // Interface to the client library of a message broker.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -12,14 +11,17 @@
 
 namespace keepbox {
 
-/// A connection that may be opened repeatedly. Used by one thread.
+/// Answer of a broker that was asked for retained messages.
+enum class RetainedAnswer : uint8_t { kNone, kGranted, kRefused };
+
+/// A connection that may be opened repeatedly. Used by one thread, which it never keeps waiting for
+/// the network longer than a call allows.
 class Broker {
  public:
   virtual ~Broker() = default;
 
-  /// Begins to connect. It waits for the network, but not while `stopping` is true. After an error,
-  /// or if work() fails, it is closed and may be opened again.
-  virtual Status open(const std::atomic<bool>& stopping) = 0;
+  /// Begins to connect. After an error, or if work() fails, it is closed and may be opened again.
+  virtual Status open() = 0;
 
   /// True if messages can be handed over.
   virtual bool ready() const = 0;
@@ -29,7 +31,7 @@ class Broker {
   virtual Status work(int wake, int timeout_ms) = 0;
 
   /// Takes a message, which it sends again after a lost connection, unless take_back() returns it.
-  /// @pre ready()
+  /// kInvalid if the message can never be sent; the connection goes on. @pre ready()
   virtual Status send(const Message& message, uint64_t number) = 0;
 
   /// Returns the numbers of the messages that the broker has confirmed since the last call.
@@ -38,6 +40,21 @@ class Broker {
   /// Returns the numbers of the messages that were lost with a connection and have to be sent
   /// again.
   virtual std::vector<uint64_t> take_back() = 0;
+
+  /// Forgets all messages, also those that it would send again, and returns their numbers. @pre it
+  /// is closed
+  virtual Result<std::vector<uint64_t>> reset() = 0;
+
+  /// Publishes a retained message that is neither numbered nor confirmed. @pre ready()
+  virtual void publish_state(const std::string& topic, const std::string& state) = 0;
+
+  /// Asks for the retained messages of topics, possibly with wildcards. @pre ready()
+  virtual Status ask_for_retained(const std::string& topics) = 0;
+  virtual RetainedAnswer retained_answer() const = 0;
+  /// Returns the retained messages that came since the last call.
+  virtual std::vector<Message> take_retained() = 0;
+  /// @pre ready()
+  virtual void end_retained(const std::string& topics) = 0;
 
   /// Ends the connection in an orderly way, if it is ready. @param timeout_ms that this may take
   virtual void close(int timeout_ms) = 0;

@@ -32,6 +32,7 @@ class Counts {
   /// that were returned.
   std::vector<std::pair<std::string, uint32_t>> take(bool changed);
 
+  bool empty() const { return counts_.empty(); }
   /// True if boxes were not counted because there are too many topics.
   bool is_full() const { return full_; }
 

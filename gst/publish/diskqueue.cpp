@@ -1,202 +1,255 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Writes and reads records.
+// Keeps messages in a table of SQLite.
 #include "gst/publish/diskqueue.h"
 
 #include <fcntl.h>
 #include <glib.h>
-#include <sys/file.h>
+#include <sqlite3.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <format>
-#include <optional>
-#include <span>
+#include <cstdlib>
+#include <string_view>
 
 #include "gst/base/fileerror.h"
-#include "gst/base/words.h"
+#include "gst/base/plainfile.h"
 
 namespace keepbox {
 namespace {
 
-using namespace std::chrono_literals;
+constexpr const char* kFile = "queue.db";
+constexpr const char* kElsewhere = "set queue-location= to another folder";
 
-constexpr uint32_t kMagic = 0x3171626b;  // "kbq1"
-constexpr auto kBetweenSaves = 1s;       // of the number in `sent`
-constexpr const char* kExtension = ".messages";
+/// A statement of SQL. Its parameters are numbered from 1.
+class Statement {
+ public:
+  Statement(sqlite3* database, const char* sql) {
+    sqlite3_prepare_v2(database, sql, -1, &statement_, nullptr);
+  }
+  ~Statement() { sqlite3_finalize(statement_); }
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
 
-struct Header {
-  uint32_t magic = kMagic;
-  uint32_t topic = 0, payload = 0;  // bytes
-  uint32_t flags = 0;               // qos, and 256 for retain
-  uint64_t number = 0;
-  uint64_t sum = 0;  // of the bytes before it and after it
+  void bind(int at, uint64_t value) {
+    sqlite3_bind_int64(statement_, at, static_cast<sqlite3_int64>(value));
+  }
+  /// @param value outlives the statement's steps
+  void bind_text(int at, const std::string& value) {
+    sqlite3_bind_text64(statement_, at, value.data(), value.size(), SQLITE_STATIC, SQLITE_UTF8);
+  }
+  void bind_bytes(int at, const std::string& value) {
+    sqlite3_bind_blob64(statement_, at, value.data(), value.size(), SQLITE_STATIC);
+  }
+  /// Returns SQLITE_ROW, SQLITE_DONE or an error.
+  int step() { return statement_ != nullptr ? sqlite3_step(statement_) : SQLITE_ERROR; }
+  uint64_t number(int column) {
+    return static_cast<uint64_t>(sqlite3_column_int64(statement_, column));
+  }
+  std::string bytes(int column) {
+    const auto* data = static_cast<const char*>(sqlite3_column_blob(statement_, column));
+    return {data, static_cast<size_t>(sqlite3_column_bytes(statement_, column))};
+  }
+
+ private:
+  sqlite3_stmt* statement_ = nullptr;
 };
-
-/// FNV-1a of 64 bits, continued.
-uint64_t sum_of(std::string_view bytes, uint64_t sum = 0xcbf29ce484222325) {
-  for (const char byte : bytes) sum = (sum ^ static_cast<uint8_t>(byte)) * 0x100000001b3;
-  return sum;
-}
-
-std::string_view bytes_of(const Header& header) {
-  return {reinterpret_cast<const char*>(&header), sizeof header};
-}
-
-uint64_t sum_of(const Header& header, std::string_view text) {
-  return sum_of(text, sum_of(bytes_of(header).substr(0, offsetof(Header, sum))));
-}
-
-/// Returns the header at an offset if its record is complete; fills `text` with topic and payload.
-std::optional<Header> read_record(int file, uint64_t offset, std::string& text) {
-  Header header;
-  const auto at = static_cast<off_t>(offset);
-  if (pread(file, &header, sizeof header, at) != ssize_t{sizeof header} || header.magic != kMagic)
-    return std::nullopt;
-  struct stat status;
-  const uint64_t size = uint64_t{header.topic} + header.payload;
-  if (fstat(file, &status) != 0 ||
-      offset + sizeof header + size > static_cast<uint64_t>(status.st_size))
-    return std::nullopt;
-  text.resize(size);
-  if (pread(file, text.data(), size, at + ssize_t{sizeof header}) != static_cast<ssize_t>(size) ||
-      sum_of(header, text) != header.sum)
-    return std::nullopt;
-  return header;
-}
 
 std::unexpected<Error> unusable(const std::string& name, int reason) {
   const std::string why = g_strerror(reason);
-  return file_error("Cannot write to the folder " + name + ": " + why,
-                    limit_hint(why, "set queue-location= to another folder"));
+  return file_error("Cannot write to the folder " + name + ": " + why, limit_hint(why, kElsewhere));
+}
+
+/// Opens a folder that nobody else can put files into.
+Result<Descriptor> open_folder(const std::string& name) {
+  if (g_mkdir_with_parents(name.c_str(), 0700) != 0) return unusable(name, errno);
+  Descriptor out(::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat status;
+  if (!out) {
+    if (const int reason = errno; lstat(name.c_str(), &status) != 0 || !S_ISLNK(status.st_mode))
+      return unusable(name, reason);
+    return file_error("The folder " + name + " is a symbolic link",
+                      "set queue-location= to the folder itself");
+  }
+  if (fstat(out.number(), &status) != 0) return unusable(name, errno);
+  if (status.st_uid != geteuid())
+    return file_error("The folder " + name + " belongs to another user", kElsewhere);
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    return file_error("The folder " + name + " can be written to by other users",
+                      "chmod go-w " + name + ", or " + kElsewhere);
+  return out;
+}
+
+/// Fails for a file that is there and that is not a regular one of this user.
+Status check_file(int folder, const std::string& folder_name, const char* suffix) {
+  const std::string file = std::string(kFile) + suffix, path = folder_name + '/' + file;
+  struct stat status;
+  if (fstatat(folder, file.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return {};
+  if (!S_ISREG(status.st_mode)) return not_regular(path, status.st_mode, "remove it");
+  if (status.st_uid != geteuid()) return file_error(path + " belongs to another user", "remove it");
+  return {};
+}
+
+/// Makes the file, so that no one else can read it; SQLite's other files have its mode.
+Status make_file(int folder, const std::string& folder_name) {
+  for (const char* suffix : {"", "-wal", "-shm", "-journal"})
+    KB_TRY(check_file(folder, folder_name, suffix));
+  const Descriptor file(
+      openat(folder, kFile, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!file && errno != EEXIST) return unusable(folder_name, errno);
+  return {};
 }
 
 }  // namespace
 
+void DiskQueue::Close::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
+
+/// Returns the error of the last call of SQLite.
+std::unexpected<Error> DiskQueue::failed() {
+  const std::string why = sqlite3_errmsg(database_.get());
+  switch (sqlite3_errcode(database_.get()) & 0xff) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return file_error("Another element uses the folder " + folder_,
+                        "set a different queue-location= for each element");
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return reject(ErrorKind::kTruncated, "The queue " + file_ + " is damaged: " + why,
+                    "move the file away, or set queue-location= to another folder; its messages "
+                    "are not sent");
+    case SQLITE_FULL:
+      return file_error("There is no room for the queue " + file_ + ": " + why,
+                        "make room on the disk");
+    default:
+      return file_error("Cannot write to the queue " + file_ + ": " + why,
+                        "set queue-location= to a folder with room on a local disk");
+  }
+}
+
+Status DiskQueue::run(const char* sql) {
+  if (sqlite3_exec(database_.get(), sql, nullptr, nullptr, nullptr) != SQLITE_OK) return failed();
+  return {};
+}
+
+Result<std::string> DiskQueue::text_of(const char* sql) {
+  Statement statement(database_.get(), sql);
+  if (statement.step() != SQLITE_ROW) return failed();
+  return statement.bytes(0);
+}
+
+Status DiskQueue::open_database() {
+  // Links in the folder's path are allowed, and followed here, because SQLite allows none.
+  const std::unique_ptr<char, decltype(&std::free)> path(realpath(folder_.c_str(), nullptr),
+                                                         std::free);
+  if (!path) return unusable(folder_, errno);
+  sqlite3* database = nullptr;
+  const int code = sqlite3_open_v2((std::string(path.get()) + '/' + kFile).c_str(), &database,
+                                   SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW, nullptr);
+  database_.reset(database);
+  return code == SQLITE_OK ? Status() : failed();
+}
+
+Status DiskQueue::set_up() {
+  // One user needs no shared memory. All that was confirmed to a caller outlives a power failure.
+  KB_TRY(run("PRAGMA locking_mode=EXCLUSIVE"));
+  KB_ASSIGN(const std::string mode, text_of("PRAGMA journal_mode=WAL"));
+  if (mode != "wal")
+    return file_error("The file system of the queue " + file_ + " does not allow a write-ahead log",
+                      "set queue-location= to a folder on a local disk");
+  KB_TRY(run("PRAGMA synchronous=FULL"));
+  KB_TRY(run("BEGIN IMMEDIATE"));
+  KB_ASSIGN(const std::string state, text_of("PRAGMA quick_check(1)"));
+  if (state != "ok")
+    return reject(ErrorKind::kTruncated, "The queue " + file_ + " is damaged: " + state,
+                  "move the file away, or set queue-location= to another folder; its messages are "
+                  "not sent");
+  return run(
+      "CREATE TABLE IF NOT EXISTS message (number INTEGER PRIMARY KEY, topic TEXT NOT NULL, "
+      "payload BLOB NOT NULL, qos INTEGER NOT NULL, retain INTEGER NOT NULL)");
+}
+
+/// Adds the messages of files of the former format, which is done once.
+Status DiskQueue::take_over(int folder) {
+  OldQueue old = OldQueue::read(folder, folder_);
+  KB_ASSIGN(const auto known, unsent());
+  uint64_t number = known.empty() ? 1 : known.back().number + 1;
+  for (Message& message : old.unsent)
+    KB_TRY(add({.number = number++, .message = std::move(message)}));
+  KB_TRY(run("COMMIT"));
+  for (const std::string& file : old.files) unlinkat(folder, file.c_str(), 0);
+  warning_ = std::move(old.damage);
+  return {};
+}
+
 Result<DiskQueue> DiskQueue::open(const std::string& folder) {
   DiskQueue out;
   out.folder_ = folder;
-  const auto file = [&](const char* name) {
-    return Descriptor(::open((folder + '/' + name).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  };
-  if (g_mkdir_with_parents(folder.c_str(), 0700) != 0) return unusable(folder, errno);
-  out.lock_ = file("lock");
-  if (!out.lock_) return unusable(folder, errno);
-  if (flock(out.lock_.number(), LOCK_EX | LOCK_NB) != 0)
-    return file_error("Another element uses the folder " + folder,
-                      "set a different queue-location= for each element");
-  out.sent_file_ = file("sent");
-  if (!out.sent_file_) return unusable(folder, errno);
-  KB_TRY(out.find_left());
+  out.file_ = folder + '/' + kFile;
+  KB_ASSIGN(const Descriptor opened, open_folder(folder));
+  KB_TRY(make_file(opened.number(), folder));
+  KB_TRY(out.open_database());
+  KB_TRY(out.set_up());
+  KB_TRY(out.take_over(opened.number()));
   return out;
 }
 
-DiskQueue::~DiskQueue() {
-  if (sent_file_) save_sent();
+Result<std::vector<DiskQueue::UnsentMessage>> DiskQueue::unsent() {
+  Statement all(database_.get(),
+                "SELECT number, length(CAST(topic AS BLOB)) + length(payload), "
+                "CASE retain WHEN 0 THEN '' ELSE topic END FROM message ORDER BY number");
+  std::vector<UnsentMessage> out;
+  int code = SQLITE_ROW;
+  while ((code = all.step()) == SQLITE_ROW)
+    out.push_back({all.number(0), static_cast<size_t>(all.number(1)), all.bytes(2)});
+  if (code != SQLITE_DONE) return failed();
+  return out;
 }
 
-std::string DiskQueue::path_of(uint64_t file) const {
-  return std::format("{}/{:020}{}", folder_, file, kExtension);
+Status DiskQueue::add(const Outbox::Item& item) {
+  const Message& message = item.message;
+  Statement insert(database_.get(), "INSERT INTO message VALUES (?, ?, ?, ?, ?)");
+  insert.bind(1, item.number);
+  insert.bind_text(2, message.topic);
+  insert.bind_bytes(3, message.payload);
+  insert.bind(4, static_cast<uint64_t>(message.qos));
+  insert.bind(5, message.retain ? 1 : 0);
+  return insert.step() == SQLITE_DONE ? Status() : failed();
 }
 
-Status DiskQueue::find_left() {
-  std::array<char, 32> text{};
-  const ssize_t length = pread(sent_file_.number(), text.data(), text.size() - 1, 0);
-  if (length > 0) parse(trimmed({text.data(), static_cast<size_t>(length)}), sent_);
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder_, error)) {
-    uint64_t first = 0;
-    if (entry.path().extension() == kExtension && parse(entry.path().stem().native(), first))
-      files_[first] = 0;
-  }
-  if (error) return unusable(folder_, error.value());
-  for (auto at = files_.begin(); at != files_.end(); ++at) scan(at->first);
-  forget_below(sent_);
-  return {};
+Status DiskQueue::remove(uint64_t number) {
+  Statement erase(database_.get(), "DELETE FROM message WHERE number = ?");
+  erase.bind(1, number);
+  return erase.step() == SQLITE_DONE ? Status() : failed();
 }
 
-/// Finds the records of a file up to the first one that is incomplete.
-void DiskQueue::scan(uint64_t file) {
-  const Descriptor in(::open(path_of(file).c_str(), O_RDONLY | O_CLOEXEC));
-  std::string text;
-  for (uint64_t offset = 0; in;) {
-    const auto header = read_record(in.number(), offset, text);
-    if (!header) return;
-    const auto bytes = static_cast<uint32_t>(sizeof(Header) + text.size());
-    if (header->number >= sent_) unsent_.push_back({header->number, {file, offset, bytes}});
-    files_[file] = header->number;
-    offset += bytes;
-  }
+Status DiskQueue::write(std::span<const Outbox::Item> added, std::span<const uint64_t> gone) {
+  const auto change = [&]() -> Status {
+    KB_TRY(run("BEGIN IMMEDIATE"));
+    for (const Outbox::Item& item : added) KB_TRY(add(item));
+    for (const uint64_t number : gone) KB_TRY(remove(number));
+    return run("COMMIT");
+  };
+  const Status done = change();
+  // Some errors have ended the transaction already.
+  if (!done && sqlite3_get_autocommit(database_.get()) == 0)
+    sqlite3_exec(database_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
+  return done;
 }
 
-uint64_t DiskQueue::next_number() const {
-  const uint64_t last = files_.empty() ? 0 : files_.rbegin()->second;
-  return std::max({sent_, last + 1, uint64_t{1}});
-}
-
-Status DiskQueue::begin_file(uint64_t number) {
-  tail_ = Descriptor(
-      ::open(path_of(number).c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!tail_) return unusable(folder_, errno);
-  tail_bytes_ = 0;
-  files_[number] = number;
-  return {};
-}
-
-Result<DiskPlace> DiskQueue::append(uint64_t number, const Message& message) {
-  if (!tail_ || tail_bytes_ >= kFileBytes) KB_TRY(begin_file(number));
-  const std::string text = message.topic + message.payload;
-  Header header{.topic = static_cast<uint32_t>(message.topic.size()),
-                .payload = static_cast<uint32_t>(message.payload.size()),
-                .flags = static_cast<uint32_t>(message.qos) | (message.retain ? 256u : 0u),
-                .number = number};
-  header.sum = sum_of(header, text);
-  const std::string record = std::string(bytes_of(header)) + text;
-  const auto offset = static_cast<off_t>(tail_bytes_);
-  errno = ENOSPC;  // if it is written in part
-  if (pwrite(tail_.number(), record.data(), record.size(), offset) !=
-      static_cast<ssize_t>(record.size()))
-    return unusable(folder_, errno);
-  const DiskPlace place{files_.rbegin()->first, tail_bytes_, static_cast<uint32_t>(record.size())};
-  files_.rbegin()->second = number;
-  tail_bytes_ += record.size();
-  return place;
-}
-
-Result<Message> DiskQueue::read(DiskPlace place) const {
-  const Descriptor in(::open(path_of(place.file).c_str(), O_RDONLY | O_CLOEXEC));
-  std::string text;
-  const auto header = in ? read_record(in.number(), place.offset, text) : std::nullopt;
-  if (!header)
+Result<Message> DiskQueue::read(uint64_t number) {
+  Statement one(database_.get(),
+                "SELECT topic, payload, qos, retain FROM message WHERE number = ?");
+  one.bind(1, number);
+  const int code = one.step();
+  if (code == SQLITE_DONE)
     return reject(ErrorKind::kTruncated,
-                  "A message is missing in " + path_of(place.file) + ": the file was changed",
+                  "A message is missing in the queue " + file_ + ": the file was changed",
                   "do not change files of queue-location= while it is in use");
-  return Message{.topic = text.substr(0, header->topic),
-                 .payload = text.substr(header->topic),
-                 .qos = static_cast<int>(header->flags & 3),
-                 .retain = (header->flags & 256) != 0};
-}
-
-void DiskQueue::forget_below(uint64_t number) {
-  if (number <= sent_ && !files_.empty() && files_.begin()->second >= number) return;
-  sent_ = std::max(sent_, number);
-  while (!files_.empty() && files_.begin()->second < sent_) {
-    unlink(path_of(files_.begin()->first).c_str());
-    if (files_.size() == 1) tail_ = {};
-    files_.erase(files_.begin());
-  }
-  if (std::chrono::steady_clock::now() - saved_ >= kBetweenSaves) save_sent();
-}
-
-/// A number that is not up to date only means that some messages are sent again.
-void DiskQueue::save_sent() {
-  const std::string text = std::format("{:020}\n", sent_);
-  [[maybe_unused]] const auto written = pwrite(sent_file_.number(), text.data(), text.size(), 0);
-  saved_ = std::chrono::steady_clock::now();
+  if (code != SQLITE_ROW) return failed();
+  return Message{.topic = one.bytes(0),
+                 .payload = one.bytes(1),
+                 .qos = static_cast<int>(one.number(2)),
+                 .retain = one.number(3) != 0};
 }
 
 }  // namespace keepbox

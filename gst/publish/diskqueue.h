@@ -1,71 +1,77 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A queue of messages in files, which outlives the process.
+// A queue of messages in a database, which outlives the process.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
-#include <map>
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/base/result.h"
-#include "gst/base/plainfile.h"
-#include "gst/publish/diskplace.h"
 #include "gst/publish/message.h"
+#include "gst/publish/outbox.h"
+
+struct sqlite3;
 
 namespace keepbox {
 
-/// A folder of files, to which messages are appended with ascending numbers, and of which the file
-/// `sent` has the number up to which messages are sent. Records are in the byte order of the
-/// machine, and have checksums: a record that a crash left incomplete is left out. For one thread.
+/// Messages of the former format in the folder of a queue.
+struct OldQueue {
+  std::vector<Message> unsent;     // in their order
+  std::vector<std::string> files;  // names of the files, which are no longer needed
+  std::optional<Error> damage;     // of a file that is left out
+
+  /// @param folder is open; the name is for messages
+  static OldQueue read(int folder, const std::string& name);
+};
+
+/// A folder with the SQLite database queue.db, whose changes are on disk when a call returns. For
+/// one thread at a time.
 class DiskQueue {
  public:
-  static constexpr uint64_t kFileBytes = uint64_t{1} << 20;  // after which another file begins
-
   struct UnsentMessage {
     uint64_t number;
-    DiskPlace place;
+    size_t bytes;
+    std::string retained_topic;  // empty if it is not retained
   };
 
-  /// Makes the folder if it is missing, locks it, and finds the messages that are left. Fails if
-  /// the folder has another user or cannot be written to.
+  /// Makes the folder if it is missing, and takes over files of the former format. Fails if another
+  /// element uses the folder, if it is not this user's alone, or if the database is damaged.
   static Result<DiskQueue> open(const std::string& folder);
 
-  DiskQueue(DiskQueue&&) = default;
-  DiskQueue& operator=(DiskQueue&&) = default;
-  ~DiskQueue();
+  /// Returns the messages that an earlier user left unsent, by ascending number.
+  Result<std::vector<UnsentMessage>> unsent();
 
-  /// Returns the messages that an earlier user left unsent, by ascending number; once.
-  std::vector<UnsentMessage> take_unsent() { return std::exchange(unsent_, {}); }
+  /// Adds messages and removes others, all or none. @pre numbers ascend
+  Status write(std::span<const Outbox::Item> added, std::span<const uint64_t> gone);
 
-  /// Returns a number that is higher than all earlier ones.
-  uint64_t next_number() const;
+  /// kTruncated if there is no such message.
+  Result<Message> read(uint64_t number);
 
-  /// @pre the number is higher than all earlier ones.
-  Result<DiskPlace> append(uint64_t number, const Message& message);
-
-  /// kTruncated if there is no such record.
-  Result<Message> read(DiskPlace place) const;
-
-  /// Notes that all messages below a number are sent or dropped, and removes their files.
-  void forget_below(uint64_t number);
+  /// Returns a warning that files of the former format are damaged; once.
+  std::optional<Error> take_warning() { return std::exchange(warning_, std::nullopt); }
 
  private:
-  DiskQueue() = default;
-  std::string path_of(uint64_t file) const;
-  Status find_left();
-  void scan(uint64_t file);
-  Status begin_file(uint64_t number);
-  void save_sent();
+  struct Close {
+    void operator()(sqlite3* database) const;
+  };
 
-  std::string folder_;
-  Descriptor lock_, sent_file_, tail_;  // the last is the file that is appended to
-  std::map<uint64_t, uint64_t> files_;  // last number in each file, by its first one
-  uint64_t tail_bytes_ = 0;
-  uint64_t sent_ = 0;  // lowest number that is not sent
-  std::chrono::steady_clock::time_point saved_;
-  std::vector<UnsentMessage> unsent_;
+  DiskQueue() = default;
+  Status open_database();
+  Status set_up();
+  Status take_over(int folder);
+  Status run(const char* sql);
+  Result<std::string> text_of(const char* sql);
+  Status add(const Outbox::Item& item);
+  Status remove(uint64_t number);
+  std::unexpected<Error> failed();
+
+  std::string folder_, file_;
+  std::unique_ptr<sqlite3, Close> database_;
+  std::optional<Error> warning_;
 };
 
 }  // namespace keepbox

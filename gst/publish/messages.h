@@ -47,6 +47,9 @@ class Messages {
   /// Appends what the rate kept back, ends all tracks, and sets the numbers to 0.
   void finish(std::vector<Message>& out);
 
+  /// True if numbers were counted.
+  bool has_counts() const { return !counts_.empty(); }
+
   /// Returns a warning that objects were left out; once.
   std::optional<Error> take_warning();
 

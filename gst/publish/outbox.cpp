@@ -6,11 +6,19 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace keepbox {
+namespace {
 
-Outbox::Outbox(OutboxLimits limits, uint64_t first)
-    : limits_(limits), wake_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)), next_(first) {}
+// What is written to disk at once.
+constexpr size_t kBatchMessages = 1000;
+constexpr size_t kBatchBytes = size_t{8} << 20;
+
+}  // namespace
+
+Outbox::Outbox(OutboxLimits limits)
+    : limits_(limits), wake_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
 
 void Outbox::wake_up() const {
   const uint64_t one = 1;
@@ -28,16 +36,27 @@ std::deque<Outbox::Entry>::const_iterator Outbox::from(uint64_t number) const {
   return std::ranges::lower_bound(entries_, number, {}, by_number);
 }
 
+const Outbox::Entry* Outbox::find(uint64_t number) const {
+  const auto at = from(number);
+  return at != entries_.end() && at->item.number == number && !at->done ? &*at : nullptr;
+}
+
 Outbox::Entry* Outbox::find(uint64_t number) {
-  const auto at = entries_.begin() + (from(number) - entries_.cbegin());
-  return at != entries_.end() && at->item.number == number ? &*at : nullptr;
+  return const_cast<Entry*>(std::as_const(*this).find(number));
 }
 
 void Outbox::drop_oldest() {
-  const auto oldest = std::ranges::find_if(entries_, [](const Entry& e) { return !e.given; });
+  auto oldest = std::ranges::find_if(
+      entries_, [this](const Entry& e) { return !e.given && !last_.contains(e.item.number); });
+  if (oldest == entries_.end()) {
+    oldest = std::ranges::find_if(entries_, [](const Entry& e) { return !e.given; });
+    retained_.at(last_.at(oldest->item.number)).dropped = missing_ = true;
+  }
   --waiting_;
   waiting_bytes_ -= oldest->bytes;
   ++dropped_;
+  overflowed_ = true;
+  if (oldest->item.stored) gone_.push_back(oldest->item.number);
   entries_.erase(oldest);
 }
 
@@ -49,23 +68,63 @@ void Outbox::add(Entry entry) {
     drop_oldest();
 }
 
+/// Forgets the topic that had no message for the longest time, if there are too many.
+void Outbox::remember(const std::string& topic, Retained last) {
+  if (!retained_.contains(topic) && retained_.size() >= kMaxTopics) {
+    retained_.erase(last_.begin()->second);
+    last_.erase(last_.begin());
+  }
+  Retained& now = retained_[topic];
+  last_.erase(now.number);
+  last_[last.number] = topic;
+  now = std::move(last);
+}
+
+void Outbox::add_new(Message message) {
+  const uint64_t number = next_++;
+  if (message.retain) remember(message.topic, {.message = message, .number = number});
+  const size_t bytes = message.bytes();
+  add({.item = {.number = number, .message = std::move(message)}, .bytes = bytes});
+}
+
 void Outbox::push(Message message) {
   {
     const std::lock_guard lock(mutex_);
-    const size_t bytes = message.bytes();
-    add({.item = {.number = next_++, .message = std::move(message)}, .bytes = bytes});
+    add_new(std::move(message));
   }
   wake_up();
 }
 
-void Outbox::push_stored(uint64_t number, DiskPlace place) {
+void Outbox::push_stored(uint64_t number, size_t bytes, const std::string& retained_topic) {
   const std::lock_guard lock(mutex_);
   next_ = number + 1;
-  add({.item = {.number = number, .message = {}, .place = place}, .bytes = place.bytes});
+  if (!retained_topic.empty()) remember(retained_topic, {.number = number, .earlier = true});
+  add({.item = {.number = number, .message = {}, .stored = true}, .bytes = bytes});
+}
+
+void Outbox::push_if_new(Message message) {
+  const std::lock_guard lock(mutex_);
+  const auto found = retained_.find(message.topic);
+  if (found == retained_.end() || found->second.earlier) add_new(std::move(message));
+}
+
+void Outbox::repeat(bool dropped_only) {
+  missing_ = false;
+  std::vector<Message> again;
+  for (const auto& [topic, last] : retained_)
+    if (!last.earlier && (last.dropped || (!dropped_only && find(last.number) == nullptr)))
+      again.push_back(last.message);
+  for (Message& message : again) add_new(std::move(message));
+}
+
+void Outbox::repeat_retained() {
+  const std::lock_guard lock(mutex_);
+  repeat(false);
 }
 
 std::optional<Outbox::Item> Outbox::take() {
   const std::lock_guard lock(mutex_);
+  if (waiting_ == 0 && missing_) repeat(true);
   const auto found = std::ranges::find_if(entries_, [](const Entry& e) { return !e.given; });
   if (found == entries_.end()) return std::nullopt;
   found->given = true;
@@ -74,42 +133,91 @@ std::optional<Outbox::Item> Outbox::take() {
   return found->item;
 }
 
+/// @pre the entry was given to the broker
+void Outbox::remove(Entry& entry) {
+  entry.done = true;
+  ++done_;
+  if (entry.item.stored) gone_.push_back(entry.item.number);
+  for (; !entries_.empty() && entries_.front().done; --done_) entries_.pop_front();
+}
+
 void Outbox::done(uint64_t number) {
   const std::lock_guard lock(mutex_);
-  if (Entry* entry = find(number)) done_ += !std::exchange(entry->done, true);
-  for (; !entries_.empty() && entries_.front().done; --done_) entries_.pop_front();
+  if (Entry* entry = find(number)) remove(*entry);
+}
+
+void Outbox::drop(uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  Entry* entry = find(number);
+  if (entry == nullptr) return;
+  ++dropped_;
+  if (const auto last = last_.find(number); last != last_.end()) {
+    retained_.erase(last->second);
+    last_.erase(last);
+  }
+  remove(*entry);
 }
 
 void Outbox::give_back(const std::vector<uint64_t>& numbers) {
   const std::lock_guard lock(mutex_);
   for (const uint64_t number : numbers) {
     Entry* entry = find(number);
-    if (entry == nullptr || entry->done || !std::exchange(entry->given, false)) continue;
+    if (entry == nullptr || !std::exchange(entry->given, false)) continue;
     ++waiting_;
     waiting_bytes_ += entry->bytes;
   }
 }
 
-std::optional<Outbox::Item> Outbox::next_unstored() const {
+uint64_t Outbox::oldest_sent() const {
   const std::lock_guard lock(mutex_);
-  const auto found = std::find_if(from(unstored_), entries_.end(),
-                                  [](const Entry& e) { return !e.item.place && !e.given; });
-  if (found == entries_.end()) return std::nullopt;
-  return found->item;
+  const auto found =
+      std::ranges::find_if(entries_, [](const Entry& e) { return e.given && !e.done; });
+  return found == entries_.end() ? 0 : found->item.number;
 }
 
-void Outbox::stored(uint64_t number, DiskPlace place) {
+std::vector<Outbox::Item> Outbox::unstored() const {
   const std::lock_guard lock(mutex_);
-  unstored_ = number + 1;
-  Entry* entry = find(number);
-  if (entry == nullptr) return;
-  entry->item.place = place;
-  entry->item.message = {};
+  std::vector<Item> out;
+  size_t bytes = 0;
+  for (auto at = from(unstored_); at != entries_.end(); ++at) {
+    if (at->item.stored || at->done) continue;
+    if (out.size() >= kBatchMessages || bytes >= kBatchBytes) break;
+    bytes += at->bytes;
+    out.push_back(at->item);
+  }
+  return out;
 }
 
-uint64_t Outbox::lowest() const {
+void Outbox::stored(const std::vector<Item>& items) {
   const std::lock_guard lock(mutex_);
-  return entries_.empty() ? next_ : entries_.front().item.number;
+  for (const Item& item : items) {
+    unstored_ = item.number + 1;
+    Entry* entry = find(item.number);
+    if (entry == nullptr) {  // dropped meanwhile
+      gone_.push_back(item.number);
+      continue;
+    }
+    entry->item.stored = true;
+    entry->item.message = {};
+  }
+}
+
+std::vector<uint64_t> Outbox::take_gone() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(gone_, {});
+}
+
+size_t Outbox::drop_unstored() {
+  const std::lock_guard lock(mutex_);
+  const auto is_lost = [](const Entry& e) { return !e.item.stored && !e.done; };
+  for (const Entry& entry : entries_) {
+    if (!is_lost(entry) || entry.given) continue;
+    --waiting_;
+    waiting_bytes_ -= entry.bytes;
+  }
+  const size_t out = std::erase_if(entries_, is_lost);
+  dropped_ += out;
+  return out;
 }
 
 size_t Outbox::size() const {
@@ -120,6 +228,11 @@ size_t Outbox::size() const {
 uint64_t Outbox::dropped() const {
   const std::lock_guard lock(mutex_);
   return dropped_;
+}
+
+bool Outbox::overflowed() const {
+  const std::lock_guard lock(mutex_);
+  return overflowed_;
 }
 
 }  // namespace keepbox

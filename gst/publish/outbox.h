@@ -4,13 +4,14 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "gst/base/plainfile.h"
-#include "gst/publish/diskplace.h"
 #include "gst/publish/message.h"
 
 namespace keepbox {
@@ -21,40 +22,55 @@ struct OutboxLimits {
 };
 
 /// A bounded queue in the order of numbers. If it is full, it drops the oldest message that was not
-/// sent yet. From any thread; waits for nothing but its own lock.
+/// sent yet, but the last one of a retained topic after all others. From any thread; waits for
+/// nothing but its own lock.
 class Outbox {
  public:
-  /// @param first number of the first message
-  explicit Outbox(OutboxLimits limits, uint64_t first = 1);
+  static constexpr size_t kMaxTopics = 10000;  // whose last message is known
+
+  explicit Outbox(OutboxLimits limits);
 
   /// Adds a message, and wakes the reader of wake().
   void push(Message message);
-  /// Adds a message that is on disk already. @pre numbers ascend
-  void push_stored(uint64_t number, DiskPlace place);
+  /// Adds a message of an earlier process, which is on disk. @pre numbers ascend
+  void push_stored(uint64_t number, size_t bytes, const std::string& retained_topic);
+  /// Adds a retained message unless push() had one of its topic.
+  void push_if_new(Message message);
+  /// Adds the last message of each retained topic that is not in the queue, because the broker may
+  /// have lost it.
+  void repeat_retained();
 
-  /// A message, or where it is.
   struct Item {
     uint64_t number = 0;
     Message message;  // empty if it is on disk
-    std::optional<DiskPlace> place;
+    bool stored = false;
   };
   /// Returns the oldest message that was not sent, and marks it as sent.
   std::optional<Item> take();
   /// Removes a message, because the broker has it.
   void done(uint64_t number);
+  /// Removes a message that cannot be sent, and counts it as dropped.
+  void drop(uint64_t number);
   /// Marks messages as not sent.
   void give_back(const std::vector<uint64_t>& numbers);
+  /// Returns the lowest number that was sent and not confirmed; 0 if there is none.
+  uint64_t oldest_sent() const;
 
-  /// Returns the oldest message that is neither on disk nor sent; stored() records its location
-  /// on disk.
-  std::optional<Item> next_unstored() const;
-  void stored(uint64_t number, DiskPlace place);
-  /// Returns the lowest number that is in the queue, or else the next one.
-  uint64_t lowest() const;
+  /// Returns some of the oldest messages that are neither on disk nor confirmed.
+  std::vector<Item> unstored() const;
+  /// Notes that messages are on disk.
+  void stored(const std::vector<Item>& items);
+  /// Returns the numbers of messages that are on disk and no longer in the queue; once.
+  std::vector<uint64_t> take_gone();
+
+  /// Removes all messages that are not on disk. They count as dropped. @return how many
+  size_t drop_unstored();
 
   size_t size() const;
   /// Returns how many messages were dropped.
   uint64_t dropped() const;
+  /// True if messages were dropped because the queue was full.
+  bool overflowed() const;
   /// Returns a descriptor that is readable after push() until clear_wake().
   int wake() const { return wake_.number(); }
   void wake_up() const;
@@ -66,21 +82,38 @@ class Outbox {
     size_t bytes = 0;
     bool given = false, done = false;
   };
+  /// Last message of a retained topic.
+  struct Retained {
+    Message message;  // empty for that of an earlier process
+    uint64_t number = 0;
+    bool earlier = false;
+    bool dropped = false;
+  };
   std::deque<Entry>::const_iterator from(uint64_t number) const;
+  const Entry* find(uint64_t number) const;
   Entry* find(uint64_t number);
   void add(Entry entry);
+  void add_new(Message message);
+  void remember(const std::string& topic, Retained last);
   void drop_oldest();
+  void repeat(bool dropped_only);
+  void remove(Entry& entry);
 
   const OutboxLimits limits_;
   Descriptor wake_;
   mutable std::mutex mutex_;
   std::deque<Entry> entries_;  // by ascending number
-  uint64_t next_;
-  uint64_t unstored_ = 0;  // all lower numbers are on disk, or were sent
-  size_t done_ = 0;        // of the entries
-  size_t waiting_ = 0;     // not given to the broker
+  uint64_t next_ = 1;
+  uint64_t unstored_ = 0;  // all lower numbers are on disk, or confirmed
+  std::vector<uint64_t> gone_;
+  std::map<std::string, Retained> retained_;  // by topic
+  std::map<uint64_t, std::string> last_;      // their topics, by number
+  bool missing_ = false;                      // one of these was dropped
+  size_t done_ = 0;                           // of the entries
+  size_t waiting_ = 0;                        // not given to the broker
   uint64_t waiting_bytes_ = 0;
   uint64_t dropped_ = 0;
+  bool overflowed_ = false;
 };
 
 }  // namespace keepbox

@@ -41,13 +41,21 @@ const Property<PublishProps> kPublishProperties[] = {
      "the connection is lost, the broker publishes offline (an MQTT will). Always retained; "
      "empty means no such topic.",
      &PublishProps::topic_availability},
+    {"topic-camera",
+     "Topic with the message online while frames arrive, stalled if none arrived for "
+     "camera-timeout, and offline before the first frame and after the end of the stream. Always "
+     "retained; it stays as it is if the connection is lost, see topic-availability. Empty means "
+     "no such topic.",
+     &PublishProps::topic_camera},
     {"qos",
-     "Delivery of messages. 0: at most once; 1: at least once; 2: exactly once, as long as the "
-     "broker keeps the session of client-id, which has to be set.",
+     "Delivery of messages. 0: at most once; 1: at least once; 2: exactly once through lost "
+     "connections, as long as the broker keeps the session of client-id, which has to be set. "
+     "After a crash or a restart with queue-location, it is at least once.",
      &PublishProps::qos, nullptr, 0, 2},
     {"retain",
      "Comma-separated list of the messages (see what) that the broker keeps for later "
-     "subscribers.",
+     "subscribers. They are published again after each new connection. With counts, those that an "
+     "earlier run left on the broker are set to 0 when the first counts are published.",
      &PublishProps::retain},
     {"on-change",
      "Comma-separated list of messages that are published only if they changed. boxes: if the "
@@ -57,12 +65,14 @@ const Property<PublishProps> kPublishProperties[] = {
     {"rate",
      "Maximum number of messages per second of running time: of boxes, of each count, and of "
      "improvements of each track; 0 means no limit. The last counts before EOS are always "
-     "published.",
+     "published, and then 0.",
      &PublishProps::rate, nullptr, 0, 1000},
     {"track-timeout",
      "Seconds of running time without a box after which a track ends, like lost-after of "
-     "boxtrack.",
+     "boxtrack. Frames that the model skipped end no track.",
      &PublishProps::track_timeout, nullptr, 0, kLongest},
+    {"camera-timeout", "Seconds without a frame after which topic-camera is stalled.",
+     &PublishProps::camera_timeout, nullptr, 0.1, kLongest},
     {"client-id", "MQTT client id; empty means a random one.", &PublishProps::client_id},
     {"username", "User name; empty means the environment variable KEEPBOX_MQTT_USERNAME, or none.",
      &PublishProps::username},
@@ -76,7 +86,7 @@ const Property<PublishProps> kPublishProperties[] = {
      &PublishProps::ca_file},
     {"cert-file", "PEM file with the certificate of the client, if the broker requires one.",
      &PublishProps::cert_file},
-    {"key-file", "PEM file with the private key of cert-file, without a password.",
+    {"key-file", "PEM file with the private key of cert-file, without a pass phrase.",
      &PublishProps::key_file},
     {"verify-host", "Require that the broker's certificate was issued for the host in address.",
      &PublishProps::verify_host},
@@ -84,7 +94,8 @@ const Property<PublishProps> kPublishProperties[] = {
      &PublishProps::keep_alive, nullptr, 5, kLongestKeepAlive},
     {"queue-size",
      "Maximum number of messages in the queue, which keeps them while the broker cannot take "
-     "them. If it is exceeded, the oldest message is dropped and counted in stats.",
+     "them. If it is exceeded, the oldest message is dropped and counted in stats; the last one "
+     "of a retained topic is dropped after all others.",
      &PublishProps::queue_size, nullptr, 1, kMaxQueue},
     {"queue-bytes",
      "Maximum size of the queue in bytes. If it is exceeded, the oldest messages "
@@ -92,15 +103,17 @@ const Property<PublishProps> kPublishProperties[] = {
      &PublishProps::queue_bytes, nullptr, 1, static_cast<gdouble>(kMaxQueueBytes)},
     {"queue-location",
      "Folder for the queue, used by this element only, so that messages are published even if "
-     "the process ends first; empty keeps them in memory.",
+     "the process ends first: queue.db, an SQLite database. The folder must be this user's, and "
+     "no other user may write to it. Empty keeps messages in memory.",
      &PublishProps::queue_location},
     {"max-reconnect-interval",
      "Maximum pause in seconds between attempts to connect, which continue until one succeeds; "
-     "the first pause is half a second.",
+     "the first pause is half a second, and again after a message was confirmed.",
      &PublishProps::max_reconnect_interval, nullptr, 0.01, kLongest},
     {"stop-timeout",
-     "Maximum time in seconds for which stopping waits for messages to be delivered. Messages "
-     "that are not delivered by then are lost, unless queue-location is set.",
+     "Maximum time in seconds for which stopping waits for messages to be delivered; to end the "
+     "connection takes up to a second more. Messages that are not delivered by then are lost and "
+     "counted as dropped, unless queue-location is set.",
      &PublishProps::stop_timeout, nullptr, 0, kLongest},
 };
 
@@ -152,6 +165,8 @@ Result<PublishSettings> publish_settings(const PublishProps& props, const char* 
   KB_ASSIGN(out.boxes, TopicPattern::parse(props.topic_boxes, "topic-boxes"));
   KB_ASSIGN(out.counts, TopicPattern::parse(props.topic_counts, "topic-counts"));
   KB_ASSIGN(out.tracks, TopicPattern::parse(props.topic_tracks, "topic-tracks"));
+  KB_ASSIGN(const auto camera, TopicPattern::parse(props.topic_camera, "topic-camera"));
+  out.camera = camera.of({.source = out.source});
   KB_ASSIGN(out.writer, json_options(props));
   KB_ASSIGN(out.broker, broker_settings(props, out.source));
   if (out.what == Kinds{} || out.boxes.empty() || out.counts.empty() || out.tracks.empty())

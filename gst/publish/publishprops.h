@@ -8,7 +8,7 @@
 
 #include "gst/base/props.h"
 #include "gst/publish/kinds.h"
-#include "gst/publish/mqttbroker.h"
+#include "gst/publish/mqttclient.h"
 #include "gst/publish/topics.h"
 #include "gst/sink/jsonprops.h"
 
@@ -22,10 +22,12 @@ struct PublishProps : JsonProps {
   std::string topic_counts = "keepbox/{source}/counts/{class}";
   std::string topic_tracks = "keepbox/{source}/tracks";
   std::string topic_availability = "keepbox/{source}/available";
+  std::string topic_camera = "keepbox/{source}/camera";
   guint qos = 1;
   std::string retain = "counts", on_change = "counts";
-  gdouble rate = 0;           // per second; 0: no limit
-  gdouble track_timeout = 1;  // seconds
+  gdouble rate = 0;             // per second; 0: no limit
+  gdouble track_timeout = 1;    // seconds
+  gdouble camera_timeout = 10;  // seconds
   std::string client_id, username, password_file;
   std::string ca_file, cert_file, key_file;
   bool verify_host = true;
@@ -44,6 +46,7 @@ struct PublishSettings {
   Kinds what, retain, on_change;
   TopicPattern boxes, counts, tracks;
   std::string source;  // of topics
+  std::string camera;  // topic of the camera's state; empty: none
   WriterOptions writer;
   MqttSettings broker;
 };

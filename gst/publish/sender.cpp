@@ -7,7 +7,10 @@
 
 #include <algorithm>
 #include <csignal>
+#include <iterator>
 #include <utility>
+
+#include "gst/base/words.h"
 
 namespace keepbox {
 namespace {
@@ -17,6 +20,8 @@ using namespace std::chrono_literals;
 constexpr size_t kWindow = 20;          // messages sent and not confirmed
 constexpr auto kLongestWork = 500ms;    // between looks at the time
 constexpr auto kCloseTimeout = 1000ms;  // maximum time for closing
+constexpr auto kBetweenWrites = 1s;     // of deletions, and after an error
+constexpr int kMaxLosses = 3;           // of connections, before a message is sent alone
 
 /// Waits until a descriptor is readable.
 void wait_for(int descriptor, int timeout_ms) {
@@ -32,22 +37,34 @@ void block_sigpipe() {
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
 
+const char* text_of(Camera::State state) {
+  switch (state) {
+    case Camera::State::kOnline: return "online";
+    case Camera::State::kStalled: return "stalled";
+    case Camera::State::kOffline: break;
+  }
+  return "offline";
+}
+
 }  // namespace
 
 Sender::Sender(std::unique_ptr<Broker> broker, Outbox& outbox, std::optional<DiskQueue> disk,
-               SenderSettings settings, Warn warn)
+               std::optional<StaleCounts> stale, SenderSettings settings, Warn warn)
     : broker_(std::move(broker)),
       outbox_(outbox),
       disk_(std::move(disk)),
-      settings_(settings),
+      stale_(std::move(stale)),
+      settings_(std::move(settings)),
       warn_(std::move(warn)),
-      wait_(settings.first_wait),
+      camera_(settings_.camera_timeout),
+      wait_(settings_.first_wait),
       thread_([this] { run(); }) {}
 
 Sender::~Sender() { stop(0ms); }
 
 void Sender::stop(std::chrono::milliseconds within) {
   if (!thread_.joinable()) return;
+  counts_known_ = true;
   stopping_ = true;
   outbox_.wake_up();
   {
@@ -67,9 +84,10 @@ SenderState Sender::state() const {
 
 bool Sender::is_over() const {
   if (!stopping_) return false;
-  if (outbox_.size() == 0) return true;
+  if (deadline_passed_) return true;
   // Messages on disk are delivered after the next start.
-  return deadline_passed_ || (disk_ && !broker_->ready());
+  if (disk_ && !disk_failed_ && !broker_->ready()) return true;
+  return outbox_.size() == 0 && !(broker_->ready() && stale_ && stale_->is_asking());
 }
 
 /// Returns the milliseconds to a time, as poll() takes them.
@@ -80,50 +98,79 @@ int Sender::pause_until(Clock::time_point time) const {
 
 void Sender::run() {
   block_sigpipe();
-  for (store(); !is_over(); store()) {
+  for (prepare(); !is_over(); prepare()) {
     if (open_) work();
     else if (Clock::now() >= next_attempt_) connect();
     else wait_for(outbox_.wake(), pause_until(next_attempt_));
     outbox_.clear_wake();
   }
-  if (open_) broker_->close(static_cast<int>(kCloseTimeout / 1ms));
+  if (disk_) write({});
+  if (open_) {
+    camera_.end();
+    publish_camera();
+    broker_->close(static_cast<int>(kCloseTimeout / 1ms));
+  }
   const std::lock_guard lock(mutex_);
   state_.connected = false;
   has_ended_ = true;
   ended_.notify_all();
 }
 
+/// Does what does not need the connection.
+void Sender::prepare() {
+  if (stale_ && (counts_known_ || camera_.state() == Camera::State::kStalled))
+    stale_->clear(outbox_);
+  store();
+}
+
 void Sender::connect() {
   answer_by_ = Clock::now() + settings_.answer_within;
-  if (const Status done = broker_->open(deadline_passed_); !done)
-    return schedule_reconnect(done.error());
+  if (const Status done = broker_->open(); !done) return schedule_reconnect(done.error());
   open_ = true;
 }
 
 void Sender::work() {
-  const bool was_ready = broker_->ready();
-  if (was_ready)
+  if (established_) {
+    publish_camera();
     if (const Status done = send_queued(); !done) return schedule_reconnect(done.error());
+  }
   const Status done = broker_->work(outbox_.wake(), static_cast<int>(kLongestWork / 1ms));
   collect();
   if (!done) return schedule_reconnect(done.error());
-  if (broker_->ready() && !was_ready) {
-    wait_ = settings_.first_wait;
-    warned_ = false;
-    const std::lock_guard lock(mutex_);
-    state_.connected = true;
-    ++state_.connections;
-    state_.last_error.clear();
-  }
+  if (broker_->ready() && !established_) begin_connection();
   if (!broker_->ready() && Clock::now() >= answer_by_) {
     broker_->close(0);
     schedule_reconnect(problem(ErrorKind::kNoResource, "no answer"));
   }
 }
 
-/// Plans the next attempt, and warns once until a connection is established.
+/// Tells a broker that may have forgotten everything what there is.
+void Sender::begin_connection() {
+  established_ = true;
+  since_ = Clock::now();
+  camera_shown_.reset();
+  outbox_.repeat_retained();
+  if (stale_) stale_->ask(*broker_);
+  const std::lock_guard lock(mutex_);
+  state_.connected = true;
+  ++state_.connections;
+  state_.last_error.clear();
+}
+
+void Sender::publish_camera() {
+  const Camera::State state = camera_.state();
+  if (settings_.camera_topic.empty() || !broker_->ready() || camera_shown_ == state) return;
+  broker_->publish_state(settings_.camera_topic, text_of(state));
+  camera_shown_ = state;
+}
+
+/// Plans the next attempt, and warns once until a message is confirmed.
 void Sender::schedule_reconnect(const Error& error) {
   open_ = false;
+  if (std::exchange(established_, false)) {
+    if (Clock::now() - since_ >= settings_.longest_wait) begin_anew();
+    note_loss();
+  }
   const auto lost = broker_->take_back();
   given_ -= std::min(given_, lost.size());
   outbox_.give_back(lost);
@@ -142,30 +189,79 @@ void Sender::schedule_reconnect(const Error& error) {
               "to connect; check the broker and address="));
 }
 
+/// Ends an outage: the next one begins with a short pause and a warning.
+void Sender::begin_anew() {
+  wait_ = settings_.first_wait;
+  warned_ = false;
+}
+
+/// Finds out whether a message ends the connections: if it is the oldest one without a confirmation
+/// several times, it is sent alone, and dropped if that ends the connection, too.
+void Sender::note_loss() {
+  const uint64_t oldest = outbox_.oldest_sent();
+  losses_ = oldest == suspect_ ? losses_ + 1 : 1;
+  suspect_ = oldest;
+  if (oldest == 0 || losses_ < kMaxLosses) return;
+  const auto all = broker_->reset();
+  if (!all) return;
+  outbox_.give_back(*all);
+  given_ -= std::min(given_, all->size());
+  if (std::exchange(alone_, oldest) != oldest) return;
+  drop(oldest, alone_topic_, "each connection was lost with it",
+       "check whether the broker allows messages of its size and topic");
+  suspect_ = alone_ = 0;
+  wait_ = settings_.first_wait;
+}
+
 /// Sends queued messages in their order.
 Status Sender::send_queued() {
-  while (given_ < kWindow) {
+  while (given_ < (alone_ != 0 ? 1 : kWindow)) {
     const auto item = outbox_.take();
     if (!item) break;
-    Result<Message> message = item->place ? disk_->read(*item->place) : item->message;
-    if (!message) {  // the file is gone
+    Result<Message> message = item->stored ? disk_->read(item->number) : item->message;
+    if (!message) {
       warn_(message.error());
-      outbox_.done(item->number);
+      outbox_.drop(item->number);
       continue;
     }
-    if (const Status sent = broker_->send(*message, item->number); !sent) {
-      outbox_.give_back({item->number});
-      return sent;
-    }
-    ++given_;
+    KB_TRY(send(*item, *message));
   }
   return {};
 }
 
+Status Sender::send(const Outbox::Item& item, const Message& message) {
+  if (item.number == alone_) alone_topic_ = message.topic;
+  else alone_ = 0;
+  const Status sent = broker_->send(message, item.number);
+  if (sent) ++given_;
+  else if (sent.error().kind == ErrorKind::kInvalid)
+    drop(item.number, message.topic, sent.error().statement(),
+         "check the labels, and topics and queue-bytes=");
+  else {
+    outbox_.give_back({item.number});
+    return sent;
+  }
+  return {};
+}
+
+/// Drops a message that cannot be sent, and warns of the first one.
+void Sender::drop(uint64_t number, const std::string& topic, const std::string& reason,
+                  const char* hint) {
+  outbox_.drop(number);
+  if (std::exchange(warned_message_, true)) return;
+  warn_(problem(ErrorKind::kInvalid,
+                "A message to the topic " + in_quotes(topic) + " is dropped: " + reason +
+                    ". Others are only counted, as dropped in stats",
+                hint));
+}
+
 /// Removes the messages that the broker has confirmed.
 void Sender::collect() {
+  if (stale_)
+    if (const auto warning = stale_->collect(*broker_)) warn_(*warning);
   const auto numbers = broker_->take_delivered();
   if (numbers.empty()) return;
+  begin_anew();
   {
     // Counted first, so that statistics with an empty queue count all of them as published.
     const std::lock_guard lock(mutex_);
@@ -173,26 +269,33 @@ void Sender::collect() {
   }
   for (const uint64_t number : numbers) outbox_.done(number);
   given_ -= std::min(given_, numbers.size());
+  if (std::ranges::contains(numbers, alone_)) alone_ = 0;
 }
 
 /// Writes new messages to disk, and warns if the queue was full.
 void Sender::store() {
-  const uint64_t dropped = outbox_.dropped();
-  if (dropped != dropped_ && dropped_ == 0)
+  if (outbox_.overflowed() && !std::exchange(warned_full_, true))
     warn_(problem(ErrorKind::kNoResource, "The queue is full: the oldest messages are dropped",
                   "raise queue-size= and queue-bytes=, or lower rate="));
-  dropped_ = dropped;
-  if (!disk_) return;
-  while (const auto item = outbox_.next_unstored()) {
-    const auto place = disk_->append(item->number, item->message);
-    if (!place) {
-      if (!std::exchange(warned_disk_, true)) warn_(place.error());
-      break;
-    }
-    warned_disk_ = false;
-    outbox_.stored(item->number, *place);
+  if (!disk_ || (disk_failed_ && Clock::now() < next_write_)) return;
+  for (auto added = outbox_.unstored(); !added.empty(); added = outbox_.unstored()) {
+    if (!write(added)) return;
+    outbox_.stored(added);
   }
-  disk_->forget_below(outbox_.lowest());
+  // A message that is still there after a crash is only sent again.
+  if (Clock::now() >= next_write_) write({});
+}
+
+/// Changes the database. @return false after an error, of which one warning is posted
+bool Sender::write(const std::vector<Outbox::Item>& added) {
+  std::ranges::copy(outbox_.take_gone(), std::back_inserter(gone_));
+  next_write_ = Clock::now() + kBetweenWrites;
+  if (added.empty() && gone_.empty()) return true;
+  const Status done = disk_->write(added, gone_);
+  if (done) gone_.clear();
+  else if (!disk_failed_) warn_(done.error());
+  disk_failed_ = !done;
+  return done.has_value();
 }
 
 }  // namespace keepbox

@@ -6,6 +6,8 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <vector>
+
 #include "gst/base/plainfile.h"
 
 namespace keepbox::test {
@@ -32,5 +34,16 @@ class Listener {
  private:
   Descriptor socket_;
 };
+
+/// Connects until the server no longer answers.
+inline std::vector<Descriptor> fill(const Listener& server) {
+  std::vector<Descriptor> out;
+  const sockaddr_in address = server.address();
+  for (int i = 0; i < 64; ++i) {
+    out.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    connect(out.back().number(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  }
+  return out;
+}
 
 }  // namespace keepbox::test

@@ -137,5 +137,16 @@ TEST_F(BrokerLogin, NeedsFilesThatAreThere) {
             std::string::npos);
 }
 
+TEST_F(BrokerLogin, NeedsAKeyWithoutAPassPhrase) {
+  Publisher publisher("mqtts://localhost");
+  publisher.set("cert-file", certificate("client.pem"));
+  publisher.set("key-file", certificate("protected.key"));
+  EXPECT_FALSE(publisher.can_start());
+  const std::string error = publisher.message(GST_MESSAGE_ERROR);
+  EXPECT_NE(error.find("is protected by a pass phrase. Remove it with openssl pkey"),
+            std::string::npos)
+      << error;
+}
+
 }  // namespace
 }  // namespace keepbox::test

@@ -2,9 +2,14 @@
 // The queue of messages, in memory and on disk.
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <format>
 #include <fstream>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,13 +39,13 @@ TEST(Outbox, KeepsTheOrder) {
   EXPECT_EQ(outbox.size(), 3u) << "until they are confirmed";
   outbox.done(2);
   EXPECT_EQ(outbox.size(), 2u);
-  EXPECT_EQ(outbox.lowest(), 1u);
+  EXPECT_EQ(outbox.oldest_sent(), 1u);
   outbox.give_back({3, 1, 2});
   EXPECT_EQ(taken(outbox), (Texts{"a", "c"})) << "without the confirmed one";
   outbox.done(1);
   outbox.done(3);
   EXPECT_EQ(outbox.size(), 0u);
-  EXPECT_EQ(outbox.lowest(), 4u);
+  EXPECT_EQ(outbox.oldest_sent(), 0u);
 }
 
 TEST(Outbox, DropsTheOldestThatWasNotGiven) {
@@ -88,120 +93,166 @@ TEST(Outbox, WakesItsReader) {
   EXPECT_EQ(poll(&wake, 1, 0), 0);
 }
 
+Message state_of(const std::string& topic, const std::string& text) {
+  return {.topic = topic, .payload = text, .retain = true};
+}
+
+TEST(Outbox, KeepsTheLastMessageOfARetainedTopic) {
+  Outbox outbox({.messages = 4});
+  for (const char* text : {"1", "2"}) outbox.push(state_of("a", text));
+  outbox.push(state_of("b", "3"));
+  for (const char* text : {"x", "y", "z"}) outbox.push(message_of(text));
+  EXPECT_EQ(outbox.dropped(), 2u);
+  EXPECT_TRUE(outbox.overflowed());
+  EXPECT_EQ(taken(outbox), (Texts{"2", "3", "y", "z"}));
+}
+
+TEST(Outbox, RepeatsRetainedMessagesThatDidNotFit) {
+  Outbox outbox({.messages = 2});
+  for (const char* topic : {"a", "b", "c", "d", "e"}) outbox.push(state_of(topic, topic));
+  Texts all;
+  for (auto item = outbox.take(); item && all.size() < 20; item = outbox.take()) {
+    all.push_back(item->message.payload);
+    outbox.done(item->number);
+  }
+  std::ranges::sort(all);
+  EXPECT_EQ(all, (Texts{"a", "b", "c", "d", "e"})) << "each once";
+}
+
+TEST(Outbox, RepeatsWhatABrokerMayHaveForgotten) {
+  Outbox outbox({});
+  outbox.push(state_of("a", "1"));
+  outbox.push(state_of("b", "2"));
+  outbox.push(message_of("x"));
+  EXPECT_EQ(taken(outbox).size(), 3u);
+  for (const uint64_t number : {1, 2, 3}) outbox.done(number);
+  outbox.push(state_of("b", "3"));
+  outbox.repeat_retained();
+  EXPECT_EQ(taken(outbox), (Texts{"3", "1"})) << "b is on its way";
+  outbox.push_if_new(state_of("a", "0"));
+  outbox.push_if_new(state_of("c", "0"));
+  EXPECT_EQ(taken(outbox), Texts{"0"});
+  outbox.repeat_retained();
+  EXPECT_EQ(taken(outbox), Texts{}) << "all are on their way";
+}
+
+TEST(Outbox, HasALimitOfRetainedTopics) {
+  Outbox outbox({.messages = 2 * Outbox::kMaxTopics});
+  for (size_t i = 0; i <= Outbox::kMaxTopics; ++i) outbox.push(state_of(std::to_string(i), "x"));
+  EXPECT_EQ(taken(outbox).size(), Outbox::kMaxTopics + 1);
+  for (size_t i = 0; i <= Outbox::kMaxTopics; ++i) outbox.done(i + 1);
+  outbox.repeat_retained();
+  EXPECT_EQ(outbox.size(), Outbox::kMaxTopics);
+  EXPECT_EQ(outbox.take()->message.topic, "1") << "without the oldest one";
+}
+
+TEST(Outbox, DropsWhatCannotBeSent) {
+  Outbox outbox({});
+  outbox.push(state_of("a", "1"));
+  outbox.push(message_of("2"));
+  EXPECT_EQ(taken(outbox).size(), 2u);
+  outbox.drop(1);
+  outbox.drop(7);
+  EXPECT_EQ(outbox.dropped(), 1u);
+  EXPECT_EQ(outbox.size(), 1u);
+  outbox.repeat_retained();
+  EXPECT_EQ(outbox.size(), 1u) << "it is not repeated either";
+  EXPECT_FALSE(outbox.overflowed());
+}
+
 TEST(Outbox, RemembersWhatIsOnDisk) {
-  Outbox outbox({}, 7);
-  outbox.push_stored(7, {.file = 7, .offset = 0, .bytes = 9});
+  Outbox outbox({.messages = 3});
+  outbox.push_stored(7, 9, "");
   outbox.push(message_of("b"));
   outbox.push(message_of("c"));
-  auto item = outbox.next_unstored();
-  ASSERT_TRUE(item);
-  EXPECT_EQ(item->number, 8u);
-  outbox.stored(8, {.file = 7, .offset = 9, .bytes = 9});
-  item = outbox.next_unstored();
-  ASSERT_TRUE(item);
-  EXPECT_EQ(item->message.payload, "c");
-  outbox.stored(9, {.file = 7, .offset = 18, .bytes = 9});
-  EXPECT_FALSE(outbox.next_unstored());
-  item = outbox.take();
-  ASSERT_TRUE(item && item->place);
-  EXPECT_EQ(item->place->offset, 0u);
-  item = outbox.take();
-  ASSERT_TRUE(item && item->place);
+  auto items = outbox.unstored();
+  ASSERT_EQ(items.size(), 2u);
+  EXPECT_EQ(items[0].number, 8u);
+  EXPECT_EQ(items[1].message.payload, "c");
+  outbox.stored(items);
+  EXPECT_TRUE(outbox.unstored().empty());
+  const auto item = outbox.take();
+  ASSERT_TRUE(item && item->stored);
   EXPECT_EQ(item->message.payload, "") << "not in memory as well";
-  EXPECT_TRUE(outbox.take());
-  outbox.push(message_of("d"));
+  outbox.done(7);
+  EXPECT_EQ(outbox.take_gone(), std::vector<uint64_t>{7});
+  for (const char* text : {"d", "e"}) outbox.push(message_of(text));
+  EXPECT_EQ(outbox.take_gone(), std::vector<uint64_t>{8}) << "dropped";
   ASSERT_TRUE(outbox.take());
-  EXPECT_FALSE(outbox.next_unstored()) << "a broker has it";
+  EXPECT_EQ(outbox.unstored().size(), 2u);
+  ASSERT_TRUE(outbox.take());
+  EXPECT_EQ(outbox.unstored().size(), 2u) << "until it is confirmed";
+  items = outbox.unstored();
+  outbox.done(items[0].number);
+  outbox.stored(items);
+  EXPECT_EQ(outbox.take_gone(), std::vector<uint64_t>{10}) << "confirmed meanwhile";
+  outbox.push(message_of("f"));
+  EXPECT_EQ(outbox.drop_unstored(), 1u);
+  EXPECT_EQ(outbox.size(), 2u);
+  EXPECT_EQ(outbox.dropped(), 2u);
 }
 
-size_t files_in(const std::string& folder) {
-  size_t out = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(folder))
-    out += entry.path().extension() == ".messages";
-  return out;
+Outbox::Item item_of(uint64_t number, const std::string& text) {
+  return {.number = number, .message = message_of(text)};
 }
 
-/// Opens a queue and returns the payloads that are left in it.
+/// Opens a queue and returns the payloads that are left in it, or an error.
 Texts left_in(const std::string& folder) {
   auto queue = DiskQueue::open(folder);
   if (!queue) return {queue.error().message()};
   Texts out;
-  for (const auto& [number, place] : queue->take_unsent())
-    out.push_back(queue->read(place)->payload);
+  const auto left = queue->unsent();
+  for (const auto& [number, bytes, topic] : *left) {
+    const auto message = queue->read(number);
+    out.push_back(message ? message->payload : message.error().message());
+  }
+  if (const auto warning = queue->take_warning()) out.push_back(warning->message());
   return out;
+}
+
+mode_t mode_of(const std::string& path) {
+  struct stat status{};
+  EXPECT_EQ(lstat(path.c_str(), &status), 0) << path;
+  return status.st_mode & 07777;
 }
 
 TEST(DiskQueue, KeepsWhatWasNotSent) {
   const TempDir dir;
   const std::string folder = dir / "a/queue";
+  const Message odd{.topic = "a/é", .payload = std::string("\0\n", 2), .qos = 2, .retain = true};
   {
     auto queue = DiskQueue::open(folder);
     ASSERT_TRUE(queue) << queue.error().message();
-    EXPECT_EQ(queue->next_number(), 1u);
-    const Message odd{.topic = "a/b", .payload = std::string("\0\n", 2), .qos = 2, .retain = true};
-    for (uint64_t number = 1; number < 4; ++number) {
-      const auto place = queue->append(number, odd);
-      ASSERT_TRUE(place);
-      EXPECT_EQ(*queue->read(*place), odd);
-    }
-    queue->forget_below(3);
+    EXPECT_TRUE(queue->unsent()->empty());
+    const std::vector<Outbox::Item> items = {
+        item_of(1, "x"), {.number = 2, .message = odd}, item_of(3, "")};
+    ASSERT_TRUE(queue->write(items, {}));
+    EXPECT_EQ(*queue->read(2), odd);
+    EXPECT_EQ(queue->read(3)->payload, "");
+    const uint64_t gone[] = {1, 3, 99};
+    ASSERT_TRUE(queue->write({}, gone));
+    EXPECT_EQ(queue->read(1).error().kind, ErrorKind::kTruncated);
+    EXPECT_EQ(mode_of(folder), 0700u);
+    for (const char* file : {"queue.db", "queue.db-wal"})
+      EXPECT_EQ(mode_of(folder + '/' + file), 0600u) << file;
   }
   auto queue = DiskQueue::open(folder);
   ASSERT_TRUE(queue);
-  const auto left = queue->take_unsent();
-  ASSERT_EQ(left.size(), 1u);
-  EXPECT_EQ(left[0].number, 3u);
-  EXPECT_EQ(queue->next_number(), 4u);
-  ASSERT_TRUE(queue->append(4, message_of("later")));
-  queue->forget_below(4);
-  queue = DiskQueue::open(dir / "other");
-  EXPECT_EQ(left_in(folder), Texts{"later"});
+  const auto left = queue->unsent();
+  ASSERT_EQ(left->size(), 1u);
+  EXPECT_EQ((*left)[0].number, 2u);
+  EXPECT_EQ((*left)[0].bytes, odd.bytes());
+  EXPECT_EQ((*left)[0].retained_topic, "a/é");
 }
 
-TEST(DiskQueue, NumbersGoOnAfterAllIsSent) {
-  const TempDir dir;
-  {
-    auto queue = DiskQueue::open(dir / "queue");
-    for (uint64_t number = 1; number < 9; ++number)
-      ASSERT_TRUE(queue->append(number, message_of("x")));
-    queue->forget_below(9);
-    EXPECT_EQ(files_in(dir / "queue"), 0u);
-  }
-  EXPECT_EQ(DiskQueue::open(dir / "queue")->next_number(), 9u);
-}
-
-TEST(DiskQueue, RemovesFilesThatAreSent) {
+TEST(DiskQueue, WritesAllOrNothing) {
   const TempDir dir;
   auto queue = DiskQueue::open(dir / "queue");
-  const Message large = message_of(std::string(DiskQueue::kFileBytes / 2, 'x'));
-  for (uint64_t number = 1; number <= 6; ++number) ASSERT_TRUE(queue->append(number, large));
-  EXPECT_EQ(files_in(dir / "queue"), 3u);
-  queue->forget_below(3);
-  EXPECT_EQ(files_in(dir / "queue"), 2u);
-  queue->forget_below(7);
-  EXPECT_EQ(files_in(dir / "queue"), 0u);
-  const auto place = queue->append(7, message_of("next"));
-  ASSERT_TRUE(place);
-  EXPECT_EQ(queue->read(*place)->payload, "next");
-}
-
-TEST(DiskQueue, LeavesOutWhatACrashLeftIncomplete) {
-  const TempDir dir;
-  std::string file;
-  for (const int cut : {1, 5, 40}) {
-    const std::string folder = dir / ("queue" + std::to_string(cut));
-    {
-      auto queue = DiskQueue::open(folder);
-      for (uint64_t number = 1; number < 4; ++number)
-        ASSERT_TRUE(queue->append(number, message_of("message " + std::to_string(number))));
-    }
-    for (const auto& entry : std::filesystem::directory_iterator(folder))
-      if (entry.path().extension() == ".messages") file = entry.path();
-    std::filesystem::resize_file(file, std::filesystem::file_size(file) - cut);
-    EXPECT_EQ(left_in(folder), (Texts{"message 1", "message 2"})) << cut;
-  }
-  std::fstream(file, std::ios::in | std::ios::out).seekp(36).put('X');
-  EXPECT_EQ(left_in(dir / "queue40"), Texts{}) << "a wrong checksum";
+  const std::vector<Outbox::Item> items = {item_of(1, "a"), item_of(2, "b"), item_of(1, "again")};
+  EXPECT_FALSE(queue->write(items, {}));
+  EXPECT_TRUE(queue->unsent()->empty());
+  ASSERT_TRUE(queue->write(std::span(items).first(2), {}));
+  EXPECT_EQ(queue->unsent()->size(), 2u);
 }
 
 TEST(DiskQueue, IsForOneUser) {
@@ -215,13 +266,147 @@ TEST(DiskQueue, IsForOneUser) {
                   ": Not a directory. Set queue-location= to another folder."});
 }
 
-TEST(DiskQueue, NoticesThatAFileIsGone) {
+TEST(DiskQueue, IsInAFolderOfThisUser) {
   const TempDir dir;
-  auto queue = DiskQueue::open(dir / "queue");
-  const auto place = queue->append(1, message_of("x"));
-  for (const auto& entry : std::filesystem::directory_iterator(dir / "queue"))
-    if (entry.path().extension() == ".messages") std::filesystem::remove(entry.path());
-  EXPECT_FALSE(queue->read(*place));
+  std::filesystem::create_directory(dir / "open");
+  chmod((dir / "open").c_str(), 0777);
+  EXPECT_TRUE(left_in(dir / "open").front().contains("can be written to by other users. Chmod"));
+  std::filesystem::create_directory(dir / "real");
+  std::filesystem::create_directory_symlink("real", dir / "link");
+  EXPECT_TRUE(left_in(dir / "link").front().contains("is a symbolic link"));
+  std::filesystem::create_directory(dir / "real/queue");
+  EXPECT_EQ(left_in(dir / "link/queue"), Texts{}) << "links on the way are no harm";
+  if (geteuid() != 0) GTEST_SKIP() << "only root gives folders away";
+  std::filesystem::create_directory(dir / "other");
+  ASSERT_EQ(chown((dir / "other").c_str(), 12345, 12345), 0);
+  EXPECT_TRUE(left_in(dir / "other").front().contains("belongs to another user"));
+}
+
+TEST(DiskQueue, HasRegularFiles) {
+  const TempDir dir;
+  for (const std::string suffix : {"", "-wal", "-shm", "-journal"}) {
+    const std::string folder = dir / ("queue" + suffix), file = folder + "/queue.db" + suffix;
+    std::filesystem::create_directory(folder);
+    ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
+    EXPECT_TRUE(left_in(folder).front().contains("is a FIFO, not a regular file")) << file;
+    std::filesystem::remove(file);
+    dir.write("victim", "precious");
+    std::filesystem::create_symlink(dir / "victim", file);
+    EXPECT_TRUE(left_in(folder).front().contains("is a symbolic link")) << file;
+    EXPECT_EQ(std::filesystem::file_size(dir / "victim"), 8u);
+  }
+}
+
+TEST(DiskQueue, NamesAFileThatIsDamaged) {
+  const TempDir dir;
+  std::filesystem::create_directory(dir / "other");
+  dir.write("other/queue.db", std::string(10'000, 'x'));
+  {
+    auto queue = DiskQueue::open(dir / "queue");
+    for (uint64_t number = 1; number < 100; ++number) {
+      const Outbox::Item items[] = {item_of(number, std::string(1000, 'x'))};
+      ASSERT_TRUE(queue->write(items, {}));
+    }
+  }
+  std::fstream file(dir / "queue/queue.db", std::ios::in | std::ios::out);
+  file.seekp(20'480).write(std::string(4096, 'x').data(), 4096);
+  file.close();
+  for (const std::string folder : {"other", "queue"}) {
+    const Texts error = left_in(dir / folder);
+    ASSERT_EQ(error.size(), 1u);
+    EXPECT_TRUE(error[0].starts_with("The queue " + (dir / folder) + "/queue.db is damaged: "))
+        << error[0];
+    EXPECT_TRUE(error[0].contains("Move the file away")) << error[0];
+  }
+}
+
+/// A record of the former format.
+std::string record(uint64_t number, const Message& message) {
+  const auto bytes_of = [](uint64_t value, size_t bytes) {
+    return std::string(reinterpret_cast<const char*>(&value), bytes);
+  };
+  const std::string text = message.topic + message.payload;
+  std::string out = "kbq1" + bytes_of(message.topic.size(), 4) +
+                    bytes_of(message.payload.size(), 4) +
+                    bytes_of(message.qos + (message.retain ? 256 : 0), 4) + bytes_of(number, 8);
+  uint64_t sum = 0xcbf29ce484222325;
+  for (const char byte : out + text) sum = (sum ^ static_cast<uint8_t>(byte)) * 0x100000001b3;
+  return out + bytes_of(sum, 8) + text;
+}
+
+class OldFiles : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::create_directory(dir_ / "queue");
+    dir_.write("queue/lock", "");
+    sent("00000000000000000002\n");
+    write(1, record(1, message_of("1")) + record(2, message_of("2")));
+    write(3, record(3, message_of("3")));
+  }
+  void write(int number, const std::string& text) {
+    dir_.write(std::format("queue/{:020}.messages", number), text);
+  }
+  void sent(const char* text) { dir_.write("queue/sent", text); }
+  Texts left() const { return left_in(dir_ / "queue"); }
+  std::vector<std::string> files() const {
+    std::vector<std::string> out;
+    for (const auto& entry : std::filesystem::directory_iterator(dir_ / "queue"))
+      out.push_back(entry.path().filename());
+    return out;
+  }
+
+  TempDir dir_;
+};
+
+TEST_F(OldFiles, AreTakenOver) {
+  const Message odd{.topic = "a", .payload = std::string("\0", 1), .qos = 2, .retain = true};
+  write(4, record(4, odd));
+  {
+    auto queue = DiskQueue::open(dir_ / "queue");
+    ASSERT_TRUE(queue);
+    EXPECT_FALSE(queue->take_warning());
+    const auto left = *queue->unsent();
+    ASSERT_EQ(left.size(), 3u);
+    const auto first = queue->read(left[0].number);
+    ASSERT_TRUE(first) << first.error().message();
+    EXPECT_EQ(first->payload, "2");
+    EXPECT_EQ(*queue->read(left[2].number), odd);
+  }
+  EXPECT_EQ(files(), std::vector<std::string>{"queue.db"});
+  EXPECT_EQ(left().size(), 3u) << "once";
+}
+
+TEST_F(OldFiles, MayEndInAnIncompleteRecord) {
+  const std::string whole = record(4, message_of("4"));
+  for (const size_t cut : {size_t{1}, size_t{5}, whole.size() - 3}) {
+    const std::string folder = dir_ / ("cut" + std::to_string(cut));
+    std::filesystem::copy(dir_ / "queue", folder);
+    dir_.write("cut" + std::to_string(cut) + "/00000000000000000004.messages",
+               whole.substr(0, whole.size() - cut));
+    EXPECT_EQ(left_in(folder), (Texts{"2", "3"})) << cut;
+  }
+}
+
+TEST_F(OldFiles, AreLeftIfTheyAreDamaged) {
+  std::string text = record(4, message_of("4")) + record(5, message_of("5"));
+  text[text.size() - 1] ^= 1;
+  write(4, text);
+  const Texts out = left();
+  ASSERT_EQ(out.size(), 4u);
+  EXPECT_EQ(out[2], "4");
+  EXPECT_TRUE(out[3].contains("00000000000000000004.messages is damaged")) << out[3];
+}
+
+TEST_F(OldFiles, AreRegularFiles) {
+  ASSERT_EQ(mkfifo((dir_ / "queue/00000000000000000000.messages").c_str(), 0600), 0);
+  EXPECT_EQ(left().size(), 3u) << "with a warning";
+}
+
+TEST_F(OldFiles, MayHaveANumberThatIsWrong) {
+  sent("18446744073709551615\n");
+  write(60, "");
+  write(900, record(3, message_of("3")));
+  EXPECT_EQ(left(), (Texts{"1", "2", "3"}));
 }
 
 }  // namespace

@@ -2,9 +2,7 @@
 // Servers that can be reached, that do not answer, and that do not exist.
 #include "gst/publish/reachable.h"
 
-#include <cerrno>
 #include <thread>
-#include <vector>
 
 #include "tests/gst/publish/listener.h"
 
@@ -12,17 +10,6 @@ namespace keepbox::test {
 namespace {
 
 using namespace std::chrono_literals;
-
-/// Connects until the server no longer answers.
-std::vector<Descriptor> fill(const Listener& server) {
-  std::vector<Descriptor> out;
-  const sockaddr_in address = server.address();
-  for (int i = 0; i < 64; ++i) {
-    out.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    connect(out.back().number(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
-  }
-  return out;
-}
 
 TEST(Reachable, IsAnAddressThatAccepts) {
   const Listener server(2);

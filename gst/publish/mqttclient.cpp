@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Drives libmosquitto from one thread.
+#include "gst/publish/mqttclient.h"
+
+#include <glib.h>
+#include <poll.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <mutex>
+#include <utility>
+
+#include "gst/base/fileerror.h"
+#include "gst/base/plainfile.h"
+#include "gst/publish/reachable.h"
+
+namespace keepbox {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kConnectWithin = 10s;      // per address
+constexpr auto kAnswerWithin = 10s;       // of a session that is cleaned
+constexpr unsigned kInFlight = 20;        // messages without an answer
+constexpr int kMaxPackets = 100;          // that are read at once
+constexpr size_t kMaxRetained = 10'000;   // messages
+constexpr size_t kMaxTopicBytes = 65535;  // its length has 16 bits
+constexpr size_t kMaxKeyBytes = size_t{1} << 20;
+constexpr const char* kOnline = "online";
+constexpr const char* kOffline = "offline";
+
+void init_library() {
+  static std::once_flag once;
+  std::call_once(once, mosquitto_lib_init);
+}
+
+std::string text_of(int code) {
+  std::string out = code == MOSQ_ERR_ERRNO ? g_strerror(errno) : mosquitto_strerror(code);
+  if (out.ends_with('.')) out.pop_back();
+  return out;
+}
+
+const char* or_null(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
+
+Status check_file(const std::string& path, const char* property) {
+  if (path.empty()) return {};
+  KB_TRY(open_plain(path, "set " + std::string(property) + "= to a readable file"));
+  return {};
+}
+
+/// Fails for a key that OpenSSL would ask for a pass phrase.
+Status check_key(const std::string& path) {
+  if (path.empty()) return {};
+  KB_ASSIGN(const std::string text,
+            read_text(path, kMaxKeyBytes, "set key-file= to a readable file with a private key"));
+  if (!text.contains("BEGIN ENCRYPTED PRIVATE KEY") && !text.contains("Proc-Type: 4,ENCRYPTED"))
+    return {};
+  return reject(ErrorKind::kInvalid, "key-file=" + path + " is protected by a pass phrase",
+                "remove it with openssl pkey -in KEY -out NEW, set key-file= to the new file, and "
+                "let nobody else read that");
+}
+
+/// Asks nobody for a pass phrase: a terminal would have to be waited for.
+int no_pass_phrase(char*, int, int, void*) { return -1; }
+
+/// True if a message is to blame for an error, not the connection.
+bool is_of_message(int code) {
+  switch (code) {
+    case MOSQ_ERR_INVAL:
+    case MOSQ_ERR_MALFORMED_UTF8:
+    case MOSQ_ERR_NOT_SUPPORTED:
+    case MOSQ_ERR_OVERSIZE_PACKET:
+    case MOSQ_ERR_PAYLOAD_SIZE:
+    case MOSQ_ERR_QOS_NOT_SUPPORTED:
+    case MOSQ_ERR_RETAIN_NOT_SUPPORTED: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+MqttClient::MqttClient(const MqttSettings& settings, bool clean)
+    : settings_(settings), clean_(clean) {
+  init_library();
+  client_ = mosquitto_new(or_null(settings.client_id), !settings.has_session() || clean, this);
+}
+
+MqttClient::~MqttClient() { mosquitto_destroy(client_); }
+
+Result<std::unique_ptr<MqttClient>> MqttClient::make(const MqttSettings& settings, bool clean) {
+  std::unique_ptr<MqttClient> out(new MqttClient(settings, clean));
+  if (out->client_ == nullptr)
+    return reject(ErrorKind::kInvalid,
+                  "client-id=" + settings.client_id + " is invalid: " + g_strerror(errno),
+                  "set client-id= to UTF-8 text");
+  KB_TRY(out->set_up());
+  if (settings.address.tls) KB_TRY(out->set_up_tls());
+  return out;
+}
+
+Status MqttClient::set_up() {
+  mosquitto_connect_callback_set(client_, on_connect);
+  mosquitto_disconnect_callback_set(client_, on_disconnect);
+  mosquitto_publish_callback_set(client_, on_publish);
+  mosquitto_subscribe_callback_set(client_, on_subscribe);
+  mosquitto_message_callback_set(client_, on_message);
+  mosquitto_log_callback_set(client_, on_log);
+  mosquitto_max_inflight_messages_set(client_, kInFlight);
+  mosquitto_int_option(client_, MOSQ_OPT_TCP_NODELAY, 1);
+  int code = MOSQ_ERR_SUCCESS;
+  if (!settings_.username.empty() || !settings_.password.empty())
+    code =
+        mosquitto_username_pw_set(client_, settings_.username.c_str(), or_null(settings_.password));
+  if (code == MOSQ_ERR_SUCCESS && !settings_.availability.empty() && !clean_)
+    code =
+        mosquitto_will_set(client_, settings_.availability.c_str(),
+                           static_cast<int>(std::string_view(kOffline).size()), kOffline, 1, true);
+  if (code == MOSQ_ERR_SUCCESS) return {};
+  return reject(ErrorKind::kInvalid,
+                "MQTT does not allow this user name, password or topic: " + text_of(code),
+                "check username=, password-file= and topic-availability=");
+}
+
+Status MqttClient::set_up_tls() {
+  KB_TRY(check_file(settings_.ca_file, "ca-file"));
+  KB_TRY(check_file(settings_.cert_file, "cert-file"));
+  KB_TRY(check_key(settings_.key_file));
+  int code = MOSQ_ERR_SUCCESS;
+  if (settings_.ca_file.empty()) code = mosquitto_int_option(client_, MOSQ_OPT_TLS_USE_OS_CERTS, 1);
+  if (code == MOSQ_ERR_SUCCESS && (!settings_.ca_file.empty() || !settings_.cert_file.empty()))
+    code = mosquitto_tls_set(
+        client_, or_null(settings_.ca_file), settings_.ca_file.empty() ? "/etc/ssl/certs" : nullptr,
+        or_null(settings_.cert_file), or_null(settings_.key_file), no_pass_phrase);
+  if (code == MOSQ_ERR_SUCCESS && !settings_.verify_host)
+    code = mosquitto_tls_insecure_set(client_, true);
+  if (code == MOSQ_ERR_SUCCESS) return {};
+  return reject(ErrorKind::kInvalid, "The files for TLS cannot be used: " + text_of(code),
+                "set ca-file=, and both of cert-file= and key-file= or none of them");
+}
+
+/// Returns an error with the best reason that is known.
+Status MqttClient::failed(int code) {
+  ready = false;
+  if (!refused_reason_.empty()) return file_error(refused_reason_);
+  // The log of libmosquitto is more exact than its codes.
+  return file_error(last_log_.empty() ? text_of(code) : last_log_);
+}
+
+Status MqttClient::connect_to(const std::string& host) {
+  ready = false;
+  granted = -1;
+  refused_reason_.clear();
+  last_log_.clear();
+  const int code =
+      mosquitto_connect(client_, host.c_str(), settings_.address.port, settings_.keep_alive);
+  return code == MOSQ_ERR_SUCCESS ? Status() : failed(code);
+}
+
+Status MqttClient::connect(const std::atomic<bool>& left) {
+  const BrokerAddress& address = settings_.address;
+  // libmosquitto waits minutes for a host that does not answer.
+  KB_ASSIGN(const std::string number,
+            reachable_address(address.host, address.port, kConnectWithin, left));
+  return connect_to(address.tls ? address.host : number);  // certificates have names
+}
+
+Status MqttClient::clean_session(const std::atomic<bool>& left) {
+  KB_TRY(connect(left));
+  for (const auto until = Clock::now() + kAnswerWithin; !ready && !left;) {
+    KB_TRY(work(-1, 100));
+    if (Clock::now() >= until) return file_error("no answer");
+  }
+  disconnect(static_cast<int>(kAnswerWithin / 1ms));
+  return {};
+}
+
+Status MqttClient::work(int wake, int timeout_ms) {
+  const int socket = mosquitto_socket(client_);
+  if (socket < 0) return failed(MOSQ_ERR_CONN_LOST);
+  const short events = mosquitto_want_write(client_) ? POLLIN | POLLOUT : POLLIN;
+  std::array<pollfd, 2> wanted{pollfd{.fd = socket, .events = events, .revents = 0},
+                               pollfd{.fd = wake, .events = POLLIN, .revents = 0}};
+  poll(wanted.data(), wanted.size(), timeout_ms);
+  int code = MOSQ_ERR_SUCCESS;
+  if ((wanted[0].revents & ~POLLOUT) != 0) code = mosquitto_loop_read(client_, kMaxPackets);
+  if (code == MOSQ_ERR_SUCCESS && mosquitto_want_write(client_))
+    code = mosquitto_loop_write(client_, 1);
+  if (code == MOSQ_ERR_SUCCESS) code = mosquitto_loop_misc(client_);
+  return code == MOSQ_ERR_SUCCESS ? Status() : failed(code);
+}
+
+Status MqttClient::send(const Message& message, uint64_t number) {
+  int id = 0;
+  early_ = 0;
+  if (message.topic.size() > kMaxTopicBytes)
+    return reject(ErrorKind::kInvalid, "the topic has " + std::to_string(message.topic.size()) +
+                                           " bytes, and MQTT allows " +
+                                           std::to_string(kMaxTopicBytes));
+  const int code = mosquitto_publish(client_, &id, message.topic.c_str(),
+                                     static_cast<int>(message.payload.size()),
+                                     message.payload.data(), message.qos, message.retain);
+  if (is_of_message(code)) return reject(ErrorKind::kInvalid, text_of(code));
+  if (code != MOSQ_ERR_SUCCESS) return failed(code);
+  if (early_ == id) delivered.push_back(number);
+  else given[id] = {number, message.qos};
+  return {};
+}
+
+void MqttClient::publish_state(const std::string& topic, const std::string& state) {
+  int id = 0;
+  if (!topic.empty() &&
+      mosquitto_publish(client_, &id, topic.c_str(), static_cast<int>(state.size()), state.data(),
+                        1, true) == MOSQ_ERR_SUCCESS)
+    states_.insert(id);
+}
+
+/// Waits for the answers to states, because a socket that is closed with unread bytes resets the
+/// connection, and the broker may publish the will then.
+void MqttClient::disconnect(int timeout_ms) {
+  if (ready) {
+    // The will is for lost connections: a client that disconnects has to publish its own end.
+    if (!clean_) publish_state(settings_.availability, kOffline);
+    const auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
+    bool disconnecting = false;
+    while (Clock::now() < deadline && mosquitto_socket(client_) >= 0) {
+      if (!mosquitto_want_write(client_) && states_.empty() && !std::exchange(disconnecting, true))
+        mosquitto_disconnect(client_);
+      if (!work(-1, 20)) break;
+    }
+  }
+  if (mosquitto_socket(client_) >= 0) mosquitto_disconnect(client_);
+}
+
+Status MqttClient::subscribe(const std::string& topics) {
+  granted = -1;
+  const int code = mosquitto_subscribe(client_, nullptr, topics.c_str(), 0);
+  return code == MOSQ_ERR_SUCCESS ? Status() : failed(code);
+}
+
+void MqttClient::unsubscribe(const std::string& topics) {
+  mosquitto_unsubscribe(client_, nullptr, topics.c_str());
+}
+
+void MqttClient::on_connect(mosquitto*, void* self, int code) {
+  auto& client = *static_cast<MqttClient*>(self);
+  client.ready = code == 0;
+  if (!client.ready) client.refused_reason_ = mosquitto_connack_string(code);
+  else if (!client.clean_) client.publish_state(client.settings_.availability, kOnline);
+}
+
+void MqttClient::on_disconnect(mosquitto*, void* self, int) {
+  static_cast<MqttClient*>(self)->ready = false;
+}
+
+void MqttClient::on_publish(mosquitto*, void* self, int message) {
+  auto& client = *static_cast<MqttClient*>(self);
+  if (client.states_.erase(message) != 0) return;
+  const auto found = client.given.find(message);
+  if (found == client.given.end()) {  // with qos 0 before its number is known
+    client.early_ = message;
+    return;
+  }
+  client.delivered.push_back(found->second.number);
+  client.given.erase(found);
+}
+
+void MqttClient::on_subscribe(mosquitto*, void* self, int, int count, const int* granted) {
+  static_cast<MqttClient*>(self)->granted = count > 0 ? granted[0] : 0;
+}
+
+void MqttClient::on_message(mosquitto*, void* self, const mosquitto_message* message) {
+  auto& all = static_cast<MqttClient*>(self)->retained;
+  if (!message->retain || all.size() >= kMaxRetained) return;
+  all.push_back({.topic = message->topic,
+                 .payload = {static_cast<const char*>(message->payload),
+                             static_cast<size_t>(message->payloadlen)}});
+}
+
+void MqttClient::on_log(mosquitto*, void* self, int level, const char* text) {
+  if (level == MOSQ_LOG_ERR) static_cast<MqttClient*>(self)->last_log_ = text;
+}
+
+}  // namespace keepbox
