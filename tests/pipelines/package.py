@@ -27,13 +27,14 @@ def test_every_element_is_found(folder):
         assert re.search(rf'Version +{VERSION}\n', out), out
 
 
-def test_only_their_plugins_need_opencv_pango_and_libmosquitto(folder):
+def test_only_their_plugins_need_opencv_pango_libmosquitto_and_sqlite(folder):
     for package in '', '-overlay', '-publish':
         needs = installed(folder, 'dpkg-query', '-W', '-f=${Depends}',
                           f'gstreamer1.0-keepbox{package}')
         for name in 'libopencv', 'libpango', 'fonts-dejavu-core':
             assert (name in needs) == (package == '-overlay'), needs
         assert ('libmosquitto' in needs) == (package == '-publish'), needs
+        assert ('libsqlite3' in needs) == (package == '-publish'), needs
 
 
 def test_nothing_needs_a_driver(folder):
