@@ -14,9 +14,9 @@
  * message leaves the queue when the broker has confirmed it.
  *
  * What is retained is the current state: it is published again after each new connection, and
- * numbers are 0 after the end of the stream. topic-availability and topic-camera tell subscribers
- * whether the element is connected, and whether frames arrive. Frames that a model skipped change
- * no number and end no track.
+ * numbers are 0 after the end of the stream. topic-availability has whether the element is
+ * connected, and topic-camera whether frames arrive. Frames that a model skipped change no number
+ * and end no track.
  *
  * ## Example launch line
  * |[

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Tells cameras that deliver frames from those that do not.
+// The state of a camera: whether it delivers frames.
 #pragma once
 
 #include <atomic>

@@ -14,7 +14,8 @@
 
 namespace keepbox {
 
-/// A connection that is being established. Its thread owns all that it uses.
+/// A connection that is being established. Its thread owns all that it uses, so that nothing waits
+/// for it: neither a stop nor the end of the process.
 struct MqttBroker::Attempt {
   std::shared_ptr<MqttClient> client;
   MqttSettings settings;

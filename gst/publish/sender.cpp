@@ -104,7 +104,8 @@ void Sender::run() {
     else wait_for(outbox_.wake(), pause_until(next_attempt_));
     outbox_.clear_wake();
   }
-  if (disk_) write({});
+  next_write_ = {};
+  store();
   if (open_) {
     camera_.end();
     publish_camera();
@@ -144,7 +145,7 @@ void Sender::work() {
   }
 }
 
-/// Tells a broker that may have forgotten everything what there is.
+/// Publishes again what the broker may have lost.
 void Sender::begin_connection() {
   established_ = true;
   since_ = Clock::now();

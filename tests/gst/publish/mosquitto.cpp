@@ -105,6 +105,25 @@ void Mosquitto::kill() {
 void Mosquitto::freeze() { ::kill(process_, SIGSTOP); }
 void Mosquitto::thaw() { ::kill(process_, SIGCONT); }
 
+void publish_retained(int port, const std::string& topic, const std::string& payload) {
+  mosquitto_lib_init();
+  mosquitto* client = mosquitto_new(nullptr, true, nullptr);
+  EXPECT_EQ(mosquitto_connect(client, "127.0.0.1", port, 10), MOSQ_ERR_SUCCESS);
+  mosquitto_loop_start(client);
+  std::atomic<bool> published = false;
+  mosquitto_user_data_set(client, &published);
+  mosquitto_publish_callback_set(client, [](mosquitto*, void* done, int) {
+    *static_cast<std::atomic<bool>*>(done) = true;
+  });
+  EXPECT_EQ(mosquitto_publish(client, nullptr, topic.c_str(), static_cast<int>(payload.size()),
+                              payload.data(), 1, true),
+            MOSQ_ERR_SUCCESS);
+  EXPECT_TRUE(eventually([&] { return published.load(); }));
+  mosquitto_disconnect(client);
+  mosquitto_loop_stop(client, true);
+  mosquitto_destroy(client);
+}
+
 Subscriber::Subscriber(int port, const char* topics)
     : topics_(topics), client_(mosquitto_new("subscriber", false, this)) {
   mosquitto_lib_init();

@@ -50,6 +50,9 @@ class Mosquitto {
   pid_t process_ = 0;
 };
 
+/// Publishes a retained message.
+void publish_retained(int port, const std::string& topic, const std::string& payload);
+
 /// A subscriber to all topics, for which the broker keeps messages while it is away.
 class Subscriber {
  public:
