@@ -71,6 +71,7 @@ struct AnchorRule {
   bool scales_inner = false;   // all scales of a ratio first; otherwise all ratios of a scale
   bool integer_sides = false;  // as torchvision: truncated sides, integer half sides and cell pitch
   bool of_grid = false;  // cells divide the input evenly, whatever the stride: TensorFlow's SSD
+  bool clipped = false;  // sides are limited to those of the input
 
   bool given() const { return !sizes.empty() || base > 0; }
 };
@@ -102,7 +103,8 @@ struct DetectorSpec {
   bool multi_label = false;   // default: one box per class of an anchor that passes
   bool peaks = false;         // a score counts only if no adjacent cell has a higher one
 
-  std::array<uint16_t, kMaxLevels> strides{};       // per level, input pixels; 0 ends the list
+  std::array<uint16_t, kMaxLevels> strides{};  // per level, input pixels; 0 ends the list
+  uint8_t min_levels = 0;  // a model may lack the last levels down to this number; 0: it has all
   std::array<uint8_t, kMaxLevels> cell_anchors{1};  // per level; 0: as the level before
   bool interleaved = false;  // anchors of a cell are consecutive; otherwise each has its own grid
   AnchorRule anchors;
@@ -124,6 +126,8 @@ struct DetectorSpec {
 
   std::span<const TensorRule> rules() const { return {tensors.data(), tensor_count}; }
   size_t level_count() const;
+  /// Returns the smallest number of levels of a model.
+  size_t fewest_levels() const { return min_levels != 0 ? min_levels : level_count(); }
   /// Returns the number of scores per anchor that are of no class: 1 or 0.
   uint32_t background_count() const { return background != Background::kNone ? 1 : 0; }
   /// Returns the anchors per cell of a level.

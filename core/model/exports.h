@@ -16,6 +16,7 @@ enum class Exporter : uint8_t {
   kUnknown,
   kUltralytics,  // names, stride, task and more
   kYolov5,       // only names and stride: repositories of YOLOv5, YOLOv9 and derivatives
+  kLibreYolo,    // names, task, the model's family and more
 };
 
 /// Properties of all exports of a project.
@@ -29,6 +30,7 @@ constexpr ExporterTraits traits_of(Exporter exporter) {
   switch (exporter) {
     case Exporter::kUltralytics: return {"Ultralytics metadata", "ultralytics", 0.7f};
     case Exporter::kYolov5: return {"YOLOv5 metadata", {}, 0};
+    case Exporter::kLibreYolo: return {"LibreYOLO metadata", {}, 0};
     default: return {};
   }
 }
@@ -50,8 +52,9 @@ struct ExportOutput {
 struct Export {
   Exporter exporter = Exporter::kUnknown;  // of the metadata
   std::string_view task{};                 // of the metadata
-  // The metadata has this class as the network's head, or one of these words, in lower case, in the
-  // description. Empty: neither matters, unless another export of the task has them.
+  // The metadata has this class as the network's head (LibreYOLO: this family), or one of these
+  // words, in lower case, in the description. Empty: neither matters, unless another export of the
+  // task has them.
   std::string_view head{};
   std::array<std::string_view, 2> words{};
   OutputForm form = OutputForm::kPlanes;

@@ -50,6 +50,12 @@ constexpr DetectorSpec kDetectors[] = {
     with_units(class_planes("yolov8-normalized", "YOLOv8, older exports: coordinates in 0..1",
                             {"yolo-v8-out-normalized"}),
                Units::kNormalized),
+    with_exports(
+        corner_planes("yolo-corners",
+                      "LibreYOLO's YOLO9, RTMDet, PicoDet and others: planes (or rows) of x1 "
+                      "y1 x2 y2 and class scores",
+                      {"yolo-corners-out"}),
+        kLibreYoloExports),
     class_planes("yolov9", "YOLOv9: as YOLOv8"),
     class_planes("yolo11", "YOLO11: as YOLOv8"),
     class_planes("yolo12", "YOLO12: as YOLOv8"),
@@ -126,16 +132,20 @@ constexpr DetectorSpec kDetectors[] = {
                             "need NMS"),
                  "deepstream"),
         {}),
-    with_columns(
-        ready_rows("yolov7-end2end",
-                   "YOLOv7 with built-in NMS: rows of image, x1 y1 x2 y2, class, score; no "
-                   "NMS"),
-        {.box = 1, .score = 6, .class_id = 5, .image = 0}),
+    image_rows("yolov7-end2end",
+               "YOLOv7 with built-in NMS: rows of image, x1 y1 x2 y2, class, score; no NMS",
+               {.box = 1, .score = 6, .class_id = 5, .image = 0}),
     with_input(
-        with_columns(ready_rows("yolo-nas-flat",
-                                "YOLO-NAS with built-in NMS: rows of image, x1 y1 x2 y2, score, "
-                                "class; no NMS"),
-                     {.box = 1, .score = 5, .class_id = 6, .image = 0}),
+        image_rows("yolo-nas-flat",
+                   "YOLO-NAS with built-in NMS: rows of image, x1 y1 x2 y2, score, class; no "
+                   "NMS",
+                   {.box = 1, .score = 5, .class_id = 6, .image = 0}),
+        {}),
+    with_input(
+        image_rows("class-score-rows",
+                   "YOLOX and others with NMS as in PINTO's model zoo: rows of image, class, "
+                   "score, x1 y1 x2 y2; no NMS",
+                   {.box = 3, .score = 2, .class_id = 1, .image = 0}),
         {}),
     recognised_by_shape(anchored_heads(
         "yolov5-heads", "YOLOv5 without its decoding layer: maps, three anchors per cell",
@@ -195,8 +205,13 @@ constexpr DetectorSpec kDetectors[] = {
                        Units::kPixels),
             kPpyoloeInput)),
         {.scores = TableForm::kPlanes}),
+    nanodet_plus(),
     nanodet(),
-    recognised_by_shape(picodet()),
+    picodet(),
+    ultraface(split("ultraface",
+                    "UltraFace: boxes x1 y1 x2 y2 in 0..1, scores of background and face", {}, {},
+                    BoxCoding::kCorners)),
+    ultraface_raw(),
     recognised_by_shape(detr(queries(
         "detr", "DETR: boxes cx cy w h in 0..1 and class logits, \"no object\" last; no NMS",
         {"pred_boxes"}, {"pred_logits", "logits"}))),
@@ -243,11 +258,13 @@ constexpr DetectorSpec kDetectors[] = {
     recognised_by_shape(with_delta_limit(with_multi_label(
         with_anchors(ssd("ssd300", "SSD300 of torchvision: as ssd-softmax with its own anchors",
                          Activation::kSoftmax, false),
-                     {.sizes = kSsd300Anchors}, {8, 16, 32, 64, 100, 300}, {4, 6, 6, 6, 4, 4})))),
+                     {.sizes = kSsd300Anchors, .clipped = true}, {8, 16, 32, 64, 100, 300},
+                     {4, 6, 6, 6, 4, 4})))),
     recognised_by_shape(with_delta_limit(with_multi_label(with_anchors(
         ssd("ssdlite320", "SSDlite320 of torchvision: as ssd-softmax with its own anchors",
             Activation::kSoftmax, false),
-        {.sizes = kSsdliteAnchors, .of_grid = true}, {16, 32, 64, 128, 160, 320}, {6})))),
+        {.sizes = kSsdliteAnchors, .of_grid = true, .clipped = true}, {16, 32, 64, 128, 160, 320},
+        {6})))),
     recognised_by_shape(retinanet()),
     recognised_by_shape(efficientdet()),
     recognised_by_shape(fcos()),
@@ -258,6 +275,7 @@ constexpr DetectorSpec kDetectors[] = {
     recognised_by_shape(retinaface("retinaface-logits",
                                    "RetinaFace: as retinaface, with logits for softmax",
                                    Activation::kSoftmax)),
+    recognised_by_shape(retinaface_plates()),
     recognised_by_shape(yunet()),
     recognised_by_shape(
         mediapipe("blazeface",

@@ -14,6 +14,8 @@ enum class ValuePattern : uint8_t {
   kQueryRows,       // cx cy w h in 0..1, a score, an integer
   kOnes,            // boxes, a score that is always 1, probabilities: YOLOv6's objectness
   kQueries,         // cx cy w h in 0..1, then probabilities
+  kCornerScores,    // x1 y1 x2 y2, then probabilities, as rows or planes
+  kImageRows,       // the image, a box, a score and an integer in the family's columns
   kCountedOutputs,  // boxes in 0..1, scores, integer classes, their count: a tensor each
   kLabelledOutputs  // corners, scores, integer labels: a tensor each
 };

@@ -11,10 +11,10 @@ namespace keepbox {
 namespace {
 
 /// Returns the grids of an input, for anchors in a single tensor.
-std::vector<Grid> grids_over(Size model, const DetectorSpec& spec) {
+std::vector<Grid> grids_over(Size model, const DetectorSpec& spec, uint32_t levels) {
   std::vector<Grid> out;
   uint32_t first = 0;
-  for (uint32_t level = 0; level < spec.level_count(); ++level) {
+  for (uint32_t level = 0; level < levels; ++level) {
     const Size cells = level_cells(model, spec.strides[level]);
     const uint32_t anchors = spec.anchors_of(level), count = cells.width * cells.height;
     const uint32_t grids_per_level = spec.interleaved ? 1 : anchors;
@@ -46,10 +46,10 @@ std::unexpected<Error> fail_grid(const DetectorSpec& spec, uint32_t wanted, Size
 /// Returns the grids of the tensors; for tensors without feature maps the cells are computed.
 Result<std::vector<Grid>> settle_grids(const Layout& layout, Size model, bool known) {
   if (layout.grids.empty()) {
-    const uint32_t wanted = grid_anchors(model, *layout.spec);
+    const uint32_t wanted = grid_anchors(model, *layout.spec, layout.levels);
     if (wanted != layout.anchors)
       return fail_grid(*layout.spec, wanted, model, layout.anchors, known);
-    return grids_over(model, *layout.spec);
+    return grids_over(model, *layout.spec, layout.levels);
   }
   std::vector<Grid> out = layout.grids;
   for (Grid& grid : out) {
@@ -125,6 +125,10 @@ Status make_priors(Plan& plan, const std::vector<Grid>& grids, Size model) {
   const DetectorSpec& spec = *plan.spec;
   const auto w = static_cast<float>(model.width), h = static_cast<float>(model.height);
   const float side = spec.anchors.input;
+  const auto share = [&](float length, float of_input) {
+    const float out = length / (side > 0 ? side : of_input);
+    return spec.anchors.clipped ? std::min(out, 1.0f) : out;
+  };
   plan.priors.reserve(plan.layout.anchors);
   for (const Grid& grid : grids) {
     const auto sizes = sizes_of(spec, grid.level);
@@ -135,8 +139,8 @@ Status make_priors(Plan& plan, const std::vector<Grid>& grids, Size model) {
       const AnchorSize size = sizes[grid.anchor + i % grid.cell_anchors];
       const float x = static_cast<float>(cell % grid.cells.width) + spec.cell_offset;
       const float y = static_cast<float>(cell / grid.cells.width) + spec.cell_offset;
-      plan.priors.push_back({x * step.x / w, y * step.y / h, size.width / (side > 0 ? side : w),
-                             size.height / (side > 0 ? side : h)});
+      plan.priors.push_back(
+          {x * step.x / w, y * step.y / h, share(size.width, w), share(size.height, h)});
     }
   }
   return {};

@@ -8,6 +8,7 @@
 
 #include "core/formula/box.h"
 #include "core/model/nms_methods.h"
+#include "core/recognition/unread.h"
 
 namespace keepbox {
 namespace {
@@ -144,24 +145,28 @@ std::vector<Error> lint_settings(const Plan& plan, const Settings& settings) {
   return out;
 }
 
-std::optional<Error> undecoded_payload(const Layout& layout, const Settings& settings,
-                                       std::span<const TensorView> tensors) {
+std::optional<Error> unread_tensors(const Layout& layout, const Settings& settings,
+                                    std::span<const TensorView> tensors, bool set) {
   if (!settings.tensor_ids.empty()) return std::nullopt;
+  const std::vector<size_t> read = read_tensors(layout), odd = misfits(layout, tensors),
+                            parts = unread_parts(layout, tensors);
+  const bool half = parts.size() >= read.size();
   std::vector<TensorView> unread;
   for (size_t i = 0; i < tensors.size(); ++i) {
     const bool named = (settings.masks && tensors[i].id.contains("masks")) ||
                        (settings.keypoints && tensors[i].id.contains("keypoints"));
-    const auto reads = [&](const Field& field) { return field.tensor == static_cast<int>(i); };
-    const auto has = [&](const Segment& segment) {
-      return std::ranges::any_of(segment.fields, reads);
-    };
-    if (named && std::ranges::none_of(layout.segments, has)) unread.push_back(tensors[i]);
+    const bool against = std::ranges::contains(odd, i) || (half && std::ranges::contains(parts, i));
+    if ((named && !std::ranges::contains(read, i)) || (set && against))
+      unread.push_back(tensors[i]);
   }
   if (unread.empty()) return std::nullopt;
-  return problem(ErrorKind::kUnsupported,
-                 std::string(layout.spec->name) + " does not read " + to_string(unread) +
-                     ": only the boxes are decoded",
-                 "set tensor-ids= to the tensors to decode, to silence this");
+  return problem(
+      ErrorKind::kUnsupported,
+      std::string(layout.spec->name) + " does not read " + to_string(unread) +
+          ": only the boxes are decoded",
+      set ? "check that the model is of that family, or set tensor-ids= to the tensors to "
+            "decode"
+          : "set tensor-ids= to the tensors to decode, to silence this");
 }
 
 }  // namespace keepbox

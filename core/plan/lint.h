@@ -15,8 +15,11 @@ namespace keepbox {
 /// classes that the model does not have, NMS settings without NMS.
 std::vector<Error> lint_settings(const Plan& plan, const Settings& settings);
 
-/// Returns a warning if the family ignores tensors that are named masks or keypoints.
-std::optional<Error> undecoded_payload(const Layout& layout, const Settings& settings,
-                                       std::span<const TensorView> tensors);
+/// Returns a warning if the family ignores tensors that are named masks or keypoints; for a family
+/// that is set, also if an optional tensor has other channels than it knows, or if it leaves half
+/// of the tensors unread.
+/// @param set the family is set.
+std::optional<Error> unread_tensors(const Layout& layout, const Settings& settings,
+                                    std::span<const TensorView> tensors, bool set);
 
 }  // namespace keepbox

@@ -104,16 +104,15 @@ Size picture_of(const Settings& settings) {
 bool is_empty(Size size) { return size.width == 0 || size.height == 0; }
 
 /// Returns the model input: as declared, as set, the frame if its grid fits, the size that feature
-/// maps imply, or the square with that grid.
+/// maps imply, or the usual one with that grid.
 Result<Size> settle_model(const Settings& settings, const Layout& layout) {
   const Size given = picture_of(settings);
   const bool known = !is_empty(given);
   if (known && (settings.letterbox || given == settings.model)) return given;
-  const uint32_t anchors = grid_anchors(given, *layout.spec);
+  const uint32_t anchors = grid_anchors(given, *layout.spec, layout.levels);
   if (known && (anchors == layout.anchors || anchors == 0)) return given;
   if (const Size shown = input_of_maps(layout); !is_empty(shown)) return shown;
-  if (const Size square = square_input(layout.anchors, *layout.spec); !is_empty(square))
-    return square;
+  if (const Size usual = usual_input(layout.anchors, *layout.spec); !is_empty(usual)) return usual;
   if (known) return given;
   return reject(ErrorKind::kInvalid,
                 "Neither the size of the frame nor that of the model input is known, and the "
@@ -236,7 +235,7 @@ Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> ten
             .basis = recognition.basis,
             .remark = std::move(recognition.remark)};
   if (recognition.warning) plan.warnings.push_back(*std::move(recognition.warning));
-  if (auto unread = undecoded_payload(plan.layout, settings, tensors))
+  if (auto unread = unread_tensors(plan.layout, settings, tensors, plan.basis == Basis::kSet))
     plan.warnings.push_back(*std::move(unread));
   KB_TRY(choose_contract(plan, settings));
   KB_TRY(check_tensors(plan.layout, tensors));

@@ -16,8 +16,10 @@ struct CoordinateRange {
   bool readable = false;  // in system memory
 };
 
-CoordinateRange coordinate_range(const Layout& layout, std::span<const TensorView> tensors) {
-  const auto box = box_ranges(layout, tensors);
+/// @param threshold of scores, for rows of which only those of objects count.
+CoordinateRange coordinate_range(const Layout& layout, std::span<const TensorView> tensors,
+                                 float threshold) {
+  const auto box = box_ranges(layout, tensors, threshold);
   CoordinateRange out{.readable = !box.empty()};
   for (const Range& range : box) out.largest = std::max({out.largest, -range.min, range.max});
   return out;
@@ -31,7 +33,9 @@ void settle_units(Plan& plan, const Settings& settings, bool box_coding_unknown,
     plan.provisional = box_coding_unknown;
     return;
   }
-  const CoordinateRange seen = coordinate_range(plan.layout, tensors);
+  const float threshold = std::min(settings.score_threshold,
+                                   settings.track_threshold.value_or(settings.score_threshold));
+  const CoordinateRange seen = coordinate_range(plan.layout, tensors, threshold);
   Units units = settings.units != Units::kAuto ? settings.units : plan.spec->units;
   if (units == Units::kAuto) {
     plan.provisional = !seen.readable || seen.largest == 0;

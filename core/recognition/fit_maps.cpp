@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/recognition/channels.h"
+#include "core/recognition/grid.h"
 #include "core/recognition/map_levels.h"
 
 namespace keepbox {
@@ -97,6 +98,7 @@ void add_level(Layout& layout, MapLevel level, size_t number, size_t classes, si
         set_columns(segment, spec, level[rule], map, classes, payload);
       else if (const auto id = field_id_of(spec.tensors[rule].role))
         segment[*id] = field_of(level[rule], map);
+      else if (map == 0) layout.ignored.push_back(level[rule].tensor);
       if (spec.tensors[rule].role == Role::kBoxes && payload != 0 && payload_follows_boxes(spec))
         segment[FieldId::kPayload] = field_of(level[rule], map, box_values(spec));
     }
@@ -163,7 +165,7 @@ std::optional<Layout> fit_levels(const DetectorSpec& spec, std::span<const Tenso
   if (!levels || !same_images(*levels)) return std::nullopt;
   Layout layout{.spec = &spec};
   layout.segments.clear();
-  const bool leveled = spec.level_count() == count;
+  const bool leveled = count > 1 || spec.level_count() == 1;
   for (size_t number = 0; number < levels->size(); ++number) {
     const MapLevel& level = (*levels)[number];
     const auto counts = counts_of(spec, level, tensors, request);
@@ -178,6 +180,7 @@ std::optional<Layout> fit_levels(const DetectorSpec& spec, std::span<const Tenso
       if (view.tensor >= 0) layout.images = narrow(view.images);
     add_level(layout, level, number, counts->classes, counts->payload, leveled);
   }
+  layout.levels = leveled ? narrow(count) : levels_of(layout.anchors, request.frame, spec);
   return layout;
 }
 
@@ -186,12 +189,15 @@ std::optional<Layout> fit_levels(const DetectorSpec& spec, std::span<const Tenso
 std::optional<Layout> fit_maps(const DetectorSpec& spec, std::span<const TensorView> tensors,
                                const Request& request) {
   const size_t level_count = spec.level_count();
-  const bool alone = spec.reader == Reader::kSplit || level_count == 1;
-  for (const size_t count : {level_count, size_t{1}})
+  const auto fit_count = [&](size_t count) -> std::optional<Layout> {
     for (const Order order : {Order::kPlanes, Order::kPixels})
-      if (count > 1 || (count == 1 && alone))
-        if (auto layout = fit_levels(spec, tensors, request, count, order)) return layout;
-  return std::nullopt;
+      if (auto layout = fit_levels(spec, tensors, request, count, order)) return layout;
+    return std::nullopt;
+  };
+  for (size_t count = level_count; count > 1 && count >= spec.fewest_levels(); --count)
+    if (auto layout = fit_count(count)) return layout;
+  const bool alone = spec.reader == Reader::kSplit || level_count == 1;
+  return alone ? fit_count(1) : std::nullopt;
 }
 
 }  // namespace keepbox

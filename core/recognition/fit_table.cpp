@@ -33,8 +33,8 @@ bool may_be_channels(size_t channels, const DetectorSpec& spec) {
 /// longer one.
 bool first_is_anchors(size_t a, size_t b, const DetectorSpec& spec, Size frame) {
   if (may_be_channels(a, spec) != may_be_channels(b, spec)) return may_be_channels(b, spec);
-  const size_t cells = grid_anchors(frame, spec);
-  if (cells != 0 && (a == cells) != (b == cells)) return a == cells;
+  const bool a_cells = is_grid(a, frame, spec), b_cells = is_grid(b, frame, spec);
+  if (a_cells != b_cells) return a_cells;
   return a >= b;
 }
 
@@ -100,7 +100,10 @@ Result<Layout> fit_table(const DetectorSpec& spec, std::span<const TensorView> t
       ready ? channels == needed || may_have_payload(channels, spec) : channels >= needed;
   if (!enough || !within(spec, channels)) return mismatch(spec, tensors, request);
 
-  Layout layout{.spec = &spec, .images = narrow(dims->images), .anchors = narrow(anchors)};
+  Layout layout{.spec = &spec,
+                .images = narrow(dims->images),
+                .anchors = narrow(anchors),
+                .levels = levels_of(anchors, request.frame, spec)};
   const Field base{.tensor = static_cast<int>(index),
                    .anchor_stride = rows ? channels : 1,
                    .channel_stride = rows ? 1 : anchors,

@@ -70,8 +70,10 @@ struct Layout {
   uint32_t classes = 0;        // class scores per anchor, background included; 0 for ready rows
   uint32_t payload_count = 0;  // values per anchor after its class scores
   uint32_t indexed = 0;        // anchors that rows of indices refer to
+  uint32_t levels = 0;         // the first levels of the family, which the model has
   std::vector<Segment> segments = std::vector<Segment>(1);  // in the order of anchors
-  std::vector<Grid> grids;  // of tensors with one level each, in the order of anchors
+  std::vector<Grid> grids;   // of tensors with one level each, in the order of anchors
+  std::vector<int> ignored;  // tensors that the family has but does not read
 
   /// Returns a field of the first segment.
   Field& operator[](FieldId id) { return segments.front()[id]; }

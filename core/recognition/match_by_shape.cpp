@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <functional>
-#include <set>
 #include <tuple>
 #include <vector>
 
 #include "core/recognition/fit.h"
 #include "core/recognition/grid.h"
 #include "core/recognition/recognise.h"
+#include "core/recognition/row_checks.h"
+#include "core/recognition/unread.h"
 #include "core/recognition/value_checks.h"
 #include "core/recognition/value_patterns.h"
 
@@ -18,15 +19,6 @@ namespace keepbox {
 namespace {
 
 constexpr uint32_t kCocoIds = 91;
-
-/// Returns the number of tensors that a layout uses.
-size_t tensors_of(const Layout& layout) {
-  std::set<int> used;
-  for (const Segment& segment : layout.segments)
-    for (const Field& field : segment.fields)
-      if (field.present()) used.insert(field.tensor);
-  return used.size();
-}
 
 /// True if the family's number of anchors depends on the input.
 bool has_grid_anchors(const DetectorSpec& spec) {
@@ -38,8 +30,8 @@ bool has_input(const Layout& layout, const Request& request) {
   const DetectorSpec& spec = *layout.spec;
   if (!has_grid_anchors(spec) || (spec.priors && request.has_priors)) return true;
   if (input_of_maps(layout).width != 0) return true;
-  if (grid_anchors(request.frame, spec) == layout.anchors) return true;
-  return !request.dynamic_rows && square_input(layout.anchors, spec).width != 0;
+  if (grid_anchors(request.frame, spec, layout.levels) == layout.anchors) return true;
+  return !request.dynamic_rows && usual_input(layout.anchors, spec).width != 0;
 }
 
 /// True for the known number of classes, or a common one.
@@ -75,7 +67,7 @@ struct Fit {
   auto rank() const {
     const DetectorSpec& spec = *layout.spec;
     return std::tuple(has_grid_anchors(spec), scores, classes, used, sized,
-                      spec.usual_classes != 0);
+                      layout.levels == spec.level_count(), spec.usual_classes != 0);
   }
 };
 
@@ -94,12 +86,12 @@ std::optional<Fit> fit_of(const DetectorSpec& spec, std::span<const TensorView> 
   auto layout = fit(spec, tensors, request);
   if (layout && spec.usual_classes != 0 && spec.usual_classes != layout->classes)
     return std::nullopt;
-  if (!layout || !scores_arranged(*layout, tensors) ||
+  if (!layout || !scores_arranged(*layout, tensors) || !misfits(*layout, tensors).empty() ||
       (in_bounds(*layout, tensors) && !check_values(*layout, tensors)))
     return std::nullopt;
-  const size_t used = tensors_of(*layout);
+  const size_t used = read_tensors(*layout).size();
   const bool classes = likely_classes(*layout, request), scores = likely_scores(*layout, tensors);
-  const bool sized = grid_anchors(request.frame, spec) == layout->anchors;
+  const bool sized = grid_anchors(request.frame, spec, layout->levels) == layout->anchors;
   return Fit{*std::move(layout), used, classes, scores, sized};
 }
 
@@ -109,15 +101,16 @@ std::vector<Fit> fits(std::span<const TensorView> tensors, const Request& reques
     if (!spec.by_shape || (spec.reader != Reader::kSplit && spec.level_count() < 2)) continue;
     auto found = fit_of(spec, tensors, request);
     const bool single = spec.reader != Reader::kSplit && found && found->layout.grids.empty();
-    if (found && !single && has_input(found->layout, request)) out.push_back(*std::move(found));
+    if (found && !single && has_input(found->layout, request) &&
+        unread_parts(found->layout, tensors).empty())
+      out.push_back(*std::move(found));
   }
   return out;
 }
 
 std::string why(const Fit& fit) {
   std::string text = counted(fit.used, "tensor");
-  if (fit.layout.grids.size() > 1)
-    text += " of " + counted(fit.layout.spec->level_count(), "level");
+  if (fit.layout.grids.size() > 1) text += " of " + counted(fit.layout.levels, "level");
   return text;
 }
 
@@ -131,7 +124,7 @@ bool are_twins(const DetectorSpec& a, const DetectorSpec& b) {
 
 /// Returns "blazeface of 128x128".
 std::string sized_text(const Fit& fit) {
-  const Size size = square_input(fit.layout.anchors, *fit.layout.spec);
+  const Size size = usual_input(fit.layout.anchors, *fit.layout.spec);
   return std::string(fit.layout.spec->name) + " of " + std::to_string(size.width) + "x" +
          std::to_string(size.height);
 }
@@ -148,9 +141,27 @@ ShapeMatch first_of_twins(std::vector<Fit> found, std::span<const TensorView> te
   return {std::move(found[0].layout), std::move(reason), std::move(warning)};
 }
 
+/// Drops twins for whose input neighbouring anchors do not agree, if they do for that of another.
+void keep_agreeing(std::vector<Fit>& found, std::span<const TensorView> tensors) {
+  constexpr float kMostAnchors = 0.5f;
+  const auto twin = [&](const Fit& fit) {
+    return &fit == &found[0] || are_twins(*found[0].layout.spec, *fit.layout.spec);
+  };
+  if (found.size() < 2 || !std::ranges::all_of(found, twin)) return;
+  const auto agreement = [&](const Fit& fit) {
+    const Size input = usual_input(fit.layout.anchors, *fit.layout.spec);
+    return in_bounds(fit.layout, tensors) ? agreement_of(fit.layout, tensors, input).value_or(0)
+                                          : 0;
+  };
+  const float best = agreement(std::ranges::max(found, {}, agreement));
+  if (best > kMostAnchors)
+    std::erase_if(found, [&](const Fit& fit) { return agreement(fit) < best / 2; });
+}
+
 /// Returns the best fit, or an error if there are several of that rank.
 Result<std::optional<ShapeMatch>> best_of(std::vector<Fit> found,
                                           std::span<const TensorView> tensors) {
+  keep_agreeing(found, tensors);
   if (found.empty()) return std::nullopt;
   const auto best = std::ranges::max(found, {}, &Fit::rank).rank();
   std::erase_if(found, [&](const Fit& fit) { return fit.rank() != best; });

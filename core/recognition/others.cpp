@@ -15,7 +15,7 @@ namespace {
 bool has_anchors_of(const Layout& layout, Size input) {
   const DetectorSpec& spec = *layout.spec;
   const bool cells = has_cells(spec.coding) || spec.anchors.given() || spec.peaks;
-  return input.width == 0 || !cells || grid_anchors(input, spec) == layout.anchors;
+  return input.width == 0 || !cells || grid_anchors(input, spec, layout.levels) == layout.anchors;
 }
 
 }  // namespace

@@ -16,7 +16,6 @@
 namespace keepbox {
 namespace {
 
-constexpr size_t kMinGrid = 21;  // cells of the smallest input: fewer rows are not a grid
 constexpr size_t kMinReadyColumns = 6;
 constexpr size_t kMaxFound = 1000;  // end-to-end rows of a picture
 
@@ -47,8 +46,8 @@ size_t published_channels(const DetectorSpec& spec) {
 uint8_t cells_of(const DetectorSpec& spec, size_t anchors, const Request& request) {
   if (anchors < kMinGrid || spec.level_count() == 0) return 0;
   if (request.dynamic_rows && anchors <= kMaxFound) return 0;
-  if (grid_anchors(request.frame, spec) == anchors) return 2;
-  if (request.dynamic_rows || square_input(narrow(anchors), spec).width == 0) return 0;
+  if (is_grid(anchors, request.frame, spec)) return 2;
+  if (request.dynamic_rows || usual_input(narrow(anchors), spec).width == 0) return 0;
   return spec.anchors_of(0) > 1 ? 2 : 1;
 }
 
@@ -67,7 +66,10 @@ class Ranking {
     };
     grid_ = std::ranges::any_of(detectors(), listed_grid);
     const bool rows = a_ >= b_ || (b_ == kMinReadyColumns && a_ < kMinGrid);
-    if (rows) pattern_ = pattern_of(tensor_, a_, b_);
+    pattern_ = rows ? pattern_of(tensor_, a_, b_) : pattern_of_planes(tensor_, a_, b_);
+    // Sigmoids of anchors in 0..1 are as those of queries, which are no grid.
+    raw_ = pattern_ == ValuePattern::kQueries && !grid_ && is_pyramid(a_, request.frame);
+    if (raw_) pattern_ = ValuePattern::kNone;
   }
 
   std::optional<FamilyCandidate> of(const DetectorSpec& spec) const {
@@ -76,16 +78,14 @@ class Ranking {
     const size_t channels = rows ? b_ : a_;
     const bool exact = ready && channels == min_channels(spec);
     FamilyCandidate out{.spec = &spec, .cells = cells_of(spec, rows ? a_ : b_, request_)};
-    if (is_floating(tensor_.type)) {
-      if (by_rank(hint, exact, out)) return out;
-      if (is_plane(tensor_.shape)) return std::nullopt;
-      if (by_prototypes(hint, channels, out) || by_pattern(hint, out)) return out;
-    }
-    if (!hint.listed || is_plane(tensor_.shape) || (ready && !exact)) return std::nullopt;
-    if (!is_floating(tensor_.type)) return out;
+    if (by_rank(hint, exact, out)) return out;
+    if (is_plane(tensor_.shape)) return std::nullopt;
+    if (by_prototypes(hint, channels, out) || by_pattern(hint, out)) return out;
+    if (exact && by_image_rows(spec, out)) return out;
+    if (!hint.listed || (ready && !exact)) return std::nullopt;
     if (ready) by_rows(hint, out);
     else if (channels >= min_channels(spec)) by_table(spec, rows, channels, out);
-    return out;
+    return raw_ && !ready && out.classes == 0 ? std::nullopt : std::optional(out);
   }
 
  private:
@@ -110,6 +110,13 @@ class Ranking {
     const bool allowed = hint.cells == Cells::kAny || (hint.cells == Cells::kGrid) == grid_;
     if (pattern_ == ValuePattern::kNone || hint.pattern != pattern_ || !allowed) return false;
     return decide(ShapeEvidence::kPattern, std::string(pattern_text(pattern_)), out);
+  }
+
+  bool by_image_rows(const DetectorSpec& spec, FamilyCandidate& out) const {
+    if (spec.shape.pattern != ValuePattern::kImageRows ||
+        !are_image_rows(tensor_, a_, b_, spec.columns))
+      return false;
+    return decide(ShapeEvidence::kPattern, std::string(pattern_text(spec.shape.pattern)), out);
   }
 
   /// Rates the number of end-to-end rows.
@@ -149,6 +156,7 @@ class Ranking {
   size_t maps_;  // prototypes in another tensor
   const Request& request_;
   bool grid_ = false;  // the anchors are those of a grid of some family
+  bool raw_ = false;   // values before their decoding
   ValuePattern pattern_ = ValuePattern::kNone;
 };
 
@@ -233,10 +241,18 @@ std::string layouts_text(std::span<const Layout> layouts, const Request& request
 }
 
 std::unexpected<Error> unknown(std::span<const TensorView> tensors, const std::string& other) {
+  const auto unscaled = [](const TensorView& tensor) {
+    return !is_real(tensor) && tensor.shape.rank() > 1;
+  };
+  const std::string scale =
+      std::ranges::any_of(tensors, unscaled)
+          ? "set quantization= to the scale and zero point of the integers, or "
+          : "set ";
   return fail(ErrorKind::kMismatch, "the tensors of a known detector",
               to_string(tensors) + (other.empty() ? "" : ", probably the output of " + other),
-              other.empty() ? "set detector= to the model's family or a file that describes it, "
-                              "and tensor-ids= to its tensors"
+              other.empty() ? scale +
+                                  "detector= to the model's family or a file that describes it, "
+                                  "and tensor-ids= to its tensors"
                             : "use an object detection model for boxes, classdecode for classes or "
                               "text, or remove boxdecode to pass the tensors on unchanged");
 }
@@ -259,9 +275,11 @@ std::vector<FamilyCandidate> rank_families(std::span<const TensorView> tensors, 
 std::vector<Layout> fitting_layouts(const TensorView& tensor, const Request& request) {
   std::vector<Layout> out;
   const auto dims = batched(tensor.shape, 2);
-  if (!dims || std::min(dims->dims[0], dims->dims[1]) < kMinChannels) return out;
+  if (!dims) return out;
+  const bool small = std::min(dims->dims[0], dims->dims[1]) < kMinChannels;
   for (const FamilyCandidate& each : rank_families({&tensor, 1}, 0, request))
-    if (auto layout = fit_candidate(each, tensor, request)) out.push_back(*std::move(layout));
+    if (small && each.evidence < ShapeEvidence::kPattern) continue;
+    else if (auto layout = fit_candidate(each, tensor, request)) out.push_back(*std::move(layout));
   return out;
 }
 

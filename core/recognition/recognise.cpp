@@ -12,6 +12,7 @@
 
 #include "core/recognition/match_by_shape.h"
 #include "core/recognition/ranking.h"
+#include "core/recognition/unread.h"
 #include "core/recognition/value_checks.h"
 #include "core/recognition/value_patterns.h"
 
@@ -45,6 +46,7 @@ void renumber(Layout& layout, std::span<const size_t> order) {
     for (Field& field : segment.fields)
       if (field.present())
         field.tensor = static_cast<int>(order[static_cast<size_t>(field.tensor)]);
+  for (int& tensor : layout.ignored) tensor = static_cast<int>(order[static_cast<size_t>(tensor)]);
 }
 
 /// Chooses between a family and its decoded twin by values.
@@ -100,14 +102,36 @@ bool may_be_another(const FamilyCandidate& best, const Recognition& found) {
          best.classes < 2;
 }
 
+/// Fits the first family of end-to-end rows with that many columns to a tensor without rows, as of
+/// a picture without objects.
+std::optional<Recognition> by_columns(std::span<const TensorView> tensors, size_t index,
+                                      const Request& request) {
+  const auto dims = batched(tensors[index].shape, 2);
+  if (!dims || dims->dims[0] != 0) return std::nullopt;
+  for (const DetectorSpec& spec : detectors()) {
+    const bool rows = spec.reader == Reader::kReady && spec.payload == Payload::kNone;
+    if (!rows || spec.tensor_count != 1 || dims->dims[1] != min_channels(spec)) continue;
+    auto layout = fit_at(spec, tensors, index, request);
+    if (!layout) continue;
+    std::string remark = describe(*layout, tensors) + " (no rows yet)";
+    return Recognition{.layout = *std::move(layout),
+                       .remark = std::move(remark),
+                       .basis = Basis::kShape,
+                       .blank = true};
+  }
+  return std::nullopt;
+}
+
 /// Recognises the first tensor for which one family is decisive. Other tensors, which may fit it by
-/// chance, are ignored.
+/// chance, are ignored unless they have other values of the same anchors.
 Result<Recognition> by_one_tensor(std::span<const TensorView> tensors, const Request& request) {
   for (size_t i = 0; i < tensors.size(); ++i) {
+    if (auto none = by_columns(tensors, i, request)) return *std::move(none);
     const std::vector<FamilyCandidate> ranked = rank_families(tensors, i, request);
     const FamilyCandidate* best = decided(ranked);
     if (best == nullptr) continue;
     KB_ASSIGN(auto layout, fit_at(*best->spec, tensors, i, request));
+    if (!unread_parts(layout, tensors).empty()) continue;
     std::string remark = describe(layout, tensors) + " (by shape, " + best->why;
     remark += "; detector= overrides)";
     Recognition out =

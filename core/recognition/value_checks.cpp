@@ -7,6 +7,7 @@
 
 #include "core/formula/coding.h"
 #include "core/recognition/fit.h"
+#include "core/recognition/row_checks.h"
 
 namespace keepbox {
 namespace {
@@ -80,6 +81,25 @@ std::unexpected<Error> contradicted(const Layout& layout, const char* expected,
 
 constexpr const char* kProbabilities = "scores in 0..1";
 
+/// Checks that scores add up to 1 if there is a background, and only then, and that the last one is
+/// that of a class.
+Status check_sums(const Layout& layout, std::span<const TensorView> tensors) {
+  const DetectorSpec& spec = *layout.spec;
+  if (!layout[FieldId::kScores].present()) return {};
+  if (spec.background != Background::kNone)
+    return may_add_to_one(layout, tensors)
+               ? Status()
+               : contradicted(layout, "scores of background and classes that add up to 1", tensors);
+  if (background_of(layout, tensors) != Background::kNone)
+    return contradicted(layout, "scores without a background",
+                        to_string(tensors) + " with scores that add up to 1");
+  if (spec.reader == Reader::kDense && spec.payload == Payload::kNone &&
+      ends_in_angle(layout, tensors))
+    return contradicted(layout, "class scores",
+                        to_string(tensors) + " with a last score that nearly all anchors have");
+  return {};
+}
+
 Status check_scores(const Layout& layout, std::span<const TensorView> tensors) {
   const DetectorSpec& spec = *layout.spec;
   const bool clamped = spec.score == ScoreRule::kGeometricMean;
@@ -88,17 +108,33 @@ Status check_scores(const Layout& layout, std::span<const TensorView> tensors) {
       all_look_like_probabilities(layout, FieldId::kScores, layout.classes, tensors) &&
       all_look_like_probabilities(layout, FieldId::kScore, 1, tensors) &&
       keypoint_scores_plausible(layout, tensors))
-    return {};
+    return check_sums(layout, tensors);
   return contradicted(layout, kProbabilities, tensors);
 }
 
 /// True if the ranges of corners are implausible: in the wrong order, too large for fractions, or
 /// too far below zero.
-bool inverted(std::span<const Range> box, Units units) {
+bool are_no_corners(std::span<const Range> box, Units units) {
   const float largest = std::max(box[2].max, box[3].max);
   return box[2].max <= box[0].max || box[3].max <= box[1].max ||
          (units == Units::kNormalized && largest > kMaxNormalized) ||
          std::min(box[0].min, box[1].min) < -largest;
+}
+
+/// Compares the order of the values in each row with corners, or centres and sizes.
+Status check_order(const Layout& layout, std::span<const TensorView> tensors) {
+  const BoxCoding coding = layout.spec->coding;
+  const bool selected =
+      layout.spec->reader != Reader::kDense && layout.spec->reader != Reader::kSplit;
+  const bool deltas = coding == BoxCoding::kPriorDelta, centres = coding == BoxCoding::kCenterSize;
+  if (selected || !(deltas || centres || coding == BoxCoding::kCorners)) return {};
+  const BoxOrder order = box_order(layout, tensors);
+  if ((deltas || centres) && order == BoxOrder::kAscending)
+    return contradicted(layout, deltas ? "deltas of prior boxes" : "centres and sizes",
+                        to_string(tensors) + " with corners x1 y1 x2 y2");
+  if (coding == BoxCoding::kCorners && order == BoxOrder::kDisordered)
+    return contradicted(layout, "box corners", tensors);
+  return {};
 }
 
 Status check_boxes(const Layout& layout, std::span<const TensorView> tensors, bool beyond) {
@@ -107,13 +143,17 @@ Status check_boxes(const Layout& layout, std::span<const TensorView> tensors, bo
   if (box.empty()) return {};
   if (layout.spec->coding == BoxCoding::kCenterSize && looks_undecoded(box, beyond))
     return contradicted(layout, "decoded boxes", tensors);
+  KB_TRY(check_order(layout, tensors));
   const BoxCoding coding = layout.spec->coding;
   const float longest = std::max(box[2].max, box[3].max);
+  if (coding == BoxCoding::kCorners && layout.spec->units == Units::kPixels && longest > 0 &&
+      longest <= kMaxNormalized)
+    return contradicted(layout, "boxes in pixels", to_string(tensors) + " with boxes in 0..1");
   if ((coding == BoxCoding::kGridExp || coding == BoxCoding::kPriorDelta) &&
       longest > kMaxLogarithm / std::min(1.0f, 5 * layout.spec->box_scale[2]))
     return contradicted(layout, "box offsets and log sizes", tensors);
   if (coding == BoxCoding::kCorners && layout.spec->reader == Reader::kSplit &&
-      inverted(box, layout.spec->units))
+      are_no_corners(box, layout.spec->units))
     return contradicted(layout, "box corners", tensors);
   if (layout.spec->units == Units::kNormalized && coding == BoxCoding::kCenterSize &&
       layout.spec->reader == Reader::kSplit && longest > kMaxNormalized)
@@ -128,18 +168,38 @@ Status check_classes(const Layout& layout, std::span<const TensorView> tensors) 
   return contradicted(layout, "integer class ids", tensors);
 }
 
+/// Detects rows whose own score is below a threshold.
+class LowRows {
+ public:
+  LowRows(const Layout& layout, std::span<const TensorView> tensors, float threshold)
+      : field_(layout[FieldId::kScore]), threshold_(threshold) {
+    if (!field_.present() || threshold == kNoThreshold) return;
+    const TensorView& view = tensors[static_cast<size_t>(field_.tensor)];
+    if (view.space == MemorySpace::kSystem && view.data != nullptr) view_ = &view;
+  }
+  bool has(uint32_t row) const {
+    return view_ != nullptr && !(load(*view_, field_.at(0, row)) >= threshold_);
+  }
+
+ private:
+  const Field& field_;
+  float threshold_;
+  const TensorView* view_ = nullptr;
+};
+
 /// Extends the ranges by a segment's values. @return false if they are not in host memory.
 bool extend_ranges(const Layout& layout, const Segment& segment, FieldId id,
-                   std::span<const TensorView> tensors, std::span<Range> out) {
+                   std::span<const TensorView> tensors, float threshold, std::span<Range> out) {
   const Field& field = segment[id];
   const TensorView& view = tensors[static_cast<size_t>(field.tensor)];
   if (view.space != MemorySpace::kSystem || view.data == nullptr) return false;
   const EmptyRows empty(layout, tensors);
+  const LowRows low(layout, tensors, threshold);
   const bool pointed_to = segment[FieldId::kIndices].present() && id != FieldId::kIndices;
   const uint32_t rows =
       pointed_to ? layout.indexed : std::min(rows_of(layout, tensors), segment.count);
   const auto include = [&](uint32_t anchor, uint32_t channel) {
-    if (empty.has(anchor)) return;
+    if (empty.has(anchor) || low.has(anchor)) return;
     const float value = load(view, field.at(0, anchor, channel));
     if (!is_finite(value)) return;
     Range& range = out[channel];
@@ -159,19 +219,31 @@ bool extend_ranges(const Layout& layout, const Segment& segment, FieldId id,
   return true;
 }
 
+/// True if there are three values per keypoint, in pixels if the boxes are.
+bool likely_keypoints(const Layout& layout, std::span<const TensorView> tensors) {
+  if (layout.payload_count % 3 != 0) return false;
+  if (!in_bounds(layout, tensors)) return true;
+  const auto boxes = box_ranges(layout, tensors);
+  const auto points = ranges(layout, FieldId::kPayload, layout.payload_count, tensors);
+  const auto in_pixels = [](const Range& range) { return range.max > kMaxNormalized; };
+  return boxes.empty() || points.empty() || std::ranges::none_of(boxes, in_pixels) ||
+         std::ranges::any_of(points, in_pixels);
+}
+
 }  // namespace
 
 std::vector<Range> ranges(const Layout& layout, FieldId id, uint32_t channels,
-                          std::span<const TensorView> tensors) {
+                          std::span<const TensorView> tensors, float threshold) {
   std::vector<Range> out(channels);
   for (const Segment& segment : layout.segments)
-    if (!extend_ranges(layout, segment, id, tensors, out)) return {};
+    if (!extend_ranges(layout, segment, id, tensors, threshold, out)) return {};
   return out;
 }
 
-std::vector<Range> box_ranges(const Layout& layout, std::span<const TensorView> tensors) {
+std::vector<Range> box_ranges(const Layout& layout, std::span<const TensorView> tensors,
+                              float threshold) {
   if (layout.spec->bins > 1 || layout[FieldId::kSizes].present()) return {};
-  return ranges(layout, FieldId::kBox, 4, tensors);
+  return ranges(layout, FieldId::kBox, 4, tensors, threshold);
 }
 
 bool in_bounds(const Layout& layout, std::span<const TensorView> tensors) {
@@ -192,7 +264,7 @@ std::optional<bool> looks_decoded(const Layout& layout, std::span<const TensorVi
 }
 
 bool looks_like_probabilities(const Range& range) {
-  return range.min >= -kRounding && range.max <= 1 + kRounding;
+  return range.min >= -kBelowZero && range.max <= 1 + kRounding;
 }
 
 bool looks_undecoded(std::span<const Range> box, bool beyond) {
@@ -215,7 +287,7 @@ Status check_best_score(const Layout& layout, float score) {
 }
 
 bool likely_payload(const Layout& layout, std::span<const TensorView> tensors) {
-  if (layout.spec->payload == Payload::kKeypoints) return layout.payload_count % 3 == 0;
+  if (layout.spec->payload == Payload::kKeypoints) return likely_keypoints(layout, tensors);
   if (layout.spec->payload != Payload::kAngle) return true;
   if (!check_bounds(tensors[static_cast<size_t>(layout[FieldId::kAngle].tensor)])) return false;
   const auto angle = ranges(layout, FieldId::kAngle, 1, tensors);

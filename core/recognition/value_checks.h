@@ -19,6 +19,8 @@ inline constexpr float kMaxNormalized = 2;
 
 /// Maximum rounding error of probabilities in bfloat16 or 8 bits.
 inline constexpr float kRounding = 0.01f;
+/// Maximum distance below zero of probabilities from integers whose zero point is not 0.
+inline constexpr float kBelowZero = 0.05f;
 /// Maximum rounding error below zero of a size, as a share of the largest size.
 inline constexpr float kSizeRounding = 1.0f / 16;
 /// Maximum logarithm of a size; e to this is beyond any input in pixels.
@@ -35,14 +37,18 @@ struct Range {
   bool integer = true;  // all are integers
 };
 
+inline constexpr float kNoThreshold = -std::numeric_limits<float>::infinity();
+
 /// Returns the ranges of a field's first `channels` channels; empty if the tensors are not in host
 /// memory. @pre the field is present with as many channels, and its tensors are in bounds.
+/// @param threshold rows that have a score of their own below it are left out.
 std::vector<Range> ranges(const Layout& layout, FieldId id, uint32_t channels,
-                          std::span<const TensorView> tensors);
+                          std::span<const TensorView> tensors, float threshold = kNoThreshold);
 
 /// Returns the ranges of a box's four values; empty for distributions over bins, for sizes in a
 /// tensor of their own, and if the tensors are not in host memory. @pre as for ranges().
-std::vector<Range> box_ranges(const Layout& layout, std::span<const TensorView> tensors);
+std::vector<Range> box_ranges(const Layout& layout, std::span<const TensorView> tensors,
+                              float threshold = kNoThreshold);
 
 /// True if the tensors of all fields hold as many bytes as their shapes need.
 bool in_bounds(const Layout& layout, std::span<const TensorView> tensors);

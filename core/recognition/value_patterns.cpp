@@ -8,21 +8,29 @@
 #include <tuple>
 
 #include "core/formula/box.h"
+#include "core/recognition/grid.h"
 #include "core/recognition/recognise.h"
 #include "core/recognition/value_checks.h"
 
 namespace keepbox {
 namespace {
 
-constexpr float kMaxOffset = 128;  // of a cell, in cells
+constexpr float kMaxOffset = 128;          // of a cell, in cells
+constexpr size_t kMaxImageRows = 1 << 16;  // images of a batch
 
-/// A row-major table in host memory.
+/// A table in host memory, as rows or as planes.
 class Rows {
  public:
-  Rows(const TensorView& view, size_t anchors, size_t channels)
-      : view_(view), anchors_(anchors), channels_(channels) {}
+  Rows(const TensorView& view, size_t anchors, size_t channels, bool planes = false)
+      : view_(view),
+        anchors_(anchors),
+        channels_(channels),
+        row_stride_(planes ? 1 : channels),
+        column_stride_(planes ? anchors : 1) {}
 
-  float at(size_t row, size_t column) const { return load(view_, row * channels_ + column); }
+  float at(size_t row, size_t column) const {
+    return load(view_, row * row_stride_ + column * column_stride_);
+  }
 
   template <class Test>
   bool all(Test test) const {
@@ -38,7 +46,7 @@ class Rows {
   bool probabilities_from(size_t first) const {
     return all([&](size_t row) {
       for (size_t column = first; column < channels_; ++column)
-        if (!(at(row, column) >= -kRounding && at(row, column) <= 1 + kRounding)) return false;
+        if (!(at(row, column) >= -kBelowZero && at(row, column) <= 1 + kRounding)) return false;
       return true;
     });
   }
@@ -53,9 +61,22 @@ class Rows {
   }
   bool filled(size_t row) const { return at(row, 4) > 0 && at(row, 2) > 0 && at(row, 3) > 0; }
 
+  /// True if each row that is not zero has corners, and there are enough of them that centres and
+  /// sizes would not look so by chance.
+  bool cornered() const {
+    size_t found = 0;
+    const bool all_are = all([&](size_t row) {
+      const bool zero = at(row, 0) == 0 && at(row, 1) == 0 && at(row, 2) == 0 && at(row, 3) == 0;
+      found += zero ? 0 : 1;
+      return zero || (at(row, 2) > at(row, 0) && at(row, 3) > at(row, 1));
+    });
+    return all_are && found >= kMinGrid;
+  }
+
  private:
   const TensorView& view_;
   size_t anchors_, channels_;
+  size_t row_stride_, column_stride_;
 };
 
 /// True for rows with a score and a class after the box, at least one of which is an object.
@@ -100,6 +121,7 @@ ValuePattern pattern_of(const TensorView& tensor, size_t anchors, size_t channel
       return six;
   const auto box = rows.box();
   if (!rows.probabilities_from(4)) return ValuePattern::kNone;
+  if (rows.cornered()) return ValuePattern::kCornerScores;
   const auto within = [&](float lower, float upper) {
     return std::ranges::all_of(
         box, [&](const keepbox::Range& range) { return range.min >= lower && range.max <= upper; });
@@ -113,6 +135,37 @@ ValuePattern pattern_of(const TensorView& tensor, size_t anchors, size_t channel
   const bool sized = box[2].max > 0 && box[3].max > 0;
   return sized && within(-kSizeRounding, 1 + kSizeRounding) ? ValuePattern::kQueries
                                                             : ValuePattern::kNone;
+}
+
+ValuePattern pattern_of_planes(const TensorView& tensor, size_t channels, size_t anchors) {
+  if (!is_readable(tensor) || anchors < kMinGrid || channels < kMinChannels)
+    return ValuePattern::kNone;
+  const Rows rows(tensor, anchors, channels, true);
+  return rows.cornered() && rows.probabilities_from(4) ? ValuePattern::kCornerScores
+                                                       : ValuePattern::kNone;
+}
+
+bool are_image_rows(const TensorView& tensor, size_t anchors, size_t channels,
+                    const Columns& columns) {
+  if (!is_readable(tensor) || anchors == 0) return false;
+  const Rows rows(tensor, anchors, channels);
+  const auto at = [&](size_t row, int column, int more = 0) {
+    return rows.at(row, static_cast<size_t>(column + more));
+  };
+  const auto whole = [](float each) { return each == std::trunc(each); };
+  bool ended = false, any = false;
+  return rows.all([&](size_t row) {
+    const float image = at(row, columns.image), score = at(row, columns.score),
+                id = at(row, columns.class_id);
+    ended = ended || image < 0;
+    if (ended) return true;
+    const float width = at(row, columns.box, 2) - at(row, columns.box),
+                height = at(row, columns.box, 3) - at(row, columns.box, 1);
+    any = any || (score > 0 && width > 0 && height > 0);
+    return whole(image) && image < float(kMaxImageRows) && whole(id) && id >= -1 &&
+           id < static_cast<float>(kMaxClasses) && score >= -kRounding && score <= 1 + kRounding &&
+           width >= 0 && height >= 0;
+  }) && any;
 }
 
 bool may_have_row_payload(const TensorView& tensor, size_t anchors, size_t channels,
@@ -140,6 +193,8 @@ std::string_view pattern_text(ValuePattern pattern) {
     case ValuePattern::kQueryRows: return "rows of centre, size, score, class";
     case ValuePattern::kOnes: return "objectness of 1 everywhere";
     case ValuePattern::kQueries: return "queries in 0..1";
+    case ValuePattern::kCornerScores: return "corners, then class scores";
+    case ValuePattern::kImageRows: return "rows of image, box, score, class";
     case ValuePattern::kCountedOutputs: return "the values of four tensors";
     case ValuePattern::kLabelledOutputs: return "the types of three tensors";
     default: return {};
@@ -270,9 +325,12 @@ bool adds_to_one(const TensorView& tensor, size_t rows, size_t columns) {
 }
 
 std::string other_task(std::span<const TensorView> tensors) {
+  constexpr size_t kMinMap = 96;  // larger than the maps of detectors, apart from the finest ones
   if (tensors.size() != 1) return {};
   const Shape& shape = tensors[0].shape;
   if (is_plane(shape)) return "a text detector or a depth estimator";
+  if (is_maps(shape) && std::min(shape[2], shape[3]) >= kMinMap)
+    return "a model of maps, such as semantic segmentation";
   const bool flat = shape.rank() == 1 || (shape.rank() == 2 && shape[0] == 1);
   if (flat && shape[shape.rank() - 1] > 1)
     return "a classifier with " + std::to_string(shape[shape.rank() - 1]) + " classes";

@@ -19,6 +19,14 @@ namespace keepbox {
 /// @param anchors, channels dimensions of an image.
 ValuePattern pattern_of(const TensorView& tensor, size_t anchors, size_t channels);
 
+/// Returns kCornerScores if planes have that pattern, or kNone.
+ValuePattern pattern_of_planes(const TensorView& tensor, size_t channels, size_t anchors);
+
+/// True if rows have the pattern kImageRows in these columns, at least one of which is an object.
+/// False if the host cannot read them. @param anchors, channels dimensions of an image.
+bool are_image_rows(const TensorView& tensor, size_t anchors, size_t channels,
+                    const Columns& columns);
+
 /// True if rows begin like end-to-end rows, with a box, score and class number, and the other
 /// columns may be that payload: angles, or keypoints of three values. False if the host cannot read
 /// them.

@@ -2,8 +2,6 @@
 // Families with known anchor sizes.
 #pragma once
 
-#include <algorithm>
-
 #include "core/model/families/split.h"
 
 namespace keepbox::families {
@@ -15,6 +13,11 @@ inline constexpr AnchorSize kSquareRatios[]{{1.4142135623730951f, 0.707106781186
                                             {0.70710678118654752f, 1.4142135623730951f}};
 inline constexpr AnchorSize kRetinaFaceAnchors[]{{16, 16},   {32, 32},   {64, 64},
                                                  {128, 128}, {256, 256}, {512, 512}};
+inline constexpr AnchorSize kPlateAnchors[]{{24, 24},   {48, 48},   {96, 96},
+                                            {192, 192}, {384, 384}, {768, 768}};
+inline constexpr AnchorSize kUltraFaceAnchors[]{{10, 10},   {16, 16},  {24, 24}, {32, 32},
+                                                {48, 48},   {64, 64},  {96, 96}, {128, 128},
+                                                {192, 192}, {256, 256}};
 // Anchors of a 300x300 input: scales 0.2 + (0.95 - 0.2) k / 5, multiplied by square roots of
 // ratios, and the geometric means of adjacent scales.
 constexpr double root(double x) {
@@ -43,14 +46,6 @@ constexpr std::array<AnchorSize, 33> tensorflow_anchors() {
 }
 inline constexpr auto kTensorflowAnchors = tensorflow_anchors();
 
-/// Limits sizes to the input, as torchvision does.
-template <size_t kCount>
-constexpr std::array<AnchorSize, kCount> clamped_to(std::array<AnchorSize, kCount> sizes,
-                                                    float side) {
-  for (AnchorSize& size : sizes) size = {std::min(size.width, side), std::min(size.height, side)};
-  return sizes;
-}
-
 constexpr std::array<AnchorSize, 30> ssd300_anchors() {
   constexpr double kSides[]{21, 45, 99, 153, 207, 261, 315};  // of 300 pixels
   constexpr int kRatiosOf[]{1, 2, 2, 2, 1, 1};
@@ -66,7 +61,7 @@ constexpr std::array<AnchorSize, 30> ssd300_anchors() {
   }
   return out;
 }
-inline constexpr auto kSsd300Anchors = clamped_to(ssd300_anchors(), 300);
+inline constexpr auto kSsd300Anchors = ssd300_anchors();
 
 constexpr std::array<AnchorSize, 36> ssdlite_anchors() {
   std::array<AnchorSize, 36> out{};
@@ -82,7 +77,7 @@ constexpr std::array<AnchorSize, 36> ssdlite_anchors() {
   }
   return out;
 }
-inline constexpr auto kSsdliteAnchors = clamped_to(ssdlite_anchors(), 320);
+inline constexpr auto kSsdliteAnchors = ssdlite_anchors();
 
 constexpr DetectorSpec ssd(std::string_view name, std::string_view summary, Activation activation,
                            bool box_yx) {
@@ -102,6 +97,14 @@ constexpr DetectorSpec with_anchors(DetectorSpec spec, AnchorRule anchors, Strid
   spec.anchors = anchors;
   spec.interleaved = true;
   return with_strides(spec, strides, each);
+}
+
+constexpr DetectorSpec ultraface_raw() {
+  return ultraface(with_anchors(
+      ssd("ultraface-raw",
+          "UltraFace before its post-processing: deltas tx ty tw th, scores of background and face",
+          Activation::kNone, false),
+      {.sizes = kUltraFaceAnchors, .clipped = true}, kStrides4, {3, 2, 2, 3}));
 }
 
 inline constexpr float kTorchvisionDeltaLimit = 4.135166556742356f;  // log(1000 / 16)

@@ -111,6 +111,12 @@ constexpr DetectorSpec with_strides(DetectorSpec spec, Strides strides,
   return spec;
 }
 
+constexpr DetectorSpec with_thresholds(DetectorSpec spec, float score, float iou) {
+  spec.score_threshold = score;
+  spec.iou_threshold = iou;
+  return spec;
+}
+
 constexpr DetectorSpec with_tensor(DetectorSpec spec, TensorRule rule) {
   spec.tensors[spec.tensor_count++] = rule;
   return spec;

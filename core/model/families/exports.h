@@ -40,6 +40,27 @@ inline constexpr Export kYolo26ObbExports[]{ultralytics("obb", OutputForm::kEndT
 inline constexpr Export kRtdetrExports[]{ultralytics_rtdetr(OutputForm::kRows)};
 inline constexpr Export kRtdetrRowsExports[]{ultralytics_rtdetr(OutputForm::kEndToEnd)};
 
+constexpr Export libre_yolo(std::string_view family, OutputForm form, const InputRule& input) {
+  return {.exporter = Exporter::kLibreYolo,
+          .task = "detect",
+          .head = family,
+          .form = form,
+          .input = input};
+}
+
+/// LibreYOLO's YOLO9: R, G, B in 0..1 at the top left, unless the metadata has another place.
+inline constexpr InputRule kLibreYoloInput{.deviation = k255,
+                                           .resize = ResizeMode::kLetterboxTopLeft};
+inline constexpr InputRule kLibreRtmdetInput{.deviation = kImageNetDeviation,
+                                             .mean = kImageNetMean,
+                                             .bgr = true,
+                                             .resize = ResizeMode::kLetterboxTopLeft};
+inline constexpr Export kLibreYoloExports[]{
+    libre_yolo("yolo9", OutputForm::kPlanes, kLibreYoloInput),
+    libre_yolo("yolo9_p2", OutputForm::kPlanes, kLibreYoloInput),
+    libre_yolo("rtmdet", OutputForm::kRows, kLibreRtmdetInput),
+    libre_yolo("picodet", OutputForm::kRows, kImageNetInput)};
+
 inline constexpr Export kDetrExports[]{
     {.size_input = "orig_target_sizes",
      .why = "its input orig_target_sizes, as in D-FINE and RT-DETR",

@@ -56,6 +56,21 @@ constexpr DetectorSpec retinaface(std::string_view name, std::string_view summar
                         PointCoding::kPriorDelta, {}, {"landms"});
 }
 
+/// RetinaFace for license plates, with four corners instead of five points.
+constexpr DetectorSpec retinaface_plates() {
+  DetectorSpec spec = with_points(
+      retinaface("retinaface-plates",
+                 "RetinaFace for license plates: deltas tx ty tw th, scores of background and "
+                 "plate, four corners",
+                 Activation::kNone),
+      8, {.coding = PointCoding::kPriorDelta, .values = 2});
+  spec.anchors.sizes = kPlateAnchors;
+  spec.tensors[2].optional = false;
+  spec.tensors[2].channels = 8;
+  spec.input.resize = ResizeMode::kLetterboxCenter;
+  return with_thresholds(spec, 0.6f, 0.4f);
+}
+
 constexpr DetectorSpec yunet() {
   DetectorSpec spec = with_strides(
       split("yunet",

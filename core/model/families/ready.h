@@ -29,6 +29,13 @@ constexpr DetectorSpec with_columns(DetectorSpec spec, Columns columns) {
   return spec;
 }
 
+/// Rows that begin with the image in a batch.
+constexpr DetectorSpec image_rows(std::string_view name, std::string_view summary,
+                                  Columns columns) {
+  DetectorSpec spec = with_columns(ready_rows(name, summary), columns);
+  return with_shape_hint(spec, {.pattern = ValuePattern::kImageRows});
+}
+
 /// Adds a payload after the class.
 constexpr DetectorSpec with_row_payload(DetectorSpec spec, Payload payload, uint16_t count) {
   spec.columns.payload = 6;

@@ -47,25 +47,53 @@ constexpr DetectorSpec detr(DetectorSpec spec) {
   return with_input(spec, kImageNetInput);
 }
 
-/// PicoDet: distributions over eight bins, and scores, per level.
+/// Distributions over eight bins, and scores, per level.
+constexpr DetectorSpec eight_bins(std::string_view name, std::string_view summary) {
+  return recognised_by_shape(
+      binned(split(name, summary, {}, {}, BoxCoding::kDistanceBins), 8, 0.5f));
+}
+
 constexpr DetectorSpec picodet() {
-  DetectorSpec spec = with_multi_label(with_strides(
-      binned(split("picodet",
-                   "PicoDet before its post-processing: scores, and left top right bottom as "
-                   "softmax over bins, one tensor each per level",
-                   {}, {}, BoxCoding::kDistanceBins),
-             8, 0.5f),
-      kStrides4));
+  DetectorSpec spec = with_multi_label(
+      with_strides(eight_bins("picodet",
+                              "PicoDet before its post-processing: scores, and left top right "
+                              "bottom as softmax over bins, one tensor each per level"),
+                   kStrides4));
+  spec.min_levels = 3;
   return with_input(spec, kImageNetInput);
 }
 
 constexpr DetectorSpec nanodet() {
+  DetectorSpec spec = with_thresholds(
+      with_strides(
+          eight_bins("nanodet", "NanoDet before NanoDet-Plus: tensors as PicoDet's, three levels"),
+          kStrides3),
+      0.4f, 0.3f);
+  return with_input(spec, {.deviation = kImageNetDeviation,
+                           .mean = kImageNetMean,
+                           .bgr = true,
+                           .resize = ResizeMode::kLetterboxCenter,
+                           .pad = 0});
+}
+
+/// UltraFace, whose scores of background and face have a softmax.
+constexpr DetectorSpec ultraface(DetectorSpec spec) {
+  spec.tensors[1].channels = 2;
+  spec.background = Background::kFirst;
+  spec.units = Units::kNormalized;
+  return with_input(
+      with_thresholds(recognised_by_shape(spec), 0.7f, 0.3f),
+      {.deviation = {128, 128, 128}, .mean = {127, 127, 127}, .resize = ResizeMode::kStretch});
+}
+
+constexpr DetectorSpec nanodet_plus() {
   DetectorSpec spec = binned(class_planes("nanodet-plus",
                                           "NanoDet-Plus: rows of class scores, then left top right "
                                           "bottom as softmax over bins"),
                              8, 0);
   spec.columns = {.classes = 0, .box_last = true};
   spec.strides = kStrides4;
+  spec.min_levels = 3;
   InputRule input = kImageNetInput;
   input.bgr = true;
   return with_input(spec, input);

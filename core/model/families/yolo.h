@@ -58,6 +58,14 @@ constexpr DetectorSpec class_planes(std::string_view name, std::string_view summ
           .input = kYoloInput};
 }
 
+/// Corners instead of centres and sizes.
+constexpr DetectorSpec corner_planes(std::string_view name, std::string_view summary, Ids ids) {
+  DetectorSpec spec = class_planes(name, summary, ids);
+  spec.coding = BoxCoding::kCorners;
+  spec.strides = {};
+  return with_shape_hint(spec, {.pattern = ValuePattern::kCornerScores});
+}
+
 /// Oriented boxes, with the angle last.
 constexpr DetectorSpec oriented_planes(std::string_view name, std::string_view summary,
                                        Ids ids = {}) {

@@ -128,6 +128,12 @@ Found check_coding(const DetectorSpec& spec) {
     return fault("delta-limit", "0 unless coding=prior-delta", "another value");
   if (cells && spec.level_count() == 0)
     return fault("strides", "strides, which this coding requires", "none");
+  if (spec.min_levels > spec.level_count())
+    return fault("min-levels",
+                 "at most the number of strides, " + std::to_string(spec.level_count()),
+                 std::to_string(spec.min_levels));
+  if (spec.min_levels != 0 && spec.anchors.given())
+    return fault("min-levels", "0 with anchor sizes", std::to_string(spec.min_levels));
   return {};
 }
 

@@ -113,6 +113,10 @@ void add_scores(Fields& out) {
 void add_anchors(Fields& out) {
   out.push_back(of_family("strides", &Family::strides, Numbers<uint16_t, kMaxLevels>{1, 65535},
                           "Distance between cells in input pixels, per level."));
+  out.push_back(
+      of_family("min-levels", &Family::min_levels, Number<uint8_t>{0, kMaxLevels},
+                "Smallest number of levels of a model, which may lack the last strides; 0 "
+                "if all models have all."));
   out.push_back(of_family("cell-anchors", &Family::cell_anchors,
                           Numbers<uint8_t, kMaxLevels>{1, 255},
                           "Anchors per cell on each level; the last value applies to remaining "
@@ -139,6 +143,8 @@ void add_anchors(Fields& out) {
                           "Round anchors and steps to integer pixels, as torchvision does."));
   out.push_back(of_family("anchor-of-grid", anchor<&AnchorRule::of_grid>, OneOf(kYesNo),
                           "Cells divide the input evenly, whatever the stride."));
+  out.push_back(of_family("anchor-clipped", anchor<&AnchorRule::clipped>, OneOf(kYesNo),
+                          "Limit the sides of prior boxes to those of the input."));
   out.push_back(of_family("priors", &Family::priors, OneOf(kYesNo),
                           "Use the table of priors-file if there are no anchors."));
 }

@@ -31,15 +31,15 @@ auto numbers_of(const Columns& c) {
 }
 
 auto numbers_of(const DetectorSpec& s) {
-  return std::tuple(s.name, s.summary, s.reader, s.tensor_count, numbers_of(s.columns), s.coding,
-                    s.box_yx, s.units, s.box_scale, s.cell_offset, s.xy_scales, s.delta_limit,
-                    s.bins, s.score, s.activation, s.background, s.logit_limit, s.probabilities,
-                    s.multi_label, s.peaks, s.strides, s.cell_anchors, s.interleaved,
-                    s.anchors.base, s.anchors.input, s.anchors.scales_inner,
-                    s.anchors.integer_sides, s.anchors.of_grid, s.priors, s.payload,
-                    s.payload_count, s.nms, s.contract, s.score_threshold, s.iou_threshold,
-                    s.points.coding, s.points.values, s.points.yx, s.points.set, s.input.deviation,
-                    s.input.mean, s.input.bgr, s.input.resize, s.input.pad, s.input.caveat);
+  return std::tuple(
+      s.name, s.summary, s.reader, s.tensor_count, numbers_of(s.columns), s.coding, s.box_yx,
+      s.units, s.box_scale, s.cell_offset, s.xy_scales, s.delta_limit, s.bins, s.score,
+      s.activation, s.background, s.logit_limit, s.probabilities, s.multi_label, s.peaks, s.strides,
+      s.min_levels, s.cell_anchors, s.interleaved, s.anchors.base, s.anchors.input,
+      s.anchors.scales_inner, s.anchors.integer_sides, s.anchors.of_grid, s.anchors.clipped,
+      s.priors, s.payload, s.payload_count, s.nms, s.contract, s.score_threshold, s.iou_threshold,
+      s.points.coding, s.points.values, s.points.yx, s.points.set, s.input.deviation, s.input.mean,
+      s.input.bgr, s.input.resize, s.input.pad, s.input.caveat);
 }
 
 /// Compares all fields except by_shape, which files do not have.

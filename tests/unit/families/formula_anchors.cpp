@@ -213,6 +213,14 @@ Model fcos() {
           .forms = forms_of_five({{256, 128}, {352, 224}, {608, 800}})};
 }
 
+/// Draws probabilities of background and face.
+Scores draw_face(Chance& chance, bool hot) {
+  const double face = hot ? between(chance, 0.2, 1) : between(chance, 0, 0.01);
+  return {1 - face, face};
+}
+
+Scores face_only(const Numbers& n) { return {-1, n[kScore][1]}; }
+
 /// Scores of background and face.
 Model retinaface(const char* family, bool logits) {
   Model out{.family = family,
@@ -244,13 +252,46 @@ Model retinaface(const char* family, bool logits) {
     };
     out.scores = softmax_but_first;
   } else {
-    out.draw_scores = [](Chance& chance, bool hot) -> Scores {
-      const double face = hot ? between(chance, 0.2, 1) : between(chance, 0, 0.01);
-      return {1 - face, face};
-    };
-    out.scores = [](const Numbers& n) { return Scores{-1, n[kScore][1]}; };
+    out.draw_scores = draw_face;
+    out.scores = face_only;
   }
   return out;
+}
+
+/// RetinaFace with larger anchors and four corners.
+Model plates() {
+  Model out = retinaface("retinaface-plates", false);
+  out.columns[2].channels = 8;
+  out.columns[2].optional = false;
+  out.box = [](const Numbers& n, const Place& at) { return by_ssd(n, plate_prior(at), false); };
+  out.point = [](const Numbers& n, const Place& at, const Corners&, size_t first) {
+    const Point p = as_it_is(n, first, 2);
+    const auto prior = plate_prior(at);
+    return Point{prior[0] + 0.1 * p.x * prior[2], prior[1] + 0.1 * p.y * prior[3]};
+  };
+  out.prior = plate_prior;
+  std::erase_if(out.forms, [](const Form& form) { return !form.optional; });
+  return out;
+}
+
+Model ultraface_deltas() {
+  const Size small{320, 240};
+  return {.family = "ultraface-raw",
+          .strides = {8, 16, 32, 64},
+          .anchors = {3, 2, 2, 3},
+          .cell_major = true,
+          .columns = {{kBox, 4}, {kScore, 2}},
+          .draw_box = draw_deltas,
+          .draw_scores = draw_face,
+          .box = [](const Numbers& n,
+                    const Place& at) { return by_ssd(n, ultraface_prior(at), false); },
+          .scores = face_only,
+          .prior = ultraface_prior,
+          .forms = {{.input = small},
+                    {.input = {640, 480}},
+                    {.order = kFlat, .input = small},
+                    {.input = small, .type = DataType::kInt8},
+                    {.input = small, .type = DataType::kFloat16}}};
 }
 
 }  // namespace
@@ -266,7 +307,9 @@ std::vector<Model> anchor_models() {
       efficientdet(),
       fcos(),
       retinaface("retinaface", false),
-      retinaface("retinaface-logits", true)};
+      retinaface("retinaface-logits", true),
+      plates(),
+      ultraface_deltas()};
 }
 
 }  // namespace keepbox::test

@@ -176,6 +176,22 @@ Model picodet() {
                     {.levels = true, .multi_label = false}}};
 }
 
+/// The first NanoDet: three levels, the best class.
+Model old_nanodet() {
+  Model out = picodet();
+  out.family = "nanodet";
+  out.strides = {8, 16, 32};
+  out.multi_label = false;
+  out.forms.back().multi_label = true;
+  return out;
+}
+
+/// Exports of PicoDet and NanoDet-Plus without the level of stride 64.
+Model of_three_levels(Model model) {
+  model.strides.pop_back();
+  return model;
+}
+
 }  // namespace
 
 std::vector<Model> head_models() {
@@ -189,7 +205,10 @@ std::vector<Model> head_models() {
                          in_two(bins_of_sixteen("yolov8-heads-split")),
                          rockchip(),
                          nanodet(),
-                         picodet()};
+                         picodet(),
+                         of_three_levels(nanodet()),
+                         of_three_levels(picodet()),
+                         old_nanodet()};
   for (Model& model : out) {
     const std::string_view name = model.family;
     if (name == "yolov7-heads") model.scores = activated_objectness_of_one;

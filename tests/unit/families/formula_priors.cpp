@@ -72,4 +72,17 @@ Prior64 retinaface_prior(const Place& at) {
   return {(double(at.x) + 0.5) * at.stride, (double(at.y) + 0.5) * at.stride, side, side};
 }
 
+Prior64 plate_prior(const Place& at) {
+  const double side = 24 * std::pow(2.0, double(at.level * 2 + at.anchor));
+  return {(double(at.x) + 0.5) * at.stride, (double(at.y) + 0.5) * at.stride, side, side};
+}
+
+/// UltraFace: two or three squares per level, limited to the input.
+Prior64 ultraface_prior(const Place& at) {
+  constexpr double kSides[4][3]{{10, 16, 24}, {32, 48}, {64, 96}, {128, 192, 256}};
+  const double side = kSides[at.level][at.anchor];
+  return {(double(at.x) + 0.5) * at.stride, (double(at.y) + 0.5) * at.stride,
+          std::min(side, at.width), std::min(side, at.height)};
+}
+
 }  // namespace keepbox::test

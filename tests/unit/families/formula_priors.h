@@ -16,5 +16,7 @@ Prior64 ssdlite_prior(const Place& at);
 Prior64 retinanet_prior(const Place& at);
 Prior64 efficientdet_prior(const Place& at);
 Prior64 retinaface_prior(const Place& at);
+Prior64 plate_prior(const Place& at);
+Prior64 ultraface_prior(const Place& at);
 
 }  // namespace keepbox::test

@@ -128,6 +128,20 @@ Model yolov4() {
   return out;
 }
 
+/// Scores of background and face.
+Model ultraface_corners() {
+  Model out = corners("ultraface", false);
+  out.columns[1].channels = 2;
+  out.draw_box = draw_corner_fractions;
+  out.box = by_corner_fractions;
+  out.draw_scores = [](Chance& chance, bool hot) -> Scores {
+    const double face = hot ? between(chance, 0.3, 1) : between(chance, 0, 0.01);
+    return {1 - face, face};
+  };
+  out.scores = [](const Numbers& n) { return Scores{-1, n[kScore][1]}; };
+  return out;
+}
+
 Model ppyoloe() {
   Model out = corners("ppyoloe", true);
   out.forms.push_back({.order = kPlanes});
@@ -149,6 +163,7 @@ std::vector<Model> query_models() {
   return {yolov4(),
           corners("yolo-nas", true),
           ppyoloe(),
+          ultraface_corners(),
           detr(),
           conditional(),
           queries("rt-detr", "pred_boxes", "pred_logits"),

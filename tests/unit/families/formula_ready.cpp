@@ -202,7 +202,8 @@ std::vector<Frame> ready_frames() {
   for (const Rows& model :
        {Rows{"yolov10", "xyXYsc"}, Rows{"yolo26", "xyXYsc", false, "yolo-26-end2end-out"},
         Rows{"deepstream-yolo", "xyXYsc"}, Rows{"yolov7-end2end", "ixyXYcs"},
-        Rows{"yolo-nas-flat", "ixyXYsc"}, Rows{"detection-output", "icsxyXY", true}})
+        Rows{"yolo-nas-flat", "ixyXYsc"}, Rows{"class-score-rows", "icsxyXY"},
+        Rows{"detection-output", "icsxyXY", true}})
     add_rows(out, model);
   add_oriented(out);
   add_queries(out);

@@ -128,6 +128,19 @@ Model fractions(Model model) {
   return model;
 }
 
+/// Planes of x1 y1 x2 y2 and classes.
+Model corners() {
+  Model out = classes<80>("yolo-corners", "yolo-corners-out");
+  out.draw_box = [](Chance& chance, const Place& at) -> std::vector<double> {
+    const double x = between(chance, 0, at.width * 0.8), y = between(chance, 0, at.height * 0.8);
+    return {x, y, x + between(chance, 4, at.width / 2), y + between(chance, 4, at.height / 2)};
+  };
+  out.box = [](const Numbers& n, const Place&) {
+    return Corners{n[kBox][0], n[kBox][1], n[kBox][2], n[kBox][3]};
+  };
+  return out;
+}
+
 }  // namespace
 
 std::vector<Model> yolo_models() {
@@ -140,6 +153,7 @@ std::vector<Model> yolo_models() {
                          objects<80>("yolox-decoded", 1),
                          classes<80>("yolov8", "yolo-v8-out"),
                          fractions(classes<80>("yolov8-normalized", "yolo-v8-out-normalized")),
+                         corners(),
                          classes<80>("yolov9"),
                          classes<80>("yolo11"),
                          classes<80>("yolo12"),

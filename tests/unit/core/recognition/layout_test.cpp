@@ -242,9 +242,9 @@ TEST(Grid, CountsCells) {
   const DetectorSpec& yolov8 = *find_detector("yolov8");
   EXPECT_EQ(grid_anchors({640, 640}, yolov8), 8400u);
   EXPECT_EQ(grid_anchors({416, 416}, yolov8), 3549u);
-  EXPECT_EQ(square_input(8400, yolov8), (Size{640, 640}));
-  EXPECT_EQ(square_input(25200, *find_detector("yolov5")), (Size{640, 640}));
-  EXPECT_EQ(square_input(8401, yolov8), (Size{}));
+  EXPECT_EQ(usual_input(8400, yolov8), (Size{640, 640}));
+  EXPECT_EQ(usual_input(25200, *find_detector("yolov5")), (Size{640, 640}));
+  EXPECT_EQ(usual_input(8401, yolov8), (Size{}));
   EXPECT_EQ(likely_input({1, 6300, 85}), (Size{320, 320}));
   EXPECT_EQ(likely_input({1, 300, 6}), (Size{}));
 }

@@ -152,6 +152,41 @@ TEST(ValuePatterns, InputSizeDecidesBetweenFrontAndBackCameras) {
   expect_family(faces, "blazeface-back", Basis::kValues, settings);
 }
 
+/// Boxes of two faces, each seen from the four cells around its centre. @param side of the input.
+std::vector<Tensor> faces_of(float side) {
+  const float stride = side / 16;
+  const auto offset = [&](size_t row, size_t column) {  // of the nearer face, or far away
+    const float cell =
+        column == 0 ? static_cast<float>(row / 2 % 16) : static_cast<float>(row / 32);
+    const float centre = (cell + 0.5f) * stride;
+    return (centre < side / 2 ? 4 * stride : 12 * stride) - centre;
+  };
+  const auto is_near = [&](size_t row) {
+    return row < 512 && std::max(std::abs(offset(row, 0)), std::abs(offset(row, 1))) < stride;
+  };
+  return {rows(896, 16,
+               [&](size_t row, size_t column) {
+                 return column > 1 ? stride * 3 : is_near(row) ? offset(row, column) : 0;
+               }),
+          rows(896, 1, [&](size_t row, size_t) { return is_near(row) ? 4.0f : -8.0f; })};
+}
+
+TEST(ValuePatterns, CellsThatAgreeDecideBetweenFrontAndBackCameras) {
+  for (const Size frame : {Size{}, Size{128, 128}, Size{256, 256}, Size{640, 480}}) {
+    Settings settings;
+    settings.frame.size = frame;
+    for (const bool back : {false, true}) {
+      std::vector<TensorView> views;
+      const std::vector<Tensor> tensors = faces_of(back ? 256 : 128);
+      for (const Tensor& tensor : tensors) views.push_back(tensor.view());
+      const auto plan = make_plan(settings, views);
+      ASSERT_TRUE(plan) << plan.error().message();
+      EXPECT_EQ(plan->spec->name, back ? "blazeface-back" : "blazeface") << frame.width;
+      EXPECT_TRUE(plan->warnings.empty()) << plan->warnings[0].message();
+    }
+  }
+}
+
 TEST(ValuePatterns, UseTheInputSizeThatIsSet) {
   // PicoDet with a rectangular input, on a photo of another size.
   std::vector<Tensor> levels;

@@ -73,15 +73,17 @@ TEST(Ranking, DecidesOnlyForOneFamilyOfARank) {
   EXPECT_EQ(chosen({1, 1000, 6}), "yolov10");
 }
 
-/// Quantised values are candidates, but no evidence.
-TEST(Ranking, DecidesForFloatsOnly) {
+/// Integers with a scale are as good as the numbers that they stand for; others are none.
+TEST(Ranking, DecidesForScaledIntegers) {
   for (const Shape& shape : {Shape{1, 25200, 85}, Shape{1, 8400, 84}, Shape{1, 300, 6}}) {
     TensorView view = tensor(shape);
     EXPECT_NE(chosen(shape), "") << shape.to_string();
     view.type = DataType::kUInt8, view.scale = 0.5f;
     const auto integers = rank_families({&view, 1}, 0, {});
-    EXPECT_FALSE(integers.empty()) << shape.to_string();
-    EXPECT_EQ(decided(integers), nullptr) << shape.to_string();
+    ASSERT_NE(decided(integers), nullptr) << shape.to_string();
+    EXPECT_EQ(decided(integers)->spec->name, chosen(shape));
+    view.scale = 1;
+    EXPECT_TRUE(rank_families({&view, 1}, 0, {}).empty()) << shape.to_string();
   }
 }
 

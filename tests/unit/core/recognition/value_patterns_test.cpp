@@ -178,7 +178,7 @@ TEST(ValuePatterns, ProposeRowsWithAPayload) {
   one_class.label_count = 1;
   const auto labelled = plan_of({ready_rows(6 + 51, point)}, one_class);
   ASSERT_FALSE(labelled);
-  expect_words(labelled.error().message(), {"which fits yolo26-pose, "});
+  expect_words(labelled.error().message(), {"which fits yolo26-pose:"});
 }
 
 TEST(ValuePatterns, ProposeNoPayloadForOtherRows) {
