@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "core/recognition/fit.h"
+#include "core/recognition/grid.h"
 
 namespace keepbox {
 namespace {
@@ -14,7 +15,9 @@ namespace {
 constexpr int64_t kMinGrid = 21;  // cells of the smallest input
 constexpr int64_t kReadyColumns = 6;
 constexpr int64_t kUnknown = -1;
-constexpr std::string_view kClassify = "classify";  // task of the models that classdecode reads
+constexpr int64_t kMaxFound = 1000;  // end-to-end rows of a picture
+/// Tasks of models without boxes, which their users know.
+constexpr std::string_view kNoBoxes[] = {"classify", "depth", "semantic"};
 
 /// An export and its family.
 struct FamilyExport {
@@ -40,6 +43,18 @@ std::optional<size_t> output_of_rank(const ModelDeclaration& declaration, size_t
   return static_cast<size_t>(found - declaration.outputs.begin());
 }
 
+/// Returns the first output 1xAxB, or else AxB.
+std::optional<size_t> table_of(const ModelDeclaration& declaration) {
+  const auto batched = output_of_rank(declaration, 3);
+  return batched ? batched : output_of_rank(declaration, 2);
+}
+
+/// Returns the output with the dimension of the batch.
+ModelPort with_batch(ModelPort port) {
+  if (port.dims.size() == 2) port.dims.insert(port.dims.begin(), 1);
+  return port;
+}
+
 /// Takes the input, units and name of a family.
 void take_family(const FamilyExport& found, KnownExport& out) {
   const DetectorSpec& spec = *found.spec;
@@ -48,11 +63,12 @@ void take_family(const FamilyExport& found, KnownExport& out) {
   out.units = spec.units == Units::kAuto ? Units::kPixels : spec.units;
 }
 
-/// Takes a family whose boxes are in one output.
-void take_boxes(const FamilyExport& found, size_t boxes, KnownExport& out) {
+/// Takes a family whose boxes are in one output. @param transposed its planes are rows.
+void take_boxes(const FamilyExport& found, size_t boxes, KnownExport& out,
+                bool transposed = false) {
   take_family(found, out);
   out.outputs[boxes] = {.id = std::string(found.spec->tensors[0].ids[0]),
-                        .column_major = found.as->form == OutputForm::kPlanes};
+                        .column_major = found.as->form == OutputForm::kPlanes && !transposed};
 }
 
 /// Returns the number of values per anchor after its class scores.
@@ -81,6 +97,20 @@ std::optional<OutputForm> form_of(const ModelPort& port, int64_t classes, int64_
   return a < 0 || b < 0 || a < b ? std::optional(OutputForm::kPlanes) : std::nullopt;
 }
 
+/// True if an output 1xAxB has rows of 4 + classes + more where the family has planes: one row for
+/// each anchor of the input, more than end-to-end rows.
+bool is_transposed(const ModelPort& port, const DetectorSpec& spec, const ModelMetadata& metadata,
+                   int64_t more) {
+  const int64_t a = port.dims[1], b = port.dims[2];
+  const auto classes = static_cast<int64_t>(metadata.labels.size());
+  if (classes == 0 || more == kUnknown || metadata.sorted) return false;
+  const int64_t columns = 4 + classes + more;
+  if (b != columns || a == columns) return false;
+  const bool grid =
+      a > kMaxFound || (metadata.size.width != 0 && a == grid_anchors(metadata.size, spec));
+  return b != kReadyColumns + more || grid;
+}
+
 /// Returns the form of queries: class scores or, from Ultralytics 8.4 on, the best score and its
 /// class.
 OutputForm form_of_queries(const ModelPort& port, const ModelMetadata& metadata) {
@@ -99,6 +129,13 @@ bool is_described(const Export& each, const ModelMetadata& metadata) {
          });
 }
 
+/// Notes a task without boxes; tasks that are not known to have none are a warning.
+void take_no_boxes(const ModelMetadata& metadata, KnownExport& out) {
+  out.remarks.push_back("task " + metadata.task + " has no boxes");
+  if (!std::ranges::contains(kNoBoxes, metadata.task))
+    out.warnings.push_back("task " + metadata.task + ", whose tensors hold no boxes");
+}
+
 void take_task(const ModelDeclaration& declaration, const ModelMetadata& metadata,
                KnownExport& out) {
   const auto of_task = [&](const Export& each, bool described) {
@@ -109,20 +146,17 @@ void take_task(const ModelDeclaration& declaration, const ModelMetadata& metadat
   const bool described = !candidates.empty();
   if (!described)
     candidates = exports_where([&](const Export& each) { return of_task(each, false); });
-  const auto boxes = output_of_rank(declaration, 3), maps = output_of_rank(declaration, 4);
-  if (candidates.empty() || !boxes) {
-    out.remarks.push_back("task " + metadata.task + " has no boxes");
-    if (metadata.task != kClassify)
-      out.warnings.push_back("task " + metadata.task + ", whose tensors hold no boxes");
-    return;
-  }
+  const auto boxes = table_of(declaration), maps = output_of_rank(declaration, 4);
+  if (candidates.empty() || !boxes) return take_no_boxes(metadata, out);
   out.units = Units::kPixels;
-  const ModelPort& port = declaration.outputs[*boxes];
+  const ModelPort port = with_batch(declaration.outputs[*boxes]);
   const int64_t more =
       payload_of(*candidates[0].spec, metadata, maps ? &declaration.outputs[*maps] : nullptr);
-  const auto form = described ? form_of_queries(port, metadata)
-                              : form_of(port, static_cast<int64_t>(metadata.labels.size()), more,
-                                        metadata.sorted);
+  const bool transposed = !described && is_transposed(port, *candidates[0].spec, metadata, more);
+  const auto form = described    ? form_of_queries(port, metadata)
+                    : transposed ? OutputForm::kPlanes
+                                 : form_of(port, static_cast<int64_t>(metadata.labels.size()), more,
+                                           metadata.sorted);
   const auto found = std::ranges::find_if(
       candidates, [&](const FamilyExport& each) { return form == each.as->form; });
   if (found == candidates.end()) {
@@ -130,9 +164,32 @@ void take_task(const ModelDeclaration& declaration, const ModelMetadata& metadat
                           metadata.task);
     return;
   }
-  take_boxes(*found, *boxes, out);
+  take_boxes(*found, *boxes, out, transposed);
   if (!found->as->why.empty()) out.remarks.emplace_back(found->as->why);
   if (maps && !found->as->maps_id.empty()) out.outputs[*maps].id = found->as->maps_id;
+}
+
+/// Recognises LibreYOLO's exports by the model's family and an output with the channels of a box
+/// and the classes.
+void take_libre_yolo(const ModelDeclaration& declaration, const ModelMetadata& metadata,
+                     KnownExport& out) {
+  const auto candidates = exports_where([&](const Export& each) {
+    return each.exporter == metadata.exporter && each.task == metadata.task &&
+           each.head == metadata.head;
+  });
+  const auto columns = static_cast<int64_t>(4 + metadata.labels.size());
+  for (const FamilyExport& each : candidates)
+    for (size_t i = 0; i < declaration.outputs.size(); ++i) {
+      const ModelPort port = with_batch(declaration.outputs[i]);
+      const bool planes = each.as->form == OutputForm::kPlanes;
+      if (port.dims.size() != 3 || port.dims[planes ? 1 : 2] != columns) continue;
+      take_boxes(each, i, out);
+      if (metadata.resize) out.input.resize = *metadata.resize;
+      return;
+    }
+  out.why = {};  // the input is not known either
+  out.remarks.push_back("LibreYOLO's " + metadata.head + " for task " + metadata.task +
+                        " is not a known export");
 }
 
 /// Recognises an export without a task by an output with the channels of a box and the classes.
@@ -225,6 +282,7 @@ KnownExport recognize_export(const ModelDeclaration& declaration, const ModelMet
     out.contract = traits.contract;
     out.iou_threshold = traits.iou_threshold;
     if (metadata.exporter == Exporter::kUltralytics) take_task(declaration, metadata, out);
+    else if (metadata.exporter == Exporter::kLibreYolo) take_libre_yolo(declaration, metadata, out);
     else take_classes(declaration, metadata, out);
   }
   return out;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Reads the metadata written by Ultralytics and its predecessors.
+// Reads the metadata written by Ultralytics, its predecessors and LibreYOLO.
 #include "gst/infer/facts/metadata.h"
 
 #include <glib.h>
@@ -47,8 +47,16 @@ const std::string* label(const PyValue& value) {
   return good ? &text : nullptr;
 }
 
-/// Returns names by class from a list, or from a dict with integer keys; std::nullopt for anything
-/// else.
+/// Returns the number of a class that is a key: an integer, or its digits in quotes as in JSON.
+std::optional<int64_t> class_of(const PyValue& key) {
+  if (key.kind == Kind::kInt) return key.whole;
+  int64_t number = 0;
+  if (key.kind == Kind::kString && parse(key.text, number)) return number;
+  return std::nullopt;
+}
+
+/// Returns names by class from a list, or from a dict with numbers as keys; std::nullopt for
+/// anything else.
 std::optional<std::vector<std::string>> names_of(const PyValue& value) {
   if (value.kind != Kind::kList && value.kind != Kind::kDict) return std::nullopt;
   const size_t step = value.kind == Kind::kDict ? 2 : 1;
@@ -56,10 +64,9 @@ std::optional<std::vector<std::string>> names_of(const PyValue& value) {
   for (size_t i = 0; i + step <= value.items.size(); i += step) {
     const std::string* name = label(value.items[i + step - 1]);
     if (name == nullptr) return std::nullopt;
-    if (step == 2 && value.items[i].kind != Kind::kInt) return std::nullopt;
-    const int64_t index = step == 2 ? value.items[i].whole : static_cast<int64_t>(i);
-    if (index < 0 || index >= int64_t{kMaxClasses}) return std::nullopt;
-    const auto place = static_cast<size_t>(index);
+    const auto index = step == 2 ? class_of(value.items[i]) : static_cast<int64_t>(i);
+    if (!index || *index < 0 || *index >= int64_t{kMaxClasses}) return std::nullopt;
+    const auto place = static_cast<size_t>(*index);
     names.resize(std::max(names.size(), place + 1));
     names[place] = *name;
   }
@@ -132,13 +139,28 @@ void read_characters(const Map& map, ModelMetadata& out) {
   while (!out.labels.empty() && out.labels.back().empty()) out.labels.pop_back();
 }
 
-bool is_true(const PyValue* value) {
-  return value != nullptr && value->kind == Kind::kBool && value->whole != 0;
-}
-
 std::string text_of(const Map& map, const char* key) {
   const auto found = map.find(key);
   return found == map.end() ? "" : found->second;
+}
+
+/// Reads LibreYOLO's sides of the input and the place of the picture in it.
+void read_libre_yolo(const Map& map, ModelMetadata& out) {
+  out.head = text_of(map, "model_family");
+  const auto side = [&](const char* key) {
+    const auto value = literal(map, key, out);
+    return value && is_size(*value) ? static_cast<uint32_t>(value->whole) : 0;
+  };
+  const Size size{side("imgsz_w"), side("imgsz_h")};
+  if (size.width != 0 && size.height != 0) out.size = size;
+  const std::string pad = text_of(map, "letterbox_pad");
+  if (pad == "center") out.resize = ResizeMode::kLetterboxCenter;
+  else if (pad == "topleft") out.resize = ResizeMode::kLetterboxTopLeft;
+  else if (!pad.empty()) leave_out(map, "letterbox_pad", "center or topleft", out);
+}
+
+bool is_true(const PyValue* value) {
+  return value != nullptr && value->kind == Kind::kBool && value->whole != 0;
 }
 
 }  // namespace
@@ -149,13 +171,18 @@ ModelMetadata read_metadata(const Map& map) {
   read_names(map, out);
   read_characters(map, out);
   read_names_of_outputs(map, out);
-  if (map.contains("task") && (names || stride)) out.exporter = Exporter::kUltralytics;
+  if (map.contains("libreyolo_version")) out.exporter = Exporter::kLibreYolo;
+  else if (map.contains("task") && (names || stride)) out.exporter = Exporter::kUltralytics;
   else if (names && stride) out.exporter = Exporter::kYolov5;
   if (out.exporter == Exporter::kUnknown) return out;
   out.task = text_of(map, "task");
   out.description = text_of(map, "description");
   out.head = text_of(map, "head");
   read_size(map, out);
+  if (out.exporter == Exporter::kLibreYolo) {
+    read_libre_yolo(map, out);
+    return out;
+  }
   read_stride(map, out);
   read_keypoints(map, out);
   const auto end_to_end = literal(map, "end2end", out);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,10 +17,12 @@ struct ModelMetadata {
   Exporter exporter = Exporter::kUnknown;
   std::string task;  // such as "detect"; empty if unknown
   std::string description;
-  std::string head;                 // class of the network's last layer; empty if unknown
+  std::string head;                 // class of the network's last layer, or LibreYOLO's family;
+                                    // empty if unknown
   std::vector<std::string> labels;  // by class, empty where a class has no name
   std::map<std::string, std::vector<std::string>> labels_of;  // of outputs, by their names
   Size size;                         // input size of the export; 0 if unknown
+  std::optional<ResizeMode> resize;  // placement of the picture in the input, if declared
   uint32_t stride = 0;               // 0 if unknown
   uint32_t keypoint_numbers = 0;     // per object; 0 if unknown
   bool sorted = false;               // outputs rows of final boxes (end-to-end)

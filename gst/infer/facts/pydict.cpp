@@ -159,10 +159,26 @@ class Parser {
     const auto [end, error] =
         std::from_chars(number.data(), number.data() + number.size(), code, 16);
     if (error != std::errc{} || end != number.data() + number.size()) return false;
+    at_ += 1 + digits;
+    if (c == 'u' && !read_second_half(code)) return false;
     if (code == 0 || !g_unichar_validate(code)) return false;
     char bytes[6];
     out.append(bytes, static_cast<size_t>(g_unichar_to_utf8(code, bytes)));
-    at_ += 1 + digits;
+    return true;
+  }
+
+  /// Joins the two halves of a character that JSON writes as two escapes of UTF-16.
+  bool read_second_half(uint32_t& code) {
+    constexpr uint32_t kFirst = 0xd800, kSecond = 0xdc00, kHalves = 0x400, kOffset = 0x10000;
+    if (code < kFirst || code >= kSecond) return true;
+    const std::string_view rest = text_.substr(at_, 6);
+    uint32_t second = 0;
+    if (!rest.starts_with("\\u") || rest.size() < 6) return false;
+    const auto [end, error] = std::from_chars(rest.data() + 2, rest.data() + 6, second, 16);
+    if (error != std::errc{} || end != rest.data() + 6) return false;
+    if (second < kSecond || second >= kSecond + kHalves) return false;
+    code = kOffset + (code - kFirst) * kHalves + (second - kSecond);
+    at_ += rest.size();
     return true;
   }
 

@@ -154,8 +154,7 @@ TEST(Families, NameTheOutputsOfUltralyticsTasks) {
     EXPECT_EQ(facts.outputs[0].column_major, each.column_major) << name;
     EXPECT_EQ(facts.detector, detector_by(facts.outputs[0].id)) << name;
     const bool boxes = each.task != std::string("classify") && each.task != std::string("depth");
-    const bool known = boxes || each.task == std::string("classify");
-    EXPECT_EQ(facts.warnings.empty(), known && each.names != std::string(broken)) << name;
+    EXPECT_EQ(facts.warnings.empty(), each.names != std::string(broken)) << name;
     if (facts.outputs[0].id == each.outputs[0].name) {
       EXPECT_SAID(facts.remark, boxes ? "not a known output of task" : " has no boxes");
     }
@@ -208,6 +207,86 @@ TEST(Families, IdentifyYolov5AndRelatedModels) {
   const ModelFacts unnamed = facts_of(
       model({1, 3, 640, 640}, {port("o", {1, 25200, 5})}, {{"stride", "32"}, {"names", "["}}));
   EXPECT_EQ(unnamed.detector, "") << "the number of classes is not known";
+}
+
+std::map<std::string, std::string> libre_yolo(const char* family, const char* pad = "") {
+  std::map<std::string, std::string> out{{"libreyolo_version", "1.6.0"},
+                                         {"model_family", family},
+                                         {"task", "detect"},
+                                         {"imgsz", "640"},
+                                         {"names", R"({"0": "person", "1": "car"})"}};
+  if (*pad != 0) out["letterbox_pad"] = pad;
+  return out;
+}
+
+TEST(Families, IdentifyLibreYolo) {
+  const auto planes = port("output", {1, 6, 8400}), rows = port("output", {1, 8400, 6});
+  const auto of = [](const ModelPort& output, std::map<std::string, std::string> metadata) {
+    return facts_of(model({1, 3, 640, 640}, {output}, std::move(metadata)));
+  };
+  const ModelFacts nine = of(planes, libre_yolo("yolo9"));
+  EXPECT_EQ(nine.detector, "yolo-corners");
+  EXPECT_EQ(nine.outputs[0].id, "yolo-corners-out");
+  EXPECT_TRUE(nine.outputs[0].column_major);
+  EXPECT_EQ(nine.resize, ResizeMode::kLetterboxTopLeft);
+  EXPECT_EQ(nine.input.deviation, (Three{255, 255, 255}));
+  EXPECT_EQ(nine.contract, "");
+  EXPECT_EQ(nine.labels, (std::vector<std::string>{"person", "car"}));
+  EXPECT_TRUE(nine.warnings.empty()) << nine.warnings[0];
+  EXPECT_EQ(of(planes, libre_yolo("yolo9", "center")).resize, ResizeMode::kLetterboxCenter);
+  const ModelFacts rtmdet = of(rows, libre_yolo("rtmdet"));
+  EXPECT_EQ(rtmdet.detector, "yolo-corners");
+  EXPECT_TRUE(rtmdet.input.bgr);
+  EXPECT_EQ(of(rows, libre_yolo("picodet")).resize, ResizeMode::kStretch);
+  const ModelFacts other = of(rows, libre_yolo("a family to come"));
+  EXPECT_EQ(other.detector, "");
+  EXPECT_TRUE(other.unknown) << other.remark;
+  EXPECT_EQ(other.labels.size(), 2u);
+  // With NMS inside, the tensor before it is used, which is declared.
+  const ModelFacts both =
+      facts_of(model({1, 3, 640, 640}, {port("rows", {1, 300, 6}), planes}, libre_yolo("yolo9")));
+  EXPECT_EQ(both.outputs[0].id, "rows");
+  EXPECT_EQ(both.outputs[1].id, "yolo-corners-out");
+}
+
+TEST(Families, ReadTransposedPlanes) {
+  const auto of = [](Dims output, const char* names, Dims input = {1, 3, 640, 640}) {
+    return facts_of(model(std::move(input), {port("output0", std::move(output))},
+                          ultralytics("detect", names)));
+  };
+  const char *two = "['a', 'b']", *three = "['a', 'b', 'c']";
+  for (const auto& [dims, names] : {std::pair<Dims, const char*>{{1, 8400, 6}, two},
+                                    {{1, 8400, 7}, three},
+                                    {{1, 525, 7}, three},
+                                    {{8400, 6}, two}}) {
+    const ModelFacts facts = of(dims, names);
+    EXPECT_EQ(facts.detector, "yolov8") << names;
+    EXPECT_EQ(facts.outputs[0].id, "yolo-v8-out");
+    EXPECT_FALSE(facts.outputs[0].column_major);
+    EXPECT_TRUE(facts.warnings.empty()) << facts.warnings[0];
+  }
+  EXPECT_EQ(of({1, 300, 6}, two).detector, "yolo26");
+  EXPECT_EQ(of({1, 525, 6}, two, {1, 3, 160, 160}).detector, "yolo26") << "no imgsz";
+}
+
+TEST(Families, AllowOutputsWithoutABatch) {
+  const ModelFacts facts = facts_of(
+      model({1, 3, 640, 640}, {port("output0", {6, 8400})}, ultralytics("detect", "['a', 'b']")));
+  EXPECT_EQ(facts.detector, "yolov8");
+  EXPECT_TRUE(facts.outputs[0].column_major);
+  EXPECT_TRUE(facts.warnings.empty()) << facts.warnings[0];
+}
+
+TEST(Families, KnowTasksWithoutBoxes) {
+  for (const char* task : {"classify", "depth", "semantic"}) {
+    const ModelFacts facts = facts_of(model({1, 3, 640, 640}, {port("output0", {1, 1, 640, 640})},
+                                            ultralytics(task, "['a']", {{"a key to come", "{"}})));
+    EXPECT_TRUE(facts.warnings.empty()) << facts.warnings[0];
+    EXPECT_SAID(facts.remark, std::string("task ") + task + " has no boxes");
+  }
+  const ModelFacts other = facts_of(model({1, 3, 640, 640}, {port("output0", {1, 6, 8400})},
+                                          ultralytics("a task to come", "['a', 'b']")));
+  EXPECT_EQ(other.warnings.size(), 1u);
 }
 
 TEST(Families, DoNotRelyOnShapes) {

@@ -178,6 +178,35 @@ TEST(Metadata, IdentifiesItsExporter) {
   EXPECT_EQ(square.task, "detect");
 }
 
+const std::map<std::string, std::string> kLibreYolo{
+    {"libreyolo_version", "1.6.0"},
+    {"model_family", "yolo9"},
+    {"task", "detect"},
+    {"nc", "2"},
+    {"imgsz", "640"},
+    {"imgsz_h", "384"},
+    {"imgsz_w", "640"},
+    {"dynamic", "False"},
+    {"letterbox_pad", "center"},
+    {"names", R"({"0": "person", "1": "\ud83d\ude97 car"})"}};
+
+TEST(Metadata, IsReadAsWrittenByLibreYolo) {
+  const ModelMetadata read = read_metadata(kLibreYolo);
+  EXPECT_EQ(read.exporter, Exporter::kLibreYolo);
+  EXPECT_EQ(read.labels, (std::vector<std::string>{"person", "\U0001f697 car"}));
+  EXPECT_EQ(read.head, "yolo9");
+  EXPECT_EQ(read.size, (Size{640, 384}));
+  EXPECT_EQ(read.resize, ResizeMode::kLetterboxCenter);
+  EXPECT_TRUE(read.remarks.empty()) << read.remarks.front();
+  auto other = kLibreYolo;
+  other["letterbox_pad"] = "topleft";
+  EXPECT_EQ(read_metadata(other).resize, ResizeMode::kLetterboxTopLeft);
+  other["letterbox_pad"] = "left";
+  EXPECT_EQ(read_metadata(other).remarks.size(), 1u);
+  other["names"] = R"({"zero": "person"})";
+  EXPECT_TRUE(read_metadata(other).labels.empty());
+}
+
 TEST(Metadata, HasTheWordsThatDescribeTheNetwork) {
   auto described = kUltralytics;
   described["description"] = "Ultralytics RTDETR-l model";
@@ -229,7 +258,7 @@ TEST(Metadata, SkipsInvalidValuesWithOneRemarkEach) {
   const struct {
     const char *key, *value;
   } cases[] = {{"names", "{0: 'a'"},        {"names", "{-1: 'a'}"},
-               {"names", "{2048: 'a'}"},    {"names", "{'0': 'a'}"},
+               {"names", "{2048: 'a'}"},    {"names", "{'a': 'b'}"},
                {"names", "{0: 1}"},         {"names", "[]"},
                {"names", "'person'"},       {"names", "['\xff']"},
                {"names", "person,dog"},     {"imgsz", "[640, 480, 3]"},
