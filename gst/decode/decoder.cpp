@@ -3,6 +3,7 @@
 // CPU.
 #include "gst/decode/decoder.h"
 
+#include <bit>
 #include <string>
 #include <utility>
 
@@ -86,6 +87,8 @@ Status Decoder::start() {
 
 void Decoder::stop() {
   started_ = false;
+  scores_ = {};
+  empty_frames_ = 0;
   intake_.forget();
   drop_processor();
   planner_.forget_family();
@@ -128,7 +131,19 @@ Status Decoder::attempt(GstBuffer* buffer) {
   KB_TRY(explained(make_ready(tensors), tensors));
   KB_TRY(images_.decode(buffer, tensors));
   end_frame(buffer, tensors, route_of(tensors));
+  count_scores(tensors);
   return {};
+}
+
+/// Counts the scores that are not finite if none passed the threshold, on fewer and fewer frames: a
+/// model whose float16 numbers overflow does so from some frame on.
+void Decoder::count_scores(FrameTensors& tensors) {
+  const Funnel& funnel = images_.funnel();
+  if (funnel.above_threshold != 0 || funnel.anchors == 0) return;
+  if (!std::has_single_bit(++empty_frames_)) return;
+  const Plan& plan = processor_->plan();
+  if (device_.map(tensors, plan.reads, MemorySpace::kSystem))
+    scores_ = keepbox::count_scores(plan.layout, tensors.views());
 }
 
 /// Forgets the results of the last frame.
@@ -168,6 +183,7 @@ Status Decoder::take(GstBuffer* buffer, const PreparedFrame& frame, const Proces
   processor_.follow(*frame.tensors);
   KB_TRY(images_.take(joint, number));
   end_frame(buffer, *frame.tensors, frame.route);
+  count_scores(*frame.tensors);
   return {};
 }
 
@@ -237,6 +253,7 @@ void Decoder::count(DecodeStats& stats, bool decoded, GstClockTime time) {
     stats.add(decoded ? &images_.funnel() : nullptr, route_, images_.boxes().size(),
               images_.weak().size(), time);
   }
+  stats.set_scores(std::exchange(scores_, {}));
   stats.add_runs(images_.runs());
   stats.set_image_boxes(images_.image_boxes());
 }

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <memory>
 
+#include "core/recognition/row_checks.h"
 #include "gst/decode/decodestats.h"
 #include "gst/decode/decodestream.h"
 #include "gst/decode/devicechoice.h"
@@ -93,6 +94,7 @@ class Decoder {
 
  private:
   bool needs_plan(const DecodeProps& props) const;
+  void count_scores(FrameTensors& tensors);
   void check_input(const std::string& detector);
   void drop_processor();
   Status attempt(GstBuffer* buffer);
@@ -116,8 +118,10 @@ class Decoder {
   StreamProcessor processor_;
   ImageDecoder images_{stream_, planner_, processor_};
   Route route_ = Route::kHost;
-  bool tuned_ = false;    // thresholds or classes differ from the processor's
-  bool started_ = false;  // a frame was decoded since the start
+  bool tuned_ = false;         // thresholds or classes differ from the processor's
+  bool started_ = false;       // a frame was decoded since the start
+  ScoreCount scores_;          // of the last frame that was looked at because it had no candidate
+  uint64_t empty_frames_ = 0;  // frames without a candidate since the start
   bool planned_ = false;
   bool skipped_ = false;
   bool shares_device_ = false;  // the device is another one's

@@ -55,6 +55,12 @@ void DecodeStats::add(const Funnel* funnel, Route route, size_t boxes, size_t we
   last_time_ = time;
 }
 
+void DecodeStats::set_scores(const ScoreCount& scores) {
+  scores_.all += scores.all;
+  scores_.not_finite += scores.not_finite;
+  last_.not_finite += static_cast<uint32_t>(scores.not_finite);
+}
+
 void DecodeStats::add_skipped(GstClockTime time) {
   ++frames_;
   ++skipped_;
@@ -80,6 +86,12 @@ std::optional<Error> DecodeStats::why_no_box() const {
                 "lower score-threshold=");
   if (max_counts_.anchors == 0)
     return none("the tensors had no rows", "check that the model finds objects in these pictures");
+  if (max_counts_.above_threshold == 0 && scores_.not_finite != 0)
+    return none(
+        std::to_string(scores_.not_finite * 100 / scores_.all) +
+            "% of the scores were not finite (NaN or infinite)",
+        "use a float32 or bfloat16 export of the model: its numbers may be too large for "
+        "float16; check the value range of the model input (input-std= of tensorinfer) too");
   const std::string low = "no score of " + std::to_string(max_counts_.anchors) +
                           " anchors per frame exceeded the score threshold";
   if (max_counts_.above_threshold == 0 && max_counts_.anchors < kFewAnchors && is_small(input_))

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/recognition/row_checks.h"
 #include "core/run/processor.h"
 
 namespace keepbox {
@@ -37,6 +38,9 @@ class DecodeStats {
   /// @param weak number of boxes for trackers only.
   void add(const Funnel* funnel, Route route, size_t boxes, size_t weak, GstClockTime time);
 
+  /// Adds the scores of a frame of which none passed the threshold.
+  void set_scores(const ScoreCount& scores);
+
   /// Counts runs of a processor.
   void add_runs(uint32_t runs) { runs_ += runs; }
 
@@ -62,6 +66,7 @@ class DecodeStats {
   Funnel last_;
   Funnel max_counts_;  // the maximum of each count over all frames
   Size input_;         // of the model
+  ScoreCount scores_;  // of frames without a candidate that were looked at
   std::vector<guint> image_boxes_;
   std::string detector_, backend_, backend_reason_, recognised_;
 };

@@ -81,6 +81,50 @@ TEST(Recognition, ReadsBlankFramesAsTheyAre) {
   }
 }
 
+/// Rows of image, class, score and corners; none on the first frames.
+TEST(Recognition, WaitsForTheFirstRows) {
+  Harness h("boxdecode", "video/x-raw,format=RGB,width=416,height=416");
+  const Tensor none{.values = {}, .shape = {0, 7}};
+  for (int i = 0; i < 2; ++i) {
+    const Buffer out = h.run(carrying({none}));
+    ASSERT_TRUE(out) << h.error();
+    EXPECT_TRUE(boxes(out).empty());
+  }
+  const Buffer out = h.run(carrying({{.values = {0, 2, .9f, 40, 60, 140, 160}, .shape = {1, 7}}}));
+  ASSERT_TRUE(out) << h.error();
+  ASSERT_EQ(boxes(out).size(), 1u);
+  EXPECT_EQ(boxes(out)[0].box, (Box{40, 60, 140, 160}));
+  EXPECT_EQ(stat_text(h.element(), "detector"), "class-score-rows");
+  ASSERT_TRUE(h.run(carrying({none}))) << h.error();
+}
+
+/// Numbers that overflow are why there is no box, not a high threshold.
+TEST(Recognition, ScoresThatAreNotFiniteAreWhyThereIsNoBox) {
+  for (const float value : {test::kNan, test::kInfinity}) {
+    Harness h("boxdecode detector=yolov8");
+    Tensor tensor = dense({.classes = 2});
+    std::ranges::fill(tensor.values, value);
+    const Buffer out = h.run(carrying({tensor}));
+    ASSERT_TRUE(out) << h.error();
+    g_autoptr(GstStructure) stats = nullptr;
+    g_object_get(h.element(), "stats", &stats, nullptr);
+    guint count = 0;
+    EXPECT_TRUE(gst_structure_get_uint(stats, "not-finite", &count));
+    EXPECT_EQ(count, 2u * 8400);
+    gst_harness_push_event(h.get(), gst_event_new_eos());
+    const std::string warning = h.warning();
+    expect_words(warning, {"not finite", "float16"});
+    EXPECT_FALSE(warning.contains("ower score-threshold")) << warning;
+  }
+}
+
+TEST(Recognition, NamesModelsOfMaps) {
+  Harness h("boxdecode");
+  const Tensor maps{std::vector<float>(size_t{19} * 128 * 128), {1, 19, 128, 128}};
+  EXPECT_FALSE(h.run(carrying({maps})));
+  expect_words(h.error(), {"semantic segmentation", "remove boxdecode"});
+}
+
 TEST(Recognition, PassesFramesWithoutBoxesWithAWarning) {
   Harness h("boxdecode on-mismatch=warn");
   ASSERT_TRUE(h.run(carrying({blank(masks(), kBoxes)})));
