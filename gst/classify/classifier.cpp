@@ -20,11 +20,13 @@ GQuark quark_of(const std::string& text) {
 }
 
 /// Returns images x classes or images x steps x characters, without dimensions of 1 after the
-/// first one; kMismatch for anything else.
-Result<Shape> shape_of(const TensorView& tensor) {
+/// first one; kMismatch for anything else. @param frame the tensor is of a whole frame, so that
+/// steps x characters are of one image.
+Result<Shape> shape_of(const TensorView& tensor, bool frame) {
   std::vector<size_t> dims(tensor.shape.dims().begin(), tensor.shape.dims().end());
   for (size_t i = dims.size(); i-- > 1;)
     if (dims[i] == 1 && dims.size() > 2) dims.erase(dims.begin() + static_cast<ptrdiff_t>(i));
+  if (frame && dims.size() == 2 && dims[0] > 1) dims.insert(dims.begin(), 1);
   if ((dims.size() == 2 || dims.size() == 3) && dims.back() > 1 && is_real(tensor))
     return Shape(std::span<const size_t>(dims));
   return fail(
@@ -32,6 +34,35 @@ Result<Shape> shape_of(const TensorView& tensor) {
       "tensors of a classifier, images x classes, or of a text recogniser, images x steps x "
       "characters",
       tensor.to_string(), "decode boxes with boxdecode; leave other outputs out of the model");
+}
+
+/// True if the tensors have one image, of a whole frame.
+bool of_frame(const SharedProvenance& source) {
+  return source == nullptr || (!source->objects && source->tiles.empty());
+}
+
+/// Returns the characters of a recogniser's tensor images x steps x characters.
+Result<Characters> characters_of(const std::vector<std::string>& names, const TensorView& tensor,
+                                 const Shape& shape) {
+  const size_t steps = shape[1], classes = shape[2];
+  auto out = Characters::create(names, classes);
+  if (out) return out;
+  if (tensor.shape.rank() == 2 && names.size() == classes)
+    return reject(
+        ErrorKind::kMismatch,
+        std::format("The tensor {} has {} images, but the frame is one picture", tensor.to_string(),
+                    steps),
+        "run the model on one picture, or on objects with regions=objects of tensorinfer");
+  if (Characters::create(names, steps))
+    return reject(ErrorKind::kMismatch,
+                  std::format("The tensor {} has the characters before the steps of the text",
+                              tensor.to_string()),
+                  "export the model with its last two dimensions exchanged");
+  if (names.empty())
+    out.error().hint += std::format(
+        "; if {} is the number of steps, export the model with its last two dimensions exchanged",
+        classes);
+  return out;
 }
 
 TensorForm form_of_image(const TensorView& tensor) {
@@ -85,7 +116,7 @@ Activation Classifier::activation_of(const TensorView& tensor, size_t rows, size
 
 Result<Classifier::Head> Classifier::settle(const TensorView& tensor,
                                             const SharedProvenance& source, bool alone) {
-  KB_ASSIGN(const Shape shape, shape_of(tensor));
+  KB_ASSIGN(const Shape shape, shape_of(tensor, of_frame(source)));
   const bool text = shape.rank() == 3;
   const size_t classes = shape[shape.rank() - 1];
   Head out{.form = form_of_image(tensor), .source = source, .alone = alone};
@@ -96,7 +127,7 @@ Result<Classifier::Head> Classifier::settle(const TensorView& tensor,
   else if (source != nullptr && alone) out.labels = Labels(source->labels);
   if (text) {
     KB_ASSIGN(out.characters,
-              Characters::create(given_ ? characters_ : out.labels.names(), classes));
+              characters_of(given_ ? characters_ : out.labels.names(), tensor, shape));
   } else if (out.labels.size() != 0 && out.labels.size() != classes) {
     warning_ = problem(ErrorKind::kMismatch,
                        std::format("There are {} class names for the {} classes of {}",
@@ -160,7 +191,7 @@ Result<std::vector<TensorResults>> Classifier::decode(const FrameTensors& tensor
   const auto views = tensors.views();
   std::vector<uint32_t> fit;  // indices in views
   for (uint32_t i = 0; i < views.size(); ++i) {
-    const auto shape = shape_of(views[i]);
+    const auto shape = shape_of(views[i], of_frame(tensors.source(which[i])));
     if (shape) fit.push_back(i);
     else if (views.size() == 1) return std::unexpected(shape.error());
     else warning_ = shape.error();
@@ -171,7 +202,7 @@ Result<std::vector<TensorResults>> Classifier::decode(const FrameTensors& tensor
     TensorView view = views[i];
     KB_TRY(check_bounds(view));
     KB_ASSIGN(const Head* head, head_of(view, tensors.source(which[i]), fit.size() == 1));
-    KB_ASSIGN(view.shape, shape_of(view));
+    KB_ASSIGN(view.shape, shape_of(view, of_frame(tensors.source(which[i]))));
     TensorResults& results = out.emplace_back(TensorResults{.about = head->about});
     for (size_t image = 0; image < view.shape[0]; ++image) read_image(view, *head, image, results);
   }

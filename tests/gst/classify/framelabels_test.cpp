@@ -52,6 +52,31 @@ class FrameLabels : public testing::Test {
 
 constexpr const char* kBoth = "weather=B@0.75 of eyes; sign=BA@0.87 of eyes; ";
 
+/// Steps x characters without a batch are one text, not a picture for each step.
+TEST_F(FrameLabels, AreTextOfStepsWithoutABatch) {
+  const std::vector<float> steps{.1f, .8f, .1f, .9f, .05f, .05f, .1f, .1f, .8f, .9f, .1f, 0};
+  const auto frame = [&](const Shape& shape = {4, 3}) {
+    GstBuffer* out = painted(kScene, test::grey);
+    add_tensor(out, "steps", DataType::kFloat32, shape, GST_TENSOR_DIM_ORDER_ROW_MAJOR,
+               test::data_buffer(steps.data(), steps.size() * sizeof(float)));
+    return out;
+  };
+  const auto error_with = [&](const std::string& properties, const Shape& shape = {4, 3}) {
+    Harness h("classdecode " + properties, kScene);
+    EXPECT_FALSE(h.run(frame(shape)));
+    return h.error();
+  };
+  Harness h(classify_, kScene);
+  const Buffer out = h.run(frame());
+  ASSERT_TRUE(out) << h.error();
+  EXPECT_EQ(text_of(out.get()), "text=AB@0.80 of eyes; ");
+  test::expect_words(error_with(""), {"2 characters", "label-file=", "3 is the number of steps"});
+  test::expect_words(error_with("label-file=" + dir_.write("classes.txt", "A\nB\nC\n")),
+                     {"4 images", "the frame is one picture"});
+  test::expect_words(error_with("label-file=" + dir_.write("five.txt", "A\nB\nC\nD\nE\n"), {6, 2}),
+                     {"the characters before the steps", "dimensions exchanged"});
+}
+
 TEST_F(FrameLabels, AreClassesAndText) {
   Harness h(classify_, kScene);
   const Buffer out = h.run(scored());
