@@ -4,7 +4,7 @@
 
 usage: boxes.py LINE...   LINE is a pipeline up to and including boxdecode (or framerestore, or a
                           tracker). Prints time, model, class, name, score, box and the tracking id,
-                          if there is one
+                          if there is one, and frames that the model did not look at
 """
 import sys
 
@@ -29,6 +29,8 @@ def words(box):
 def on_sample(sink):
     buffer = sink.emit('pull-sample').get_buffer()
     try:
+        if Keepbox.buffer_is_skipped(buffer):
+            print(f'{buffer.pts / Gst.SECOND:8.3f} s  the model did not look', flush=True)
         for box in Keepbox.buffer_get_boxes(buffer):
             print(f'{buffer.pts / Gst.SECOND:8.3f} s  {words(box)}', flush=True)
     except BrokenPipeError:  # the reader has exited

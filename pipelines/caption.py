@@ -14,9 +14,10 @@ STRIP, TEXT = 44, 22    # height of the strip below a picture, and of its text, 
 
 
 def last_count(path):
-    """Returns the number of boxes on the last frame of a file."""
+    """Returns the number of boxes on the last frame of a file that the model looked at."""
     with open(path, encoding='utf-8') as lines:
-        return len(json.loads(list(lines)[-1]).get('objects', []))
+        frames = [frame for frame in map(json.loads, lines) if not frame.get('skipped')]
+    return len(frames[-1].get('objects', []))
 
 
 def captioned(picture, texts):

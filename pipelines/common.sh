@@ -95,6 +95,14 @@ make_detect() {
   if [[ $track ]]; then detect+=(! boxtrack predict=true); fi
 }
 
+# Checks files, if Python has GStreamer: `open` ends the script if one has no video, at which a line
+# may hang; `end` warns of videos that end before the duration that they declare.
+check_files() { # open|end FILES...
+  if python3 -c 'import gi; gi.require_version("Gst", "1.0")' 2>/dev/null; then
+    "$here/check.py" "$@" 2> >(sed "s/^/$(basename "$0"): /" >&2)
+  fi
+}
+
 # Prints a line and runs it to its end. A signal that terminates this script lets the line complete
 # its files, like Ctrl-C with gst-launch-1.0 -e; a second one ends it at once.
 launch() { # WORDS...

@@ -7,7 +7,7 @@ usage: ... ! boxsink | count.py CLASS [SECONDS]   or from a FIFO: count.py CLASS
 
 Writes CSV: the start of the interval in stream time, its number of frames, the mean and maximum
 number of objects per frame, and the number of different objects if a tracker before boxsink assigns
-ids (such as boxtrack).
+ids (such as boxtrack). Frames that the model did not look at ("skipped") do not count.
 """
 import json
 import sys
@@ -24,13 +24,15 @@ def number_of_objects(tracked):
 
 
 def minutes(lines, wanted, length, classes):
-    """Yields start, objects per frame and their ids, for each interval of `length` that has frames.
-    Adds the names of all classes to `classes`."""
+    """Yields start, objects per frame and their ids, for each interval of `length` that has frames
+    which the model looked at. Adds the names of all classes to `classes`."""
     begin, counts, tracked = None, [], {}
     for line in lines:
         frame = json.loads(line)
         if 'timestamp' not in frame:
             sys.exit(f'count.py: a frame has no timestamp: {line[:80]}')
+        if frame.get('skipped'):
+            continue
         at = frame['timestamp'] // length * length
         if counts and at != begin:
             yield begin, counts, tracked

@@ -12,6 +12,9 @@ usage: ... ! boxtrack ! boxsink | crossings.py [OPTION]...   or: crossings.py [O
   --lost SECONDS                  an object that is not seen for that long has left (default: 2)
   --events                        write a row for each crossing, entry and exit as it happens
 
+Frames that the model did not look at ("skipped") move nothing: neither a missing nor a predicted
+box of theirs counts.
+
 Coordinates are pixels, or fractions of the frame if all of a line or zone are at most 1. Boxes need
 ids: put boxtrack before boxsink.
 
@@ -114,7 +117,7 @@ class Frame:
         data = json.loads(line)
         if 'timestamp' not in data:
             fail(f'a frame has no timestamp: {line[:80]}')
-        self.time = data['timestamp']
+        self.time, self.skipped = data['timestamp'], data.get('skipped', False)
         # an object without a detection has classes and text of the whole frame
         self.boxes = [each for each in data.get('objects', []) if 'detection' in each]
         self.size = data['resolution']['width'], data['resolution']['height']
@@ -242,7 +245,9 @@ def main():
     if options.events:
         print('time,event,name,id,class,seconds', flush=True)
     for line in sys.stdin:
-        counter.see(Frame(line))
+        frame = Frame(line)
+        if not frame.skipped:
+            counter.see(frame)
     counter.forget(float('inf'))
     counter.check()
     if not options.events:

@@ -86,7 +86,7 @@ def main():
     if not 2 <= len(sys.argv) <= 3:
         sys.exit(__doc__)
     Gst.init(None)
-    source = (f'filesrc location={shlex.quote(sys.argv[2])} ! decodebin' if sys.argv[2:]
+    source = (f'filesrc location={shlex.quote(sys.argv[2])} ! decodebin3' if sys.argv[2:]
               else 'autovideosrc')
     with contextlib.closing(Detector(sys.argv[1])) as detect:
         for time, picture in pictures(source):

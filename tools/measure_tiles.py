@@ -35,7 +35,7 @@ def people():
 def found(words):
     """Return the boxes of people on the frame, best first."""
     line = ["gst-launch-1.0", "-q", "filesrc", f"location={MEDIA / 'media/square.webm'}", "!",
-            "decodebin", "!", "identity", "eos-after=2", "!", "videoconvert", "!", "tensorinfer",
+            "decodebin3", "!", "identity", "eos-after=2", "!", "videoconvert", "!", "tensorinfer",
             f"model-file={MEDIA / 'models/world-street.onnx'}", *words, "!", "boxdecode",
             "score-threshold=0.5", "iou-threshold=0.5", "max-detections=1000",
             "include-classes=person", "!", "boxsink"]

@@ -7,7 +7,7 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../pipelines/common.sh"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-launch -q filesrc location="$here/media/shapes.webm" ! decodebin ! videoconvert \
+launch -q filesrc location="$here/media/shapes.webm" ! decodebin3 ! videoconvert \
   ! videorate ! video/x-raw,framerate=2/1 ! videoconvertscale \
   ! video/x-raw,format=RGB,width=320,height=320,pixel-aspect-ratio=1/1 \
   ! onnxinference model-file="$model" input-image-format=chw \

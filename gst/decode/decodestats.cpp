@@ -12,6 +12,11 @@ constexpr uint32_t kSmallSide = 64;  // two cells of the usual largest stride
 
 bool is_small(Size input) { return std::min(input.width, input.height) <= kSmallSide; }
 
+/// Returns how many values of its payload a box has, 0 if that moves in another way.
+guint values_per_box(const PayloadPlan& payload, Moves moves) {
+  return payload.has(moves) ? payload.count : 0;
+}
+
 double microseconds(GstClockTime time) { return static_cast<double>(time) / GST_USECOND; }
 
 void set_numbers(GstStructure* out, const char* name, std::span<const guint> numbers) {
@@ -31,6 +36,7 @@ void DecodeStats::set_processor(const Processor& processor) {
   const Plan& plan = processor.plan();
   input_ = plan.letterbox.model;
   detector_ = plan.spec->name;
+  payload_ = plan.payload;
   recognised_ = plan.remark;
   backend_ = processor.backend().name;
   backend_reason_ = processor.backend_reason();
@@ -133,9 +139,12 @@ GstStructure* DecodeStats::structure() const {
       last_.after_top_k, "kept", G_TYPE_UINT, last_.kept, "clipped-away", G_TYPE_UINT,
       last_.clipped_away, "filtered-out", G_TYPE_UINT, last_.filtered_out, "merged-away",
       G_TYPE_UINT, last_.merged_away, "empty-masks", G_TYPE_UINT, last_.empty_masks, "for-tracker",
-      G_TYPE_UINT, last_weak_, "attached", G_TYPE_UINT, last_boxes_, "detector", G_TYPE_STRING,
-      detector_.c_str(), "recognized", G_TYPE_STRING, recognised_.c_str(), "backend", G_TYPE_STRING,
-      backend_.c_str(), "backend-reason", G_TYPE_STRING, backend_reason_.c_str(), nullptr);
+      G_TYPE_UINT, last_weak_, "attached", G_TYPE_UINT, last_boxes_, "keypoints", G_TYPE_UINT,
+      values_per_box(payload_, Moves::kAsPoints) / kPointValues, "masks", G_TYPE_BOOLEAN,
+      payload_.has(Moves::kAsMask), "embedding", G_TYPE_UINT,
+      values_per_box(payload_, Moves::kFixed), "detector", G_TYPE_STRING, detector_.c_str(),
+      "recognized", G_TYPE_STRING, recognised_.c_str(), "backend", G_TYPE_STRING, backend_.c_str(),
+      "backend-reason", G_TYPE_STRING, backend_reason_.c_str(), nullptr);
   if (!image_boxes_.empty()) set_numbers(out, "image-boxes", image_boxes_);
   return out;
 }

@@ -22,8 +22,9 @@ inline constexpr const char* kDecodeStats =
     "one per object). Number of candidates of the last frame after each step: anchors, "
     "above-threshold, not-finite, after-class-filter, after-top-k, kept, clipped-away, "
     "filtered-out, merged-away (in favour of a box of another tile), empty-masks, "
-    "for-tracker (visible to boxtrack only) and attached. image-boxes is the number of "
-    "boxes of each tile before they were joined, or of each object.";
+    "for-tracker (visible to boxtrack only) and attached. What the model's boxes have: keypoints "
+    "(their number), masks, and embedding (its length). image-boxes is the number of boxes of "
+    "each tile before they were joined, or of each object.";
 
 /// The path of a frame's tensors to the code that decoded them.
 enum class Route { kHost, kZeroCopy, kUploaded, kDownloaded };
@@ -68,6 +69,7 @@ class DecodeStats {
   Size input_;         // of the model
   ScoreCount scores_;  // of frames without a candidate that were looked at
   std::vector<guint> image_boxes_;
+  PayloadPlan payload_;  // of the processor
   std::string detector_, backend_, backend_reason_, recognised_;
 };
 

@@ -2,6 +2,8 @@
 // Counts the threads that run in the background, so that exit() waits for them.
 #include "gst/infer/background.h"
 
+#include <unistd.h>
+
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
@@ -16,6 +18,7 @@ struct Running {
   std::mutex lock;
   std::condition_variable changed;
   unsigned threads = 0;
+  const pid_t process = getpid();
 
   void add(int change) {
     const std::lock_guard guard(lock);
@@ -29,8 +32,10 @@ Running& running() {
   return only;
 }
 
-/// Called before the destructors of libraries that were loaded before the first thread began.
+/// Called before the destructors of libraries that were loaded before the first thread began. A
+/// forked child has none of the threads, and would wait for ever.
 void wait_for_all() {
+  if (getpid() != running().process) return;
   std::unique_lock lock(running().lock);
   running().changed.wait(lock, [] { return running().threads == 0; });
 }

@@ -83,7 +83,7 @@ Result<StatsPlace> StatsPlace::parse(const std::string& params) {
 }
 
 StatsFile::Watched::Watched(GstElement* element)
-    : address(element), pipeline(pipeline_of(element)) {
+    : address(element), pipeline(pipeline_of(element)), frames(element) {
   g_weak_ref_init(&weak, element);
 }
 
@@ -108,7 +108,8 @@ std::vector<StatsFile::Element> StatsFile::elements() {
   const std::lock_guard lock(list_mutex_);
   watched_.remove_if([&](Watched& each) {
     auto* element = static_cast<GstElement*>(g_weak_ref_get(&each.weak));
-    if (element != nullptr) found.push_back({element, each.pipeline});
+    if (element != nullptr)
+      found.push_back({element, each.pipeline, each.frames.frame_age(), each.frames.look_age()});
     return element == nullptr;
   });
   return found;
@@ -117,12 +118,13 @@ std::vector<StatsFile::Element> StatsFile::elements() {
 void StatsFile::write() {
   const std::lock_guard lock(file_mutex_);
   std::vector<ElementStats> stats;
-  for (const auto& [element, pipeline] : elements()) {
+  for (const auto& [element, pipeline, frame_age, look_age] : elements()) {
     GstStructure* values = nullptr;
     g_object_get(element, "stats", &values, nullptr);
     g_autofree gchar* name = gst_element_get_name(element);
     if (values != nullptr)
-      stats.push_back({pipeline, name, GST_OBJECT_NAME(gst_element_get_factory(element)), values});
+      stats.push_back({pipeline, name, GST_OBJECT_NAME(gst_element_get_factory(element)), values,
+                       frame_age, look_age});
     gst_object_unref(element);
   }
   if (stats.empty()) return;

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <list>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -25,6 +26,28 @@ struct StatsPlace {
 
   /// Reads "file=/var/lib/x.prom,interval=10,source=front", the parameters of a tracer.
   static Result<StatsPlace> parse(const std::string& params);
+};
+
+/// Notes when frames pass a pad of an element: its "src", or its "sink" if it has no other.
+class PassedFrames {
+ public:
+  /// Begins to note, as if a frame had passed now.
+  explicit PassedFrames(GstElement* element);
+  ~PassedFrames();
+  PassedFrames(const PassedFrames&) = delete;
+  PassedFrames& operator=(const PassedFrames&) = delete;
+
+  /// Returns the seconds since a frame passed.
+  double frame_age() const;
+  /// Returns the seconds since a frame passed that every model looked at.
+  double look_age() const;
+
+  struct Times;
+
+ private:
+  std::shared_ptr<Times> times_;  // shared with the probe, which may be running
+  GWeakRef pad_;
+  gulong probe_ = 0;
 };
 
 /// Replaces a file at intervals, in a separate thread. Readers never find an incomplete one.
@@ -51,10 +74,12 @@ class StatsFile {
     GWeakRef weak;
     const GstElement* address;  // only compared
     std::string pipeline;
+    PassedFrames frames;
   };
   struct Element {
     GstElement* element;  // transfer full
     std::string pipeline;
+    double frame_age, look_age;
   };
 
   std::vector<Element> elements();

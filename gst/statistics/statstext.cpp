@@ -78,14 +78,29 @@ void add_element(Metrics& metrics, const ElementStats& stats, const std::string&
     if (!number) continue;
     const bool counter = is_counter(field, value);
     add_line(metrics, std::format("{}_{}{}", prefix, underscored(field), counter ? "_total" : ""),
-             {std::format("{} in the statistics of {}", field, stats.factory),
-              counter ? "counter" : "gauge",
-              {}},
-             labels, *number);
+             {stats_help(stats.factory, field), counter ? "counter" : "gauge", {}}, labels,
+             *number);
   }
   if (!texts.empty())
     add_line(metrics, prefix + "_info",
-             {"texts in the statistics of " + stats.factory, "gauge", {}}, labels + texts, "1");
+             {"How " + stats.factory + " is set up, as labels", "gauge", {}}, labels + texts, "1");
+  add_line(metrics, "keepbox_frame_age_seconds",
+           {"Seconds since a frame left the element, or it started", "gauge", {}}, labels,
+           std::format("{:.3f}", stats.frame_age));
+  add_line(metrics, "keepbox_look_age_seconds",
+           {"Seconds since a frame left the element that the models looked at", "gauge", {}},
+           labels, std::format("{:.3f}", stats.look_age));
+}
+
+void add_build(Metrics& metrics, const std::string& source) {
+  g_autofree gchar* gstreamer = gst_version_string();
+  const std::string version =
+      std::format(R"(version="{}",gstreamer="{}")", PACKAGE_VERSION, escaped_label(gstreamer));
+  add_line(
+      metrics, "keepbox_build_info",
+      {"Versions of keepbox and GStreamer in the process, as labels", "gauge", {}},
+      source.empty() ? version : std::format(R"(source="{}",{})", escaped_label(source), version),
+      "1");
 }
 
 }  // namespace
@@ -97,6 +112,7 @@ std::string prometheus_text(std::span<const ElementStats> elements, const std::s
     const std::string labels = labels_of(stats, source);
     if (seen.insert(labels).second) add_element(metrics, stats, labels);
   }
+  if (!elements.empty()) add_build(metrics, source);
   std::string text;
   for (const auto& [name, metric] : metrics)
     text += std::format("# HELP {0} {1}\n# TYPE {0} {2}\n{3}", name, metric.help, metric.type,

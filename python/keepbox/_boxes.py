@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ Indices = NDArray[np.intp]
 Key = int | slice | Sequence[int] | Sequence[bool] | NDArray[Any]
 
 ROW = np.dtype([('ltwh', 'f4', 4), ('angle', 'f4'), ('conf', 'f4'), ('cls', 'i4'), ('id', 'i8'),
-                ('held', '?')])
+                ('held', '?'), ('predicted', '?')])
 UNTRACKED = -1
 
 
@@ -32,7 +32,7 @@ def _id_of(box: Any) -> int:
 
 def _row(box: Any) -> tuple[Any, ...]:
     return (tuple(box.get_rect()), box.get_angle(), box.get_score(), box.get_class_id(),
-            _id_of(box), box.is_held())
+            _id_of(box), box.is_held(), box.is_predicted())
 
 
 def _parents_of(boxes: Sequence[Any]) -> NDArray[np.int64]:
@@ -95,6 +95,51 @@ def _mask_of(box: Any) -> Mask | None:
     return Mask(pixels != 0, (rect[0], rect[1], rect[2], rect[3]))
 
 
+# What a box has beside its row, by name: how to read it.
+READ: dict[str, Callable[[Any], Any]] = {
+    'label': lambda box: box.get_label() or '', 'model': lambda box: box.get_model() or '',
+    'attributes': _attributes_of, 'tensors': _tensors_of, 'mask': _mask_of,
+    'points': lambda box: np.array(box.get_points(), np.float32).reshape(-1, 3)}
+
+
+class _Values:
+    """What boxes have beside their rows, each kind read when it is first needed. Without its boxes
+    of GStreamer it may be sent to other processes."""
+
+    def __init__(self, boxes: Sequence[Any], read: dict[str, list[Any]] | None = None) -> None:
+        self._boxes, self._read = boxes, read or {}
+
+    def __getitem__(self, name: str) -> list[Any]:
+        if name not in self._read:
+            self._read[name] = [READ[name](box) for box in self._boxes]
+        return self._read[name]
+
+    def chosen(self, indices: Indices) -> _Values:
+        """Returns the values of some boxes."""
+        boxes = [self._boxes[index] for index in indices] if self._boxes else []
+        return _Values(boxes, {name: [values[index] for index in indices]
+                               for name, values in self._read.items()})
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {'_boxes': [], '_read': {name: self[name] for name in READ}}
+
+
+@dataclasses.dataclass
+class Layout:
+    """What the boxes of a stream have, also on frames without boxes.
+
+    Attributes:
+        tracked: they have ids.
+        keypoints: their number per box.
+        masks: they have masks.
+        embedding: the length of their embeddings, None until one was seen.
+    """
+    tracked: bool = False
+    keypoints: int = 0
+    masks: bool = False
+    embedding: int | None = None
+
+
 class Boxes(Sequence['Boxes']):
     """N boxes, by descending score. All arrays have N as their first dimension, and coordinates are
     in pixels of the frame, (0, 0) being the upper left corner of its upper left pixel.
@@ -104,23 +149,25 @@ class Boxes(Sequence['Boxes']):
     are Boxes.
     """
 
-    def __init__(self, boxes: Sequence[Any], shape: tuple[int, int]) -> None:
-        """boxes: of type Keepbox.Box; shape: height and width of the frame."""
-        self._boxes = list(boxes)
-        self._shape = shape
-        self._rows = np.array([_row(box) for box in self._boxes], ROW)
-        self._parents = _parents_of(self._boxes)
+    def __init__(self, boxes: Sequence[Any], shape: tuple[int, int],
+                 layout: Layout | None = None) -> None:
+        """boxes: of type Keepbox.Box; shape: height and width of the frame; layout: what boxes of
+        its stream have."""
+        self._values = _Values(boxes)
+        self._shape, self._layout = shape, layout or Layout()
+        self._rows = np.array([_row(box) for box in boxes], ROW)
+        self._parents = _parents_of(boxes)
 
     def __len__(self) -> int:
-        return len(self._boxes)
+        return len(self._rows)
 
     def __getitem__(self, key: Key) -> Boxes:
         if isinstance(key, int | np.integer):
             key = [range(len(self))[key]]
         chosen = np.arange(len(self))[key]
         out = Boxes.__new__(Boxes)
-        out._boxes = [self._boxes[index] for index in chosen]
-        out._shape, out._rows = self._shape, self._rows[chosen]
+        out._values = self._values.chosen(chosen)
+        out._shape, out._layout, out._rows = self._shape, self._layout, self._rows[chosen]
         out._parents = self._parents[chosen]
         return out
 
@@ -128,7 +175,7 @@ class Boxes(Sequence['Boxes']):
         return (self[index] for index in range(len(self)))
 
     def __repr__(self) -> str:
-        each = (f'{box.get_label()} {box.get_score():.2f}' for box in self._boxes)
+        each = (f'{name} {score:.2f}' for name, score in zip(self._values['label'], self.conf))
         return f'Boxes({", ".join(each)})'
 
     @property
@@ -194,25 +241,25 @@ class Boxes(Sequence['Boxes']):
     @property
     def names(self) -> Texts:
         """str (N,): class names; '' if there is none."""
-        return np.array([box.get_label() or '' for box in self._boxes], np.str_)
+        return np.array(self._values['label'], np.str_)
 
     @property
     def models(self) -> Texts:
         """str (N,): names of the models that boxes are from; '' if unknown."""
-        return np.array([box.get_model() or '' for box in self._boxes], np.str_)
+        return np.array(self._values['model'], np.str_)
 
     @property
     def ids(self) -> NDArray[np.int64] | None:
-        """int64 (N,): ids of tracked objects, -1 for boxes without one; None if no box has one. Ids
+        """int64 (N,): ids of tracked objects, -1 for boxes without one; None without a tracker. Ids
         of 2**63 and more are negative."""
         ids: NDArray[np.int64] = self._rows['id'].copy()
-        return ids if (ids != UNTRACKED).any() else None
+        return ids if self._layout.tracked or (ids != UNTRACKED).any() else None
 
     @property
     def attributes(self) -> list[dict[str, tuple[str, float]]]:
         """Results of classifiers and text recognisers (classdecode) about each box's object, by
         attribute: the class or the text, and its confidence."""
-        return [_attributes_of(box) for box in self._boxes]
+        return list(self._values['attributes'])
 
     @property
     def parents(self) -> NDArray[np.int64]:
@@ -224,20 +271,21 @@ class Boxes(Sequence['Boxes']):
     def tensors(self) -> list[dict[str, Floats]]:
         """Tensors of each box's object that no decoder has decoded, by name, each as float32 (D,)
         and as the model wrote it. Tensors of several models with one name are keyed model/name."""
-        return [_tensors_of(box) for box in self._boxes]
+        return list(self._values['tensors'])
 
     @property
     def embeddings(self) -> Floats | None:
         """float32 (N, D): the first tensor of each object, divided by its Euclidean length, so that
         `embeddings @ embeddings.T` has cosine similarities; NaN for boxes without one. None if no
-        box has one. ValueError if they differ in length."""
-        found = [next(iter(each.values()), None) for each in self.tensors]
+        box of the stream had one so far. ValueError if they differ in length."""
+        found = [next(iter(each.values()), None) for each in self._values['tensors']]
         lengths = {len(each) for each in found if each is not None}
-        if not lengths:
-            return None
         if len(lengths) > 1:
             raise ValueError(f'embeddings differ in length: {sorted(lengths)} values; read tensors')
-        out = np.full((len(found), lengths.pop()), np.nan, np.float32)
+        self._layout.embedding = next(iter(lengths), self._layout.embedding)
+        if self._layout.embedding is None:
+            return None
+        out = np.full((len(found), self._layout.embedding), np.nan, np.float32)
         for row, each in zip(out, found):
             if each is not None:
                 row[:] = each / (np.linalg.norm(each) or 1)
@@ -250,17 +298,23 @@ class Boxes(Sequence['Boxes']):
         return self._rows['held'].copy()
 
     @property
+    def predicted(self) -> Bools:
+        """bool (N,): True for boxes that a tracker moved to where they are expected, because the
+        model did not look at this frame (boxtrack predict=true)."""
+        return self._rows['predicted'].copy()
+
+    @property
     def masks(self) -> list[Mask | None] | None:
-        """The N masks, None for boxes without one; None if no box has one."""
-        masks = [_mask_of(box) for box in self._boxes]
-        return masks if any(masks) else None
+        """The N masks, None for boxes without one; None if the model has none."""
+        masks = list(self._values['mask'])
+        return masks if self._layout.masks or any(masks) else None
 
     @property
     def keypoints(self) -> Floats | None:
         """float32 (N, K, 3): x, y and score of keypoints, possibly outside of the frame; NaN for
-        boxes with fewer than K of them. None if no box has keypoints."""
-        points = [np.array(box.get_points(), np.float32).reshape(-1, 3) for box in self._boxes]
-        max_count = max(map(len, points), default=0)
+        boxes with fewer than K of them. None if the model has no keypoints."""
+        points = self._values['points']
+        max_count = max(map(len, points), default=self._layout.keypoints)
         if not max_count:
             return None
         out = np.full((len(points), max_count, 3), np.nan, np.float32)
@@ -271,7 +325,7 @@ class Boxes(Sequence['Boxes']):
     def masks_in_frame(self) -> Bools:
         """Returns the masks as bool (N, height, width) in frame pixels; all False for boxes without
         one. It takes a byte per box and pixel."""
-        masks = [_mask_of(box) for box in self._boxes]
+        masks = self._values['mask']
         out = np.zeros((len(masks), *self._shape), bool)
         for row, mask in zip(out, masks):
             if mask:
@@ -288,6 +342,6 @@ def attributes_of(sample: Any) -> dict[str, tuple[str, float]]:
     return {name or '': (text, level) for text, name, level in found}
 
 
-def boxes_of(sample: Any, shape: tuple[int, int]) -> Boxes:
+def boxes_of(sample: Any, shape: tuple[int, int], layout: Layout | None = None) -> Boxes:
     """Reads the boxes of a sample, from any decoder."""
-    return Boxes(Keepbox.buffer_get_boxes(sample.get_buffer()), shape)
+    return Boxes(Keepbox.buffer_get_boxes(sample.get_buffer()), shape, layout)

@@ -10,16 +10,18 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from . import _process
 from ._errors import Error
 from ._frame import Frame
 from ._gi import Gst
 from ._labels import label_file_of, names_in
 from ._line import Pipeline, is_installed
-from ._properties import (as_text, closest, dashed, names_of, names_of_enum, owner_of,
+from ._pictures import ItemsStream, PicturePipeline, PictureStream
+from ._properties import (as_text, closest, dashed, names_of, names_of_enum, owner_of, set_all,
                           set_property)
 from ._render import Renderer
-from ._sources import UPRIGHT, Source, Video, open_source
-from ._streams import PicturePipeline, PictureStream, Stream, VideoStream
+from ._sources import UPRIGHT, Items, Source, Video, open_source
+from ._streams import Stream, VideoStream
 
 ALIASES = {'confidence': 'score-threshold', 'iou': 'iou-threshold', 'classes': 'include-classes',
            'labels': 'label-file', 'model': 'model-file'}
@@ -85,6 +87,7 @@ class Detector:
                  classes: Sequence[str | int] | str | None = None, confidence: float | None = None,
                  iou: float | None = None, labels: str | os.PathLike[str] | None = None,
                  colors: str = 'RGB', tracker: str | None = None, **properties: object) -> None:
+        _process.check()
         if colors not in ('RGB', 'BGR'):
             raise ValueError(f'colors must be RGB or BGR, not {colors}')
         if tracker:
@@ -113,18 +116,24 @@ class Detector:
                 raise AttributeError(self._no_attribute(name, value), name=name, obj=self)
             super().__setattr__(name, value)
 
-    def __call__(self, source: Source, *, live: bool | None = None) -> Stream:
+    def __call__(self, source: Source, *, live: bool | None = None,
+                 timeout: float | None = None) -> Stream:
         """Starts to read frames.
 
         Args:
-            source: a video file; a picture, a folder or a pattern such as 'photos/*.jpg'; a URI,
-                such as rtsp://...; the number of a camera; elements of GStreamer such as
+            source: a video or picture file; a folder or a pattern of files such as 'photos/*.jpg',
+                whose pictures and videos are read in the order of their names; a URI, such as
+                rtsp://...; the number of a camera; elements of GStreamer such as
                 'videotestsrc ! timeoverlay', or one that is a source, such as 'v4l2src
                 device=/dev/video2'; an array of uint8 (height, width, 3), with 4 or 1 channels or
                 (height, width), or several in an array with one more dimension; or a list,
-                generator or other iterable of arrays, pictures of PIL and file names.
+                generator or other iterable of arrays, pictures of PIL and names of files.
             live: True leaves frames out that come while the program or the model is busy, so that
-                the newest is returned; None does so for cameras and for streams such as rtsp://.
+                the newest is returned; None does so for cameras and for streams such as rtsp://,
+                whose end is an Error, because they have none.
+            timeout: seconds to wait for a frame from the source before an Error; None waits 30 s
+                for a URI, and without limit for others. The time that the model takes does not
+                count.
 
         Returns:
             an iterator of frames.
@@ -134,34 +143,41 @@ class Detector:
             FileNotFoundError: no such file, folder or pattern.
             TypeError, ValueError: not a source, or an array of another type or shape.
         """
+        _process.check()
         opened = open_source(source, self._colors)
         if isinstance(opened, Video):
-            line = self._video_pipeline(opened, opened.live if live is None else live)
-            return VideoStream(line, self._renderer, opened.path)
-        line = self._idle.pop() if self._idle else self._picture_pipeline()
-        return PictureStream(line, self._renderer, opened, self._give_back)
+            opened.endless = opened.live and live is not False
+            opened.live = live if live is not None else opened.live
+            opened.timeout = timeout if timeout is not None else opened.timeout
+            return self._open_video(opened)
+        return ItemsStream(opened, self._open_video, self._open_pictures)
 
     def detect(self, source: Source) -> Frame:
         """Returns the first frame of a source: that of a picture or of an array."""
         with self(source) as stream:
-            return next(stream)
+            for frame in stream:
+                return frame
+        raise Error('the source has no frame')
 
     def set(self, **properties: object) -> None:
         """Sets properties, with the names of the constructor; those of boxdecode, interval and hold
         count for running streams from their next frame on, all of them for later streams. A list
         of classes that the model does not have is a warning of running streams, which keep theirs,
-        and an error of later ones.
+        and an error of later ones. If one of several values is wrong, none is set.
 
         Raises:
             TypeError: a property that neither element has, or a value of another type.
             ValueError: a value that is out of range, or an unknown name.
         """
+        _process.check()
+        named = {}
         for name, value in properties.items():
             if name in FIXED:
                 raise TypeError(f'{name} cannot be changed: make another Detector with it')
             name = ALIASES.get(name, dashed(name))
-            pattern = owner_of(name, self._pattern, _meant)
-            set_property(pattern, name, value)
+            named[name] = owner_of(name, self._pattern, _meant), value
+        set_all(named)
+        for name, (pattern, value) in named.items():
             self._set[name] = value
             if name in ('detector', 'label-file'):
                 self._read_labels()
@@ -213,6 +229,8 @@ class Detector:
 
     def close(self) -> None:
         """Ends all streams and releases the model."""
+        if not _process.is_usable():
+            return
         self._idle.clear()
         self._renderer.close()
         for line in list(self._lines):
@@ -282,12 +300,17 @@ class Detector:
         while self._idle:
             self._idle.pop().close()
 
-    def _video_pipeline(self, video: Video, live: bool) -> Pipeline:
-        queue = 'queue max-size-time=0 max-size-bytes=0 max-size-buffers='
-        queue += '1 leaky=downstream' if live else '2'
+    def _open_pictures(self, items: Items, first: int) -> PictureStream:
+        line = self._idle.pop() if self._idle else self._picture_pipeline()
+        return PictureStream(line, self._renderer, self._tracker or '', items, self._give_back, first)
+
+    def _open_video(self, video: Video) -> VideoStream:
+        queue = 'queue name=keepbox-queue max-size-time=0 max-size-bytes=0 max-size-buffers='
+        queue += '1 leaky=downstream' if video.live else '2'
         line = Pipeline(f'{video.text} ! {UPRIGHT} ! video/x-raw ! {queue} ! {self._detection()}',
-                    'max-buffers=1 drop=true' if live else 'max-buffers=4', video.name)
+                        'max-buffers=1 drop=true' if video.live else 'max-buffers=4', video.name,
+                        video.timeout)
         for name, value in video.properties.items():
             line.element('keepbox-source').set_property(name, value)
         self._start(line)
-        return line
+        return VideoStream(line, self._renderer, self._tracker or '', video)

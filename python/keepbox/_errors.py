@@ -11,7 +11,12 @@ from ._gi import Gst
 
 HERE = str(pathlib.Path(__file__).parent)
 # Names of the elements that read a source.
-READERS = ('keepbox-source', 'keepbox-decodebin')
+DECODER = 'keepbox-decodebin'
+READERS = ('keepbox-source', DECODER)
+# Properties of elements whose values are secret.
+SECRETS = re.compile(
+    r'(?i)(?<![\w-])((?:\w+-)*(?:user|user-id|proxy-id|user-pw|proxy-pw|pass|passwd|password|passphrase'
+    r'''|secret|token))\s*=\s*(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^\s!&;,]+)''')
 
 
 class Error(RuntimeError):
@@ -43,8 +48,8 @@ class ElementWarning(UserWarning):
 
 
 def without_password(text: str) -> str:
-    """Removes the users and passwords of URIs."""
-    return re.sub(r'(?<=://)[^/?\s]*@', '', text)
+    """Removes the users and passwords of URIs, and replaces those in properties of elements."""
+    return SECRETS.sub(r'\1=...', re.sub(r'(?<=://)[^/?\s]*@', '', text))
 
 
 def error_of(message: Any, source: str = '') -> Error:

@@ -107,3 +107,20 @@ def set_property(element: Any, name: str, value: object) -> None:
     elif hasattr(spec, 'minimum'):
         value = _number(spec, value)
     element.set_property(spec.name, value)
+
+
+def set_all(values: Mapping[str, tuple[Any, object]]) -> None:
+    """Sets properties by name, each of an element; none of them if one of the values is wrong.
+
+    Raises:
+        TypeError, ValueError: as set_property().
+    """
+    before = []
+    try:
+        for name, (element, value) in values.items():
+            before.append((element, name, element.get_property(name)))
+            set_property(element, name, value)
+    except (TypeError, ValueError):
+        for element, name, old in before:
+            element.set_property(name, old)
+        raise

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from . import _process
 from ._errors import Error
 from ._line import Pipeline, is_installed
 from ._memory import Pixels, pixels_of
@@ -56,6 +57,7 @@ class Renderer:
         return line
 
     def _render(self, key: str, make: Callable[[], Pipeline], sample: Any) -> Pixels:
+        _process.check()
         with self._lock:
             line = self._lines.pop(key, None)
             if line is None:

@@ -12,33 +12,46 @@ from typing import Any
 
 import numpy as np
 
-from ._errors import Error, warn, without_password
+from ._errors import DECODER, Error, without_password
 from ._gi import Gst
 from ._line import Pipeline
 from ._memory import Pixels, buffer_of
 
 Source = int | str | os.PathLike[str] | np.ndarray[Any, Any] | Iterable[Any]
 
+VIDEOS = {'.3gp', '.asf', '.avi', '.flv', '.m2ts', '.m4v', '.mkv', '.mov', '.mp4', '.mpeg', '.mpg',
+          '.mts', '.mxf', '.ogg', '.ogv', '.ts', '.webm', '.wmv'}
 PICTURES = {'.bmp', '.gif', '.jpeg', '.jpg', '.png', '.ppm', '.tif', '.tiff', '.webp'}
 LIVE = ('rtmp://', 'rtp://', 'rtsp://', 'rtsps://', 'rtspt://', 'rtspu://', 'srt://', 'udp://',
         'v4l2://')
-FILE = 'filesrc name=keepbox-source ! decodebin name=keepbox-decodebin'
+# Of a file, decodebin of GStreamer 1.26 often posts neither an error nor an end if it has no video.
+# decodebin3 asks the file how it can be read when it is linked, so that is done by play().
+FILE = f'filesrc name=keepbox-source decodebin3 name={DECODER}'
 UPRIGHT = 'videoconvert ! videoflip video-direction=auto'
 ELEMENTS = ("; for GStreamer elements pass a source element and put ' ! ' between elements, such as"
             " 'v4l2src device=/dev/video2 ! videoflip method=clockwise'")
 # Pictures that the elements may have before their boxes are asked for, so that they do not wait.
 AHEAD = 2
+LONGEST_SIDE = 16384  # of a frame, in tensorinfer
+# Seconds that the next frame of a URI is waited for by default.
+TIMEOUT = 30.
 
 
 @dataclasses.dataclass
 class Video:
     """A video, camera or network stream: the elements that read it, of which the one named
-    keepbox-source has these properties; its name in errors, '' if the elements tell enough."""
+    keepbox-source has these properties; its name in errors, '' if the elements tell enough.
+
+    endless: its end is an error.
+    timeout: seconds that its next frame is waited for; None for no limit.
+    """
     text: str
     properties: dict[str, object]
     live: bool = False
     path: str | None = None
     name: str = ''
+    endless: bool = False
+    timeout: float | None = None
 
 
 @dataclasses.dataclass
@@ -49,18 +62,22 @@ class Picture:
     image: Pixels | None = None
 
 
+Item = Picture | Video | Exception
+
+
 @dataclasses.dataclass
-class Pictures:
-    """Pictures, of which `ahead` may be read before the boxes of the first are asked for."""
-    each: Iterator[Picture]
+class Items:
+    """Pictures and videos, of which `ahead` may be read before the boxes of the first are asked for.
+    One that cannot be read is the exception that tells why."""
+    each: Iterator[Item]
     ahead: int = AHEAD
 
 
-def open_source(source: Source, colors: str) -> Video | Pictures:
+def open_source(source: Source, colors: str) -> Video | Items:
     """Finds out what a source is.
 
     Raises:
-        FileNotFoundError: a file or folder that does not exist, or a pattern without files.
+        FileNotFoundError: a file or folder that does not exist, or one without pictures and videos.
         TypeError, ValueError: nothing that frames can be read from.
     """
     if isinstance(source, bool):
@@ -70,7 +87,7 @@ def open_source(source: Source, colors: str) -> Video | Pictures:
         return Video('v4l2src name=keepbox-source', {'device': device}, live=True, name=device)
     if isinstance(source, str) and re.match(r'[A-Za-z][\w+.-]*://', source):
         return Video('uridecodebin name=keepbox-source', {'uri': source}, source.startswith(LIVE),
-                     name=without_password(source))
+                     name=without_password(source), timeout=TIMEOUT)
     if isinstance(source, str) and (' ! ' in source or _is_element(source)):
         return Video(source, {})
     if isinstance(source, str | os.PathLike):
@@ -78,11 +95,11 @@ def open_source(source: Source, colors: str) -> Video | Pictures:
     if is_array(source):
         pixels = np.asarray(source)
         each = pixels if pixels.ndim == 4 else [pixels]
-        return Pictures(_picture_of(item, colors) for item in each)
+        return Items(_picture_of(item, colors) for item in each)
     if isinstance(source, Iterable):
         # Something that is not there yet, such as the next picture of a camera, is not waited for.
         ahead = AHEAD if isinstance(source, Sequence) else 0
-        return Pictures((_open_item(item, colors) for item in source), ahead)
+        return Items((_opened(item, colors) for item in source), ahead)
     raise TypeError(f'{type(source).__name__} is not a source of frames: pass a file, folder,'
                     ' pattern, URI, camera number or array, or a list of files or arrays')
 
@@ -99,48 +116,62 @@ def _is_element(text: str) -> bool:
     return factory is not None and 'Source' in factory.get_metadata('klass').split('/')
 
 
-def _open_path(path: str) -> Video | Pictures:
+def _open_path(path: str) -> Video | Items:
     if os.path.isdir(path):
-        found = [str(each) for each in sorted(pathlib.Path(path).iterdir()) if is_picture(each)]
-        if not found:
-            raise FileNotFoundError(f'there are no pictures in the folder {path}')
-        return Pictures(_pictures_in(found))
+        return Items(map(_opened, _files_among(sorted(map(str, pathlib.Path(path).iterdir())),
+                                               f'in the folder {path}')))
     if os.path.exists(path):
-        if is_picture(path):
-            return Pictures(iter([read_picture(path)]))
-        return Video(FILE, {'location': path}, path=path, name=path)
+        return Items(iter([read_picture(path)])) if is_picture(path) else _video(path)
     found = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else []
     if not found:
         hint = ELEMENTS if re.match(r'[a-z]\w*(\s|!|$)', path) else ''  # like that of an element
         raise FileNotFoundError(without_password(f'there is no file named {path}{hint}'))
-    others = [each for each in found if not is_picture(each)]
-    if others:
-        raise ValueError(f'the pattern matches {others[0]}, which is not a picture: call the'
-                         ' detector for each video')
-    return Pictures(_pictures_in(found))
+    return Items(map(_opened, _files_among(found, f'that match {path}')))
+
+
+def _files_among(paths: Sequence[str], place: str) -> list[str]:
+    """Returns the pictures and videos among paths; raises FileNotFoundError if there are none."""
+    found = [path for path in paths if is_picture(path) or suffix_of(path) in VIDEOS]
+    if not found:
+        names = [os.path.basename(path) + '/' * os.path.isdir(path) for path in paths]
+        there = f'{len(names)} others, such as {names[0]}' if names else 'it is empty'
+        raise FileNotFoundError(f'there are neither pictures nor videos {place}: {there}')
+    return found
+
+
+def _video(path: str) -> Video:
+    return Video(FILE, {'location': path}, path=path, name=path)
+
+
+def suffix_of(path: str | os.PathLike[str]) -> str:
+    """Returns the suffix of a file's name in small letters."""
+    return pathlib.Path(path).suffix.lower()
 
 
 def is_picture(path: str | os.PathLike[str]) -> bool:
     """True if a file's name is that of a picture."""
-    return pathlib.Path(path).suffix.lower() in PICTURES
+    return suffix_of(path) in PICTURES
 
 
-def _open_item(item: object, colors: str) -> Picture:
-    if isinstance(item, str | os.PathLike):
-        return read_picture(os.fspath(item))
-    if not is_array(item):
-        raise TypeError(f'a list of pictures has {type(item).__name__}: pass arrays or file names')
-    return _picture_of(np.asarray(item), colors)
+def _opened(item: object, colors: str = 'RGB') -> Item:
+    """Returns what an item of a list is, or the exception that tells why it is nothing."""
+    try:
+        if isinstance(item, str | os.PathLike):
+            return _open_file(os.fspath(item))
+        if not is_array(item):
+            raise TypeError(f'a list of pictures has {type(item).__name__}: pass arrays or names of'
+                            ' files')
+        return _picture_of(np.asarray(item), colors)
+    except (Error, OSError, TypeError, ValueError) as error:
+        return error
 
 
-def _pictures_in(paths: Sequence[str]) -> Iterator[Picture]:
-    """Reads pictures. One that cannot be read is skipped with a warning, so that the others are
-    still read."""
-    for path in paths:
-        try:
-            yield read_picture(path)
-        except Error as error:
-            warn(f'the picture {path} cannot be read and is skipped: {error.message}')
+def _open_file(path: str) -> Picture | Video:
+    if is_picture(path):
+        return read_picture(path)
+    if not os.path.isfile(path):
+        raise FileNotFoundError(f'there is no picture or video named {path}')
+    return _video(path)
 
 
 def read_picture(path: str) -> Picture:
@@ -160,7 +191,7 @@ def read_picture(path: str) -> Picture:
     finally:
         line.close()
     if sample is None:
-        raise Error(f'the file {path} contains no picture')
+        raise Error('it contains no picture', source=path)
     return Picture(sample, path)
 
 
@@ -170,6 +201,9 @@ def _picture_of(pixels: Pixels, colors: str) -> Picture:
     if pixels.ndim not in (2, 3) or depth not in formats or not pixels.size:
         raise ValueError(f'an array of shape {pixels.shape} is not a picture: pass height x width'
                          ' x 3, x 4 or x 1, or height x width')
+    if max(pixels.shape[:2]) > LONGEST_SIDE:
+        raise ValueError(f'an array of shape {pixels.shape} is too large: pass pictures of at most'
+                         f' {LONGEST_SIDE} pixels in width and height, such as parts of it')
     if pixels.dtype != np.uint8:
         raise TypeError(f'an array of {pixels.dtype} is not a picture: scale it to 0..255 and'
                         ' convert it with .astype(numpy.uint8)')

@@ -2,22 +2,25 @@
 """Iterators over the frames of a source."""
 from __future__ import annotations
 
-import collections
-import contextlib
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Iterator
 from types import TracebackType
 from typing import Any
 
-from ._errors import Error
+from . import _process
+from ._boxes import Layout
+from ._errors import Error, warn
 from ._frame import Frame, time_of
 from ._gi import Gst
 from ._line import Pipeline
 from ._properties import kind
 from ._render import Renderer
-from ._sources import Picture, Pictures
+from ._sources import Video
 
-# Between frames without a time of their own, for trackers.
-FRAME = Gst.SECOND // 30
+# A video that lacks less than that many seconds of what its file declares is complete.
+MISSING = .5
+# Seconds in which a video tells its duration.
+OPENING = 10
 
 
 class Stream(Iterator[Frame]):
@@ -25,16 +28,17 @@ class Stream(Iterator[Frame]):
     with a `with` block, or when nothing refers to the stream any more, as after a `break`.
 
     Raises:
-        Error: while iterating, if an element fails. Frames before that are returned first.
+        Error: while iterating, if an element fails, no frame comes in time, or a live source ends.
+            Frames before that are returned first.
     """
 
-    def __init__(self, line: Pipeline, renderer: Renderer) -> None:
-        self._line, self._renderer, self._count = line, renderer, 0
+    _count = 0
 
     def __iter__(self) -> Stream:
         return self
 
     def __next__(self) -> Frame:
+        _process.check()
         frame = self._next()
         if frame is None:
             self.close()
@@ -57,11 +61,44 @@ class Stream(Iterator[Frame]):
 
     def close(self) -> None:
         """Ends the stream; its frames stay usable."""
-        self._line.close()
+        raise NotImplementedError
+
+    @property
+    def duration(self) -> float | None:
+        """Length of the video in seconds, as its file declares it; of several videos that of the one
+        being read. None for pictures, arrays, cameras and streams, and if it is unknown."""
+        return None
 
     def stats(self) -> dict[str, dict[str, Any]]:
         """Returns what tensorinfer and boxdecode count, by element and field, such as
         `stats()['boxdecode']['kept']`. The page Operations explains the fields."""
+        raise NotImplementedError
+
+
+class LineStream(Stream):
+    """The frames of one line."""
+
+    def __init__(self, line: Pipeline, renderer: Renderer, tracker: str) -> None:
+        self._line, self._renderer, self._tracker = line, renderer, tracker
+        self._layout: Layout | None = None
+
+    def _frame(self, sample: Any, **about: Any) -> Frame:
+        if self._layout is None:
+            decoded = self._line.element('keepbox-decode').get_property('stats')
+            layout = Layout(bool(self._tracker), decoded.get_value('keypoints'),
+                            decoded.get_value('masks'), decoded.get_value('embedding') or None)
+            if not decoded.get_value('detector'):  # as long as no frame was decoded
+                return Frame(sample, self._count, self._renderer, layout=layout, **about)
+            self._layout = layout
+        return Frame(sample, self._count, self._renderer, layout=self._layout, **about)
+
+    def close(self) -> None:
+        """Ends the stream; its frames stay usable."""
+        self._line.close()
+
+    def stats(self) -> dict[str, dict[str, Any]]:
+        """Returns what tensorinfer and boxdecode count."""
+        _process.check()
         found = {}
         for name in ('keepbox-infer', 'keepbox-decode'):
             element = self._line.element(name)
@@ -71,70 +108,50 @@ class Stream(Iterator[Frame]):
         return found
 
 
-class VideoStream(Stream):
+class VideoStream(LineStream):
     """The frames of a video, camera or network stream."""
 
-    def __init__(self, line: Pipeline, renderer: Renderer, path: str | None) -> None:
-        super().__init__(line, renderer)
-        self._path = path
+    def __init__(self, line: Pipeline, renderer: Renderer, tracker: str, video: Video) -> None:
+        super().__init__(line, renderer, tracker)
+        self._video = video
+        self._duration: float | None = None
+        self._end = 0.
 
     def _next(self) -> Frame | None:
         sample = self._line.pull()
         if sample is None:
+            if self._line.is_open:
+                self._check_end()
             return None
-        return Frame(sample, self._count, self._renderer, time=time_of(sample), path=self._path)
+        at = time_of(sample)
+        if at is not None:
+            length = sample.get_buffer().duration
+            self._end = at + (0 if length == Gst.CLOCK_TIME_NONE else length / Gst.SECOND)
+        return self._frame(sample, time=at, path=self._video.path)
 
+    def _check_end(self) -> None:
+        """Raises Error if the end of the source is none; warns if it comes early."""
+        video, declared = self._video, self.duration
+        if video.endless:
+            raise Error('it has ended by itself, as if a camera is lost or its server is silent:'
+                        ' call the detector again, or with live=False if it has an end',
+                        source=video.name)
+        if not self._count and video.name:
+            hint = f', or {self._tracker} drops its frames' if self._tracker else ''
+            raise Error(f'no frame came of it: it may be incomplete{hint}', source=video.name)
+        if video.path and declared is not None and declared - self._end > MISSING:
+            warn(f'{video.path} ends after {self._end:.2f} s, although it declares'
+                 f' {declared:.2f} s: it may be incomplete, or another of its streams goes on')
 
-class PicturePipeline(Pipeline):
-    """A line that takes pictures, one after the other, of any size."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(f'appsrc name=keepbox-in format=time ! {text}')
-        self._pushed = 0
-
-    def push_picture(self, picture: Picture) -> int:
-        """Pushes a picture, and returns the time that its sample will have."""
-        buffer = picture.sample.get_buffer().copy()
-        buffer.pts, buffer.duration = self._pushed * FRAME, FRAME
-        self.push(Gst.Sample.new(buffer, picture.sample.get_caps(), None, None))
-        self._pushed += 1
-        return int(buffer.pts)
-
-
-class PictureStream(Stream):
-    """Pictures and arrays, on a line that the detector keeps."""
-
-    def __init__(self, line: PicturePipeline, renderer: Renderer, pictures: Pictures,
-                 give_back: Callable[[PicturePipeline], None]) -> None:
-        super().__init__(line, renderer)
-        self._pictures, self._give_back = pictures, give_back
-        self._pushed: collections.deque[tuple[int, Picture]] = collections.deque()
-        self._owner = line
-
-    def _push(self) -> None:
-        while len(self._pushed) <= self._pictures.ahead and \
-                (picture := next(self._pictures.each, None)):
-            self._pushed.append((self._owner.push_picture(picture), picture))
-
-    def _next(self) -> Frame | None:
-        if not self._line.is_open:
-            return None
-        self._push()
-        if not self._pushed or (sample := self._line.pull()) is None:
-            return None
-        # An element after the decoder may drop frames.
-        time, picture = self._pushed.popleft()
-        while time != sample.get_buffer().pts and self._pushed:
-            time, picture = self._pushed.popleft()
-        return Frame(sample, self._count, self._renderer, path=picture.path, image=picture.image)
-
-    def close(self) -> None:
-        """Ends the stream; its frames stay usable. The detector keeps its pipeline, and so the
-        model, for the next pictures."""
-        give_back, self._give_back = self._give_back, lambda line: None
-        with contextlib.suppress(Error):  # it has closed the line
-            while self._pushed and self._line.is_open:
-                self._pushed.popleft()
-                self._line.pull()
-        self._pushed.clear()
-        give_back(self._owner)
+    @property
+    def duration(self) -> float | None:
+        """Length of the video in seconds."""
+        end = time.monotonic() + OPENING
+        while self._duration is None and self._video.path and self._line.is_open:
+            self._duration = self._line.duration()
+            self._line.read_bus()
+            if (self._duration is not None or self._line.error or self._count
+                    or self._line.is_prerolled() or time.monotonic() > end):
+                break
+            time.sleep(.01)
+        return self._duration

@@ -19,7 +19,7 @@ def samples(text):
     assert text.endswith('\n'), text
     found, typed = {}, []
     for line in text.splitlines():
-        if re.fullmatch('# HELP \\w+ [a-z-]+ in the statistics of [a-z]+', line):
+        if re.fullmatch('# HELP \\w+ (?!The statistic )[A-Z1][^.]{15,}[^.]', line):
             continue
         if messages := re.fullmatch('# TYPE (\\w+) (counter|gauge)', line):
             typed.append(messages[1])
@@ -129,7 +129,39 @@ def test_the_line_of_the_page(folder):
     asked = re.findall(r'`[^`]*?(keepbox_[a-z]+_[a-z_]+)', page)
     there = {name for name, _ in found} | {'keepbox_boxpublish_connected',
                                            'keepbox_boxpublish_queued'}
-    assert len(shown) == 3 and len(asked) > 5 and there.issuperset([*shown, *asked]), (shown, asked)
+    assert len(shown) == 5 and len(asked) > 5 and there.issuperset([*shown, *asked]), (shown, asked)
+
+
+def test_the_health_check_of_the_page(folder):
+    """It fails when frames stop, although the file is still written."""
+    need_tracer()
+    page = (SOURCE / 'docs/operations.md').read_text()
+    check, = re.findall(r'^```\n(find .*?)^```$', page, re.M | re.S)
+    file = folder / 'front.prom'
+    check = check.replace('/run/keepbox/front/front.prom', str(file)).replace('> 60', '> 2')
+
+    def healthy():
+        return subprocess.run(['bash', '-c', check], check=False).returncode == 0
+    assert not healthy(), 'no file'
+    environment = {**os.environ, 'GST_TRACERS': f'keepboxstats(file={file},interval=0.2)'}
+    # the source stops after 40 frames at 25 per second, but the stream does not end
+    line = (f'gst-launch-1.0 -q videotestsrc is-live=true num-buffers=40 ! video/x-raw,framerate=25/1'
+            f' ! concat name=all ! {BOXES} ! fakesink'
+            ' appsrc ! all.')
+    with subprocess.Popen(line.split(), env=environment) as process:
+        try:
+            end, states = time.monotonic() + 60, []
+            while time.monotonic() < end and not (states and not states[-1]):
+                assert process.poll() is None, states
+                if file.exists() and (healthy() or states):
+                    states.append(healthy())
+                time.sleep(0.1)
+            written = file.stat().st_mtime
+            time.sleep(1)
+            assert file.stat().st_mtime > written, 'the file is still written'
+        finally:
+            process.kill()
+    assert states[0] and not states[-1] and len(states) > 5, states
 
 
 def test_the_unit_writes_its_statistics(folder):

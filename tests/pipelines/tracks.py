@@ -45,6 +45,9 @@ def test_count(folder):
     assert 'there were no boxes' in count([frame(1)], 'cat')[1] and not count(lines, 'cat')[1]
     assert 'no timestamp: {"frame"' in count([{'frame': 0}], 'cat', status=1)[1]
     count([], status=1)
+    between = [dict(frame(second / 3), skipped=True) for second in range(400)]
+    mixed = sorted([*lines, *between], key=lambda line: line['timestamp'])
+    assert count(mixed, 'cat')[0] == table, 'frames that the model did not look at'
 
 
 def test_count_of_a_clip(folder):
@@ -175,12 +178,14 @@ def test_file_with_tracks(folder):
     assert name == 'mid' and int(into) > 0 and int(out) > 0, table
 
 
-def crossings(objects, *words, status=0):
-    """Runs crossings.py on {second: [(id, class, x, y of the lower edge)]}."""
+def crossings(objects, *words, status=0, skipped=()):
+    """Runs crossings.py on {second: [(id, class, x, y of the lower edge)]}; at some of these seconds
+    the model did not look."""
     size = {'width': 200, 'height': 100}
-    lines = [{'timestamp': int(second * 1e9), 'resolution': size, 'objects': [
+    lines = [{'timestamp': int(second * 1e9), 'resolution': size,
+              **({'skipped': True} if second in skipped else {}), 'objects': [
         {'id': number, 'x': x - 5, 'y': y - 20, 'w': 10, 'h': 20, 'detection': {'label': label}}
-        for number, label, x, y in boxes]} for second, boxes in objects.items()]
+        for number, label, x, y in boxes]} for second, boxes in sorted(objects.items())]
     return run(PIPELINES / 'crossings.py', *words, input='\n'.join(map(json.dumps, lines)),
                status=status)
 
@@ -204,6 +209,12 @@ def test_crossings(folder):
     gone = {0: [(1, 'cat', 100, 50)], 1: [(1, 'cat', 101, 50)], 5: []}
     events, _ = crossings(gone, *zone, '--events')
     assert events.splitlines()[2:] == ['1.000,leave,yard,1,cat,1.000']
+    # Frames that the model did not look at are neither empty nor is a predicted box of theirs one.
+    unseen = {second + .5: [(7, 'cat', 190, 50)] if second % 2 else [] for second in range(20)}
+    assert crossings({**walk, **unseen}, *line, *zone,
+                     skipped=unseen)[0] == crossings(walk, *line, *zone)[0]
+    slow = {0: [(1, 'cat', 100, 50)], 9: [(1, 'cat', 100, 50)]}
+    assert crossings({**slow, **unseen}, *zone, skipped=unseen)[0] == head + 'yard,,,1,9.000,9.000\n'
     touch = {0: [(1, 'cat', 90, 50)], 1: [(1, 'cat', 100, 50)], 2: [(1, 'cat', 90, 50)]}
     assert crossings(touch, *line)[0] == head + 'gate,0,0,,,\n'
 

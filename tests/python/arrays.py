@@ -8,7 +8,7 @@ import types
 import numpy as np
 
 from common import CLIP, CONFIDENCE, MODEL, PIPELINES, need_inference, same
-from tap import Skip, main
+from tap import Skip, main, run
 
 import gi
 import keepbox
@@ -16,7 +16,7 @@ import keepbox
 gi.require_version('GstAnalytics', '1.0')
 from gi.repository import GLib, Gst, GstAnalytics  # noqa: E402
 
-from keepbox._boxes import Boxes, Mask, _tensors_of, attributes_of, boxes_of  # noqa: E402
+from keepbox._boxes import Boxes, Layout, Mask, _tensors_of, attributes_of, boxes_of  # noqa: E402
 
 
 def test_a_mask_covers_its_area_evenly(folder):
@@ -70,6 +70,7 @@ def test_ids_of_a_tracker(folder):
     same(boxes.cls, [-1] * 3, np.int32, (3,))
     assert list(boxes.models) == [''] * 3
     assert boxes_of(sample_with(None), (64, 64)).ids is None
+    same(boxes_of(sample_with(None), (64, 64), Layout(tracked=True)).ids, [-1], np.int64, (1,))
     huge = boxes_of(sample_with(2 ** 63 + 5), (64, 64)).ids
     assert huge.tolist() == [5 - 2 ** 63], huge
 
@@ -114,6 +115,39 @@ def test_no_boxes(folder):
     assert boxes.masks is boxes.keypoints is boxes.ids is None and not boxes
 
 
+def test_frames_without_boxes_have_what_the_model_has(folder):
+    del folder
+    need_inference()
+    black = np.zeros((48, 64, 3), np.uint8)
+    for model, points, masks in (('shapes', None, None), ('shapes-pose', (0, 5, 3), None),
+                                 ('shapes-seg', None, [])):
+        path = PIPELINES / f'models/{model}.onnx'
+        boxes = keepbox.Detector(path).detect(black).boxes
+        assert boxes.ids is None and len(boxes) == 0 and boxes.masks == masks, model
+        assert (boxes.keypoints is None) == (points is None), model
+        assert points is None or boxes.keypoints.shape == points
+        tracked = keepbox.Detector(path, tracker='boxtrack').detect(black).boxes
+        same(tracked.ids, [], np.int64, (0,))
+        for each in tracked.ids, tracked[:0].ids, boxes.xyxy:
+            assert not list(each)
+    empty = Boxes([], (64, 64), Layout(embedding=128))
+    same(empty.embeddings, [], np.float32, (0, 128))
+
+
+def test_skipped_frames(folder):
+    """As boxsink marks them; held and predicted boxes are on frames that have them."""
+    del folder
+    need_inference()
+    expected = [index % 3 != 0 for index in range(7)]
+    for settings in {}, {'tracker': 'boxtrack'}, {'tracker': 'boxtrack predict=true'}:
+        detect = keepbox.Detector(MODEL, confidence=CONFIDENCE, interval=3, **settings)
+        frames = [frame for frame, _ in zip(detect(CLIP), range(7))]
+        assert [frame.skipped for frame in frames] == expected, settings
+        predicted = [frame.boxes.predicted.all() and len(frame.boxes) > 0 for frame in frames]
+        assert predicted == ([False] * 7 if 'predict' not in str(settings) else expected), settings
+    assert not any(frame.skipped for frame, _ in zip(keepbox.Detector(MODEL)(CLIP), range(7)))
+
+
 def test_boxes_that_are_held(folder):
     del folder
     need_inference()
@@ -144,6 +178,38 @@ def test_tables_of_pandas(folder):
     assert set(table.frame) == {0} and set(table.timestamp) == {0}
     assert np.array_equal(table[['x1', 'y1', 'x2', 'y2']].to_numpy(), frame.boxes.xyxy)
     assert list(table.label) == list(frame.boxes.names) and set(table.path) == {str(CLIP)}
+    assert table.tracking_id.isna().all() and str(table.tracking_id.dtype) == 'Int64'
+    assert not table.held.any() and not table.predicted.any() and not table.skipped.any()
+    assert not len(keepbox.Detector(MODEL).detect(np.zeros((9, 9, 3), np.uint8)).to_pandas())
+
+
+def test_tables_of_frames(folder):
+    """The columns of CSV, with the same types on frames with boxes and without, and a row for each
+    frame if asked for."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise Skip('no pandas') from error
+    detect = keepbox.Detector(MODEL, confidence=CONFIDENCE, interval=3, tracker='boxtrack')
+    frames = [frame for frame, _ in zip(detect(CLIP), range(9))]
+    for empty in False, True:
+        tables = [frame.to_pandas(empty=empty) for frame in frames]
+        table = pandas.concat(tables)
+        for each in tables:
+            assert dict(each.dtypes) == dict(table.dtypes), (each.dtypes, table.dtypes)
+        looked = [index for index in range(9) if index % 3 == 0]
+        assert sorted(set(table.frame)) == (list(range(9)) if empty else looked)
+        assert set(table.frame[table.skipped]) == (set(range(9)) - set(looked) if empty else set())
+        boxes = table.dropna(subset='score')
+        assert len(boxes) == sum(len(frame.boxes) for frame in frames) > 20
+        assert list(boxes.tracking_id.fillna(-1)) == [number for frame in frames if len(frame.boxes)
+                                                      for number in frame.boxes.ids]
+    run('bash', '-c', f'gst-launch-1.0 -q filesrc location={CLIP} ! decodebin3 ! videoconvert'
+        f' ! identity eos-after=2 ! tensorinfer model-file={MODEL} ! boxdecode'
+        f' ! boxsink format=csv location={folder}/boxes.csv')
+    written = pandas.read_csv(folder / 'boxes.csv', dtype={'tracking_id': 'Int64'})
+    assert list(table.columns)[:len(written.columns)] == list(written.columns), table.columns
+    assert written.tracking_id.isna().all(), 'a box without an id has none in CSV, too'
 
 
 def test_detections_of_supervision(folder):

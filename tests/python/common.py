@@ -6,9 +6,12 @@ import gc
 import json
 import os
 import pathlib
+import struct
 import sys
+import threading
 import time
 import warnings
+import zlib
 
 import numpy as np
 
@@ -63,6 +66,42 @@ def warned(call):
         warnings.simplefilter('always')
         result = call()
     return result, found
+
+
+def within(seconds, call):
+    """Returns the result of a call, or raises what it raises; fails if it takes longer."""
+    found = []
+
+    def work():
+        try:
+            found.append((call(), None))
+        except Exception as error:  # is raised again
+            found.append((None, error))
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    assert found, f'no result within {seconds} s'
+    (result, error), = found
+    if error:
+        raise error
+    return result
+
+
+def launch(line):
+    """Runs a line with gst-launch-1.0."""
+    run('bash', '-c', f'gst-launch-1.0 -q {line}')
+
+
+def png(path, width=64, height=48):
+    """Writes a picture without an encoder."""
+    def chunk(kind, data):
+        return struct.pack('>I', len(data)) + kind + data + struct.pack(
+            '>I', zlib.crc32(kind + data))
+    rows = b''.join(b'\0' + bytes(width * 3) for _ in range(height))
+    path.write_bytes(b'\x89PNG\r\n\x1a\n' + chunk(
+        b'IHDR', struct.pack('>IIBBBBB', width, height, 8, 2, 0, 0, 0)) + chunk(
+            b'IDAT', zlib.compress(rows)) + chunk(b'IEND', b''))
+    return path
 
 
 def resources():

@@ -50,7 +50,7 @@ def test_a_picture_that_cannot_be_read(folder):
     assert [pathlib.Path(frame.path).name for frame in frames] == ['0.png', '2.png']
     said, = found
     assert said.category is keepbox.ElementWarning
-    assert '1.jpg cannot be read and is skipped' in str(said.message)
+    assert '1.jpg cannot be read and is left out' in str(said.message)
     assert str(said.message).count('1.jpg') == 1, said.message
     assert said.filename == __file__, said.filename
     fails(keepbox.Error, '', lambda: detect.detect(folder / '1.jpg'))

@@ -8,7 +8,7 @@ import weakref
 
 import numpy as np
 
-from common import (CLIP, MODEL, assert_nothing_left, boxsink, detector, fails, names,
+from common import (CLIP, CONFIDENCE, MODEL, assert_nothing_left, boxsink, detector, fails, names,
                     need_inference, resources, warned)
 from tap import main
 
@@ -78,20 +78,49 @@ def test_errors(folder):
     detect = detector()
     fails(FileNotFoundError, 'nosuch.mp4', lambda: detect('nosuch.mp4'))
     fails(FileNotFoundError, 'nosuch*.jpg', lambda: detect('nosuch*.jpg'))
-    fails(FileNotFoundError, str(folder), lambda: detect(folder))
+    (folder / 'empty').mkdir()
+    fails(FileNotFoundError, str(folder / 'empty'), lambda: detect(folder / 'empty'))
     fails(FileNotFoundError, 'nosuch.jpg', lambda: list(detect(['nosuch.jpg'])))
-    fails(ValueError, 'for each video', lambda: detect(f'{folder}/*'))
+    fails(FileNotFoundError, 'rubbish.onnx', lambda: detect(f'{folder}/*.onnx'))
     fails(keepbox.Error, 'text', lambda: list(detect(folder / 'text.mp4')))
     fails(keepbox.Error, 'nosuchsrc', lambda: detect('nosuchsrc ! identity'))
     fails(keepbox.Error, '/dev/video4711', lambda: detect(4711))
     fails(keepbox.Error, '', lambda: list(detect('rtsp://127.0.0.1:1/nothing')))
     fails(TypeError, 'float64', lambda: detect.detect(np.zeros((4, 4, 3))))
     fails(ValueError, '(4, 4, 2)', lambda: detect.detect(np.zeros((4, 4, 2), np.uint8)))
+    for shape in (1, 70000, 3), (16385, 1), (2, 32768, 4):
+        fails(ValueError, 'at most 16384 pixels', lambda: detect.detect(np.zeros(shape, np.uint8)))
     fails(ValueError, '(0, 4, 3)', lambda: detect.detect(np.zeros((0, 4, 3), np.uint8)))
     fails(TypeError, 'int', lambda: list(detect([1])))
     fails(TypeError, 'object', lambda: detect(object()))
     fails(TypeError, 'bool', lambda: detect(True))
     assert len(detect.detect(CLIP).boxes) > 5, 'the detector goes on'
+
+
+def test_settings_are_all_set_or_none(folder):
+    del folder
+    detect = detector()
+    stream = detect(CLIP)
+    before = next(stream).boxes.conf.min()
+    for wrong in ({'iou': 5}, {'nms_contract': 'none such'}, {'interval': 'often'}, {'colors': 'BGR'},
+                  {'nosuch': 1}):
+        kind = TypeError if {'colors', 'nosuch'} & set(wrong) else ValueError
+        fails(kind, '', lambda: detect.set(confidence=.9, classes=['ring'], **wrong))
+        assert (detect.confidence, detect.iou, detect.classes) == (CONFIDENCE, None, []), wrong
+    assert next(stream).boxes.conf.min() < .9 and before < .9
+    assert len(detect.detect(CLIP).boxes) == 8
+    detect.set(confidence=.9, iou=.4)
+    assert (detect.confidence, detect.iou) == (.9, .4)
+
+
+def test_passwords_in_elements(folder):
+    del folder
+    detect = detector()
+    for secret in ('user-pw=secret', 'user-id=secret', 'user-pw="se\\"cret !" ', "password='secret'",
+                   'proxy-pw = secret', 'location=rtsp://me:secret@host/x', 'passphrase=secret'):
+        error = fails(keepbox.Error, 'in the pipeline rtspsrc ',
+                      lambda: detect(f'rtspsrc {secret} ! nosuch bypass=true'))
+        assert 'cret' not in str(error) and 'nosuch bypass=true' in str(error), error
 
 
 def test_unknown_attributes(folder):

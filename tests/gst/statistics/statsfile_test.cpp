@@ -6,13 +6,18 @@
 
 #include <sys/stat.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <thread>
+#include <tuple>
+#include <utility>
 
+#include "gst/metas/skippedmodels.h"
+#include "gst/statistics/statstext.h"
 #include "tests/gst/frames.h"
 #include "tests/tempdir.h"
 
@@ -72,6 +77,61 @@ TEST_F(StatsFileTest, HasElementsOfThisProjectWithTheirPipeline) {
   EXPECT_NE(about.st_mode & S_IROTH, 0u) << "another user's exporter reads it";
   EXPECT_EQ(GST_OBJECT_REFCOUNT(decoder_), 1);
   EXPECT_EQ(GST_OBJECT_REFCOUNT(pipeline_), 1);
+}
+
+/// Returns the value of the first line that begins so, NaN without one.
+double value_of(const std::string& text, const std::string& begin) {
+  const size_t at = text.find("\n" + begin);
+  return at == std::string::npos ? NAN : std::stod(text.substr(text.find("} ", at) + 2));
+}
+
+TEST_F(StatsFileTest, HasTheAgesOfTheLastFrameAndTheLastLook) {
+  StatsFile file(place());
+  file.watch(decoder_);
+  GstPad* pad = gst_element_get_static_pad(decoder_, "src");
+  gst_pad_set_active(pad, TRUE);
+  const auto push = [&](bool looked) {
+    GstBuffer* frame = gst_buffer_new();
+    if (!looked) note_skipped_model(frame, g_quark_from_static_string("model"));
+    gst_pad_push(pad, frame);  // which ends at the pad, because it is not linked
+  };
+  const auto ages = [&] {
+    file.write();
+    return std::pair(value_of(text(), "keepbox_frame_age_seconds{"),
+                     value_of(text(), "keepbox_look_age_seconds{"));
+  };
+  std::this_thread::sleep_for(120ms);
+  auto [frame, look] = ages();
+  EXPECT_GE(frame, 0.1) << "since it began to watch";
+  EXPECT_EQ(frame, look);
+  push(false);
+  std::tie(frame, look) = ages();
+  EXPECT_LT(frame, 0.1);
+  EXPECT_GE(look, 0.1);
+  push(true);
+  std::tie(frame, look) = ages();
+  EXPECT_LT(frame, 0.1);
+  EXPECT_LT(look, 0.1);
+  gst_object_unref(pad);
+  EXPECT_EQ(GST_OBJECT_REFCOUNT(decoder_), 1);
+}
+
+TEST_F(StatsFileTest, ExplainsEachStatistic) {
+  for (const char* factory : {"boxdecode", "tensorinfer", "boxtrack", "classdecode"}) {
+    GstElement* element = gst_element_factory_make(factory, nullptr);
+    if (element == nullptr) continue;  // not built
+    GstStructure* stats = nullptr;
+    g_object_get(element, "stats", &stats, nullptr);
+    ASSERT_NE(stats, nullptr) << factory;
+    for (int i = 0; i < gst_structure_n_fields(stats); ++i) {
+      const char* field = gst_structure_nth_field_name(stats, static_cast<guint>(i));
+      const GType type = gst_structure_get_field_type(stats, field);
+      if (type == G_TYPE_STRING || type == GST_TYPE_ARRAY) continue;
+      EXPECT_TRUE(has_stats_help(factory, field)) << factory << " " << field;
+    }
+    gst_structure_free(stats);
+    gst_object_unref(element);
+  }
 }
 
 TEST_F(StatsFileTest, FollowsAnElementIntoAnotherPipeline) {
