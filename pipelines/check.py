@@ -6,6 +6,7 @@ usage: check.py open FILE...   fails if one has no video: GStreamer may hang at 
        check.py end FILE...    reads them, without decoding, and warns of each that ends before the
                                duration that it declares
 """
+import os
 import sys
 import time
 
@@ -75,8 +76,10 @@ class File:
         worked = time.monotonic()
         while not until():
             message = self.line.get_bus().timed_pop_filtered(Gst.SECOND // 50, kinds)
+            if message and message.type == Gst.MessageType.ERROR:
+                return message.parse_error()[0].message
             if message:
-                return message.parse_error()[0].message if message.type == Gst.MessageType.ERROR else ''
+                return ''
             if self.is_at_work():
                 worked = time.monotonic()
             elif time.monotonic() - worked > IDLE:
@@ -85,6 +88,8 @@ class File:
 
     def has_video(self):
         """Returns an error if there is no video, otherwise ''."""
+        if not os.path.isfile(self.name):
+            return 'there is no such file'
         error = self.read(lambda: self.videos)
         return '' if self.videos else error or 'it has neither a video nor a picture'
 

@@ -302,7 +302,8 @@ class Detector:
 
     def _open_pictures(self, items: Items, first: int) -> PictureStream:
         line = self._idle.pop() if self._idle else self._picture_pipeline()
-        return PictureStream(line, self._renderer, self._tracker or '', items, self._give_back, first)
+        return PictureStream(line, self._renderer, self._tracker or '', items, self._give_back,
+                             first)
 
     def _open_video(self, video: Video) -> VideoStream:
         queue = 'queue name=keepbox-queue max-size-time=0 max-size-bytes=0 max-size-buffers='

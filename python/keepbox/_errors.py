@@ -15,8 +15,8 @@ DECODER = 'keepbox-decodebin'
 READERS = ('keepbox-source', DECODER)
 # Properties of elements whose values are secret.
 SECRETS = re.compile(
-    r'(?i)(?<![\w-])((?:\w+-)*(?:user|user-id|proxy-id|user-pw|proxy-pw|pass|passwd|password|passphrase'
-    r'''|secret|token))\s*=\s*(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^\s!&;,]+)''')
+    r'(?i)(?<![\w-])((?:\w+-)*(?:user|user-id|proxy-id|user-pw|proxy-pw|pass|passwd|password'
+    r'''|passphrase|secret|token))\s*=\s*(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^\s!&;,]+)''')
 
 
 class Error(RuntimeError):

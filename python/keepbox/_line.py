@@ -24,7 +24,8 @@ def _check_pads(decoder: Any) -> None:
     """Posts an error if none of a decoder's pads is linked once it has all of them, for which
     GStreamer posts one of an element inside of it at most."""
     if not any(pad.is_linked() for pad in decoder.srcpads):
-        error = GLib.Error.new_literal(Gst.StreamError.quark(), NO_VIDEO, Gst.StreamError.WRONG_TYPE)
+        error = GLib.Error.new_literal(Gst.StreamError.quark(), NO_VIDEO,
+                                       Gst.StreamError.WRONG_TYPE)
         decoder.post_message(Gst.Message.new_error(decoder, error, ''))
 
 
@@ -97,8 +98,9 @@ class Pipeline:
                 warn_of(message)
         elif message.type == Gst.MessageType.ERROR and self.error is None:
             self.error = error_of(message, self.source)
-        elif message.type == Gst.MessageType.STREAM_COLLECTION and message.src.get_name() == DECODER:
-            if not is_video(message.parse_stream_collection()):
+        elif message.type == Gst.MessageType.STREAM_COLLECTION:
+            streams = message.parse_stream_collection()
+            if message.src.get_name() == DECODER and not is_video(streams):
                 self.error = Error(NO_VIDEO, DECODER, source=self.source)
         elif message.type == Gst.MessageType.ELEMENT and message.has_name('tensorinfer-model'):
             self.loaded = True

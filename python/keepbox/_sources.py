@@ -67,8 +67,8 @@ Item = Picture | Video | Exception
 
 @dataclasses.dataclass
 class Items:
-    """Pictures and videos, of which `ahead` may be read before the boxes of the first are asked for.
-    One that cannot be read is the exception that tells why."""
+    """Pictures and videos, of which `ahead` may be read before the boxes of the first are asked
+    for. One that cannot be read is the exception that tells why."""
     each: Iterator[Item]
     ahead: int = AHEAD
 

@@ -65,8 +65,8 @@ class Stream(Iterator[Frame]):
 
     @property
     def duration(self) -> float | None:
-        """Length of the video in seconds, as its file declares it; of several videos that of the one
-        being read. None for pictures, arrays, cameras and streams, and if it is unknown."""
+        """Length of the video in seconds, as its file declares it; of several videos that of the
+        one being read. None for pictures, arrays, cameras and streams, and if it is unknown."""
         return None
 
     def stats(self) -> dict[str, dict[str, Any]]:

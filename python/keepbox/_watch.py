@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Finds sources from which no frame can come, for which GStreamer posts neither an error nor an end:
-its decodebins lose an error that comes while they connect a demuxer, and servers fall silent."""
+"""Finds sources from which no frame can come, for which GStreamer posts neither an error nor an
+end: decodebins lose an error that comes while they connect a demuxer, and servers fall silent."""
 from __future__ import annotations
 
 import time
@@ -28,7 +28,8 @@ def _each(iterator: Any) -> Iterator[Any]:
 
 def _works(element: Any) -> bool:
     """True if a thread of an element's pads runs."""
-    return any(pad.get_task_state() == Gst.TaskState.STARTED for pad in _each(element.iterate_pads()))
+    return any(pad.get_task_state() == Gst.TaskState.STARTED
+               for pad in _each(element.iterate_pads()))
 
 
 def is_video(collection: Any) -> bool:

@@ -145,8 +145,8 @@ def test_the_health_check_of_the_page(folder):
     assert not healthy(), 'no file'
     environment = {**os.environ, 'GST_TRACERS': f'keepboxstats(file={file},interval=0.2)'}
     # the source stops after 40 frames at 25 per second, but the stream does not end
-    line = (f'gst-launch-1.0 -q videotestsrc is-live=true num-buffers=40 ! video/x-raw,framerate=25/1'
-            f' ! concat name=all ! {BOXES} ! fakesink'
+    line = ('gst-launch-1.0 -q videotestsrc is-live=true num-buffers=40'
+            f' ! video/x-raw,framerate=25/1 ! concat name=all ! {BOXES} ! fakesink'
             ' appsrc ! all.')
     with subprocess.Popen(line.split(), env=environment) as process:
         try:

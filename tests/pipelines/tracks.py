@@ -179,8 +179,8 @@ def test_file_with_tracks(folder):
 
 
 def crossings(objects, *words, status=0, skipped=()):
-    """Runs crossings.py on {second: [(id, class, x, y of the lower edge)]}; at some of these seconds
-    the model did not look."""
+    """Runs crossings.py on {second: [(id, class, x, y of the lower edge)]}; at some of these
+    seconds the model did not look."""
     size = {'width': 200, 'height': 100}
     lines = [{'timestamp': int(second * 1e9), 'resolution': size,
               **({'skipped': True} if second in skipped else {}), 'objects': [
@@ -214,7 +214,8 @@ def test_crossings(folder):
     assert crossings({**walk, **unseen}, *line, *zone,
                      skipped=unseen)[0] == crossings(walk, *line, *zone)[0]
     slow = {0: [(1, 'cat', 100, 50)], 9: [(1, 'cat', 100, 50)]}
-    assert crossings({**slow, **unseen}, *zone, skipped=unseen)[0] == head + 'yard,,,1,9.000,9.000\n'
+    assert crossings({**slow, **unseen}, *zone,
+                     skipped=unseen)[0] == head + 'yard,,,1,9.000,9.000\n'
     touch = {0: [(1, 'cat', 90, 50)], 1: [(1, 'cat', 100, 50)], 2: [(1, 'cat', 90, 50)]}
     assert crossings(touch, *line)[0] == head + 'gate,0,0,,,\n'
 

@@ -134,7 +134,8 @@ def test_the_end_of_a_live_source_is_an_error(folder):
     from keepbox import _sources
     _sources.LIVE, before = (*_sources.LIVE, 'file://'), _sources.LIVE
     try:
-        error = within(60, lambda: fails(keepbox.Error, 'ended by itself', lambda: list(detect(uri))))
+        error = within(60, lambda: fails(keepbox.Error, 'ended by itself',
+                                         lambda: list(detect(uri))))
         assert error.source == uri and 'live=False' in error.message, vars(error)
         assert len(list(detect(uri, live=False))) == 250
     finally:
@@ -161,7 +162,8 @@ def test_elements_that_drop_frames(folder):
         except keepbox.Error:
             continue
         for frame in frames:
-            assert frame.image is images[frame.image[0, 0, 0]] and frame.shape == frame.image.shape[:2]
+            assert frame.image is images[frame.image[0, 0, 0]]
+            assert frame.shape == frame.image.shape[:2]
         kept += len(frames)
         wanted = f'only {len(frames)} of 9 pictures came out of identity drop-probability=0.4'
         about = [each for each in found if 'pictures' in str(each.message)]
@@ -169,7 +171,8 @@ def test_elements_that_drop_frames(folder):
                                                          for each in about), found
     assert 0 < kept < 54, kept
     dropped = keepbox.Detector(MODEL, tracker='identity drop-probability=1.0')
-    error = within(30, lambda: fails(keepbox.Error, 'drops its frames', lambda: list(dropped(CLIP))))
+    error = within(30, lambda: fails(keepbox.Error, 'drops its frames',
+                                     lambda: list(dropped(CLIP))))
     assert error.source == str(CLIP)
 
 

@@ -48,7 +48,8 @@ def test_videos_and_pictures(folder):
     shutil.copy(CLIP, folder / 'b.webm')
     for name in 'c.png', 'd.png':
         png(folder / name)
-    wanted = [('a.png', 0), *(('b.webm', index) for index in range(250)), ('c.png', 1), ('d.png', 2)]
+    wanted = [('a.png', 0), *(('b.webm', index) for index in range(250)), ('c.png', 1),
+              ('d.png', 2)]
     assert places(detect(folder)) == wanted
     mixed = [BLACK, folder / 'b.webm', BLACK]
     assert places(detect(mixed)) == [(None, 0), *wanted[1:251], (None, 1)]

@@ -71,8 +71,8 @@ def test_a_forked_child_ends(folder):
                    'print("ended with", os.waitpid(process, 0)[1], flush=True)')
         lines = output(program)
         assert lines[-1] == 'ended with 0', lines
-    program = (f'{BEGIN}\nimport threading\nthreading.Thread(target=keepbox.Detector, args=(model,))'
-               '.start()\nprocess = os.fork()\nif process == 0:\n    sys.exit(0)\n'
+    program = (f'{BEGIN}\nimport threading\nthreading.Thread(target=keepbox.Detector,'
+               ' args=(model,)).start()\nprocess = os.fork()\nif process == 0:\n    sys.exit(0)\n'
                'print("ended with", os.waitpid(process, 0)[1], flush=True)')
     assert output(program) == ['ended with 0']
 

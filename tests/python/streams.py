@@ -102,8 +102,8 @@ def test_settings_are_all_set_or_none(folder):
     detect = detector()
     stream = detect(CLIP)
     before = next(stream).boxes.conf.min()
-    for wrong in ({'iou': 5}, {'nms_contract': 'none such'}, {'interval': 'often'}, {'colors': 'BGR'},
-                  {'nosuch': 1}):
+    for wrong in ({'iou': 5}, {'nms_contract': 'none such'}, {'interval': 'often'},
+                  {'colors': 'BGR'}, {'nosuch': 1}):
         kind = TypeError if {'colors', 'nosuch'} & set(wrong) else ValueError
         fails(kind, '', lambda: detect.set(confidence=.9, classes=['ring'], **wrong))
         assert (detect.confidence, detect.iou, detect.classes) == (CONFIDENCE, None, []), wrong
@@ -116,8 +116,9 @@ def test_settings_are_all_set_or_none(folder):
 def test_passwords_in_elements(folder):
     del folder
     detect = detector()
-    for secret in ('user-pw=secret', 'user-id=secret', 'user-pw="se\\"cret !" ', "password='secret'",
-                   'proxy-pw = secret', 'location=rtsp://me:secret@host/x', 'passphrase=secret'):
+    for secret in ('user-pw=secret', 'user-id=secret', 'user-pw="se\\"cret !" ',
+                   "password='secret'", 'proxy-pw = secret', 'passphrase=secret',
+                   'location=rtsp://me:secret@host/x'):
         error = fails(keepbox.Error, 'in the pipeline rtspsrc ',
                       lambda: detect(f'rtspsrc {secret} ! nosuch bypass=true'))
         assert 'cret' not in str(error) and 'nosuch bypass=true' in str(error), error
