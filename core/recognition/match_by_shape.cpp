@@ -80,6 +80,14 @@ bool scores_arranged(const Layout& layout, std::span<const TensorView> tensors) 
   return list || wanted == (scores.channel_stride == 1 ? TableForm::kRows : TableForm::kPlanes);
 }
 
+/// True unless a family with a background has scores that do not add up to 1, as after a softmax.
+/// Families in files may have others.
+bool has_background(const Layout& layout, std::span<const TensorView> tensors) {
+  const DetectorSpec& spec = *layout.spec;
+  return spec.background == Background::kNone || spec.activation != Activation::kNone ||
+         may_add_to_one(layout, tensors);
+}
+
 /// Returns the family's fit, unless the values contradict it.
 std::optional<Fit> fit_of(const DetectorSpec& spec, std::span<const TensorView> tensors,
                           const Request& request) {
@@ -87,6 +95,7 @@ std::optional<Fit> fit_of(const DetectorSpec& spec, std::span<const TensorView> 
   if (layout && spec.usual_classes != 0 && spec.usual_classes != layout->classes)
     return std::nullopt;
   if (!layout || !scores_arranged(*layout, tensors) || !misfits(*layout, tensors).empty() ||
+      !has_background(*layout, tensors) ||
       (in_bounds(*layout, tensors) && !check_values(*layout, tensors)))
     return std::nullopt;
   const size_t used = read_tensors(*layout).size();
@@ -141,21 +150,23 @@ ShapeMatch first_of_twins(std::vector<Fit> found, std::span<const TensorView> te
   return {std::move(found[0].layout), std::move(reason), std::move(warning)};
 }
 
-/// Drops twins for whose input neighbouring anchors do not agree, if they do for that of another.
+/// Drops twins for whose input the cells around an object disagree, if those of another agree.
 void keep_agreeing(std::vector<Fit>& found, std::span<const TensorView> tensors) {
-  constexpr float kMostAnchors = 0.5f;
+  constexpr float kClearly = 2;
   const auto twin = [&](const Fit& fit) {
     return &fit == &found[0] || are_twins(*found[0].layout.spec, *fit.layout.spec);
   };
   if (found.size() < 2 || !std::ranges::all_of(found, twin)) return;
-  const auto agreement = [&](const Fit& fit) {
+  std::vector<float> spreads;
+  for (const Fit& fit : found) {
     const Size input = usual_input(fit.layout.anchors, *fit.layout.spec);
-    return in_bounds(fit.layout, tensors) ? agreement_of(fit.layout, tensors, input).value_or(0)
-                                          : 0;
-  };
-  const float best = agreement(std::ranges::max(found, {}, agreement));
-  if (best > kMostAnchors)
-    std::erase_if(found, [&](const Fit& fit) { return agreement(fit) < best / 2; });
+    const auto spread = spread_of(fit.layout, tensors, input);
+    if (!spread) return;
+    spreads.push_back(*spread);
+  }
+  const float limit = kClearly * std::ranges::min(spreads);
+  size_t at = 0;
+  std::erase_if(found, [&](const Fit&) { return spreads[at++] > limit; });
 }
 
 /// Returns the best fit, or an error if there are several of that rank.

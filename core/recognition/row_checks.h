@@ -36,11 +36,12 @@ ScoreCount count_scores(const Layout& layout, std::span<const TensorView> tensor
 /// an angle, not a class.
 bool ends_in_angle(const Layout& layout, std::span<const TensorView> tensors);
 
-/// Returns the share of the anchors with an object whose box is that of an anchor of another cell:
-/// detectors see an object from several cells. Nothing if the host cannot read the tensors, for
-/// families without boxes in pixels of cells, and if there are no such anchors.
-/// @param input of the model.
-std::optional<float> agreement_of(const Layout& layout, std::span<const TensorView> tensors,
-                                  Size input);
+/// Returns the median distance between the box of an anchor with an object and the nearest one of
+/// another cell, as a share of the input. It is short for the input of the model, because detectors
+/// see an object from several cells. Nothing if the host cannot read the tensors, for families
+/// without boxes in pixels of cells, and if less than two cells have an object.
+/// @param input that may be the model's.
+std::optional<float> spread_of(const Layout& layout, std::span<const TensorView> tensors,
+                               Size input);
 
 }  // namespace keepbox

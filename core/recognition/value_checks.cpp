@@ -81,15 +81,11 @@ std::unexpected<Error> contradicted(const Layout& layout, const char* expected,
 
 constexpr const char* kProbabilities = "scores in 0..1";
 
-/// Checks that scores add up to 1 if there is a background, and only then, and that the last one is
-/// that of a class.
+/// Checks that there is no background unless the family has one, and that the last score is that of
+/// a class.
 Status check_sums(const Layout& layout, std::span<const TensorView> tensors) {
   const DetectorSpec& spec = *layout.spec;
-  if (!layout[FieldId::kScores].present()) return {};
-  if (spec.background != Background::kNone)
-    return may_add_to_one(layout, tensors)
-               ? Status()
-               : contradicted(layout, "scores of background and classes that add up to 1", tensors);
+  if (!layout[FieldId::kScores].present() || spec.background != Background::kNone) return {};
   if (background_of(layout, tensors) != Background::kNone)
     return contradicted(layout, "scores without a background",
                         to_string(tensors) + " with scores that add up to 1");

@@ -20,13 +20,13 @@ GQuark quark_of(const std::string& text) {
 }
 
 /// Returns images x classes or images x steps x characters, without dimensions of 1 after the
-/// first one; kMismatch for anything else. @param frame the tensor is of a whole frame, so that
-/// steps x characters are of one image.
-Result<Shape> shape_of(const TensorView& tensor, bool frame) {
+/// first one; kMismatch for anything else. @param one a tensor without a batch is steps x
+/// characters of one image.
+Result<Shape> shape_of(const TensorView& tensor, bool one) {
   std::vector<size_t> dims(tensor.shape.dims().begin(), tensor.shape.dims().end());
   for (size_t i = dims.size(); i-- > 1;)
     if (dims[i] == 1 && dims.size() > 2) dims.erase(dims.begin() + static_cast<ptrdiff_t>(i));
-  if (frame && dims.size() == 2 && dims[0] > 1) dims.insert(dims.begin(), 1);
+  if (one && dims.size() == 2 && dims[0] > 1) dims.insert(dims.begin(), 1);
   if ((dims.size() == 2 || dims.size() == 3) && dims.back() > 1 && is_real(tensor))
     return Shape(std::span<const size_t>(dims));
   return fail(
@@ -47,12 +47,6 @@ Result<Characters> characters_of(const std::vector<std::string>& names, const Te
   const size_t steps = shape[1], classes = shape[2];
   auto out = Characters::create(names, classes);
   if (out) return out;
-  if (tensor.shape.rank() == 2 && names.size() == classes)
-    return reject(
-        ErrorKind::kMismatch,
-        std::format("The tensor {} has {} images, but the frame is one picture", tensor.to_string(),
-                    steps),
-        "run the model on one picture, or on objects with regions=objects of tensorinfer");
   if (Characters::create(names, steps))
     return reject(ErrorKind::kMismatch,
                   std::format("The tensor {} has the characters before the steps of the text",
@@ -95,6 +89,15 @@ Result<std::vector<RenamedSubject>> Classifier::set(const ClassifyProps& props) 
   return renamed;
 }
 
+/// True if a tensor without a batch is of one image: that of a whole frame, unless the names are
+/// those of its last dimension, which are the classes of several images.
+bool Classifier::is_one(const TensorView& tensor, const SharedProvenance& source) const {
+  if (!of_frame(source)) return false;
+  const size_t rank = tensor.shape.rank();
+  const size_t names = given_ ? given_->size() : source != nullptr ? source->labels.size() : 0;
+  return rank == 0 || names != tensor.shape[rank - 1];
+}
+
 std::string Classifier::attribute_of(const std::string& id, bool text, bool alone) const {
   if (!alone) return props_.attribute.empty() ? id : props_.attribute + '.' + id;
   if (!props_.attribute.empty()) return props_.attribute;
@@ -116,7 +119,7 @@ Activation Classifier::activation_of(const TensorView& tensor, size_t rows, size
 
 Result<Classifier::Head> Classifier::settle(const TensorView& tensor,
                                             const SharedProvenance& source, bool alone) {
-  KB_ASSIGN(const Shape shape, shape_of(tensor, of_frame(source)));
+  KB_ASSIGN(const Shape shape, shape_of(tensor, is_one(tensor, source)));
   const bool text = shape.rank() == 3;
   const size_t classes = shape[shape.rank() - 1];
   Head out{.form = form_of_image(tensor), .source = source, .alone = alone};
@@ -191,7 +194,7 @@ Result<std::vector<TensorResults>> Classifier::decode(const FrameTensors& tensor
   const auto views = tensors.views();
   std::vector<uint32_t> fit;  // indices in views
   for (uint32_t i = 0; i < views.size(); ++i) {
-    const auto shape = shape_of(views[i], of_frame(tensors.source(which[i])));
+    const auto shape = shape_of(views[i], is_one(views[i], tensors.source(which[i])));
     if (shape) fit.push_back(i);
     else if (views.size() == 1) return std::unexpected(shape.error());
     else warning_ = shape.error();
@@ -202,7 +205,7 @@ Result<std::vector<TensorResults>> Classifier::decode(const FrameTensors& tensor
     TensorView view = views[i];
     KB_TRY(check_bounds(view));
     KB_ASSIGN(const Head* head, head_of(view, tensors.source(which[i]), fit.size() == 1));
-    KB_ASSIGN(view.shape, shape_of(view, of_frame(tensors.source(which[i]))));
+    KB_ASSIGN(view.shape, shape_of(view, is_one(view, tensors.source(which[i]))));
     TensorResults& results = out.emplace_back(TensorResults{.about = head->about});
     for (size_t image = 0; image < view.shape[0]; ++image) read_image(view, *head, image, results);
   }

@@ -76,6 +76,7 @@ class Classifier {
   Status read_labels(const std::string& label_file);
   std::string attribute_of(const std::string& id, bool text, bool alone) const;
   LabelSubject subject_of(const Head& head) const;
+  bool is_one(const TensorView& tensor, const SharedProvenance& source) const;
   Activation activation_of(const TensorView& tensor, size_t rows, size_t columns) const;
   void read_image(const TensorView& tensor, const Head& head, size_t image,
                   TensorResults& out) const;

@@ -10,6 +10,10 @@ namespace {
 constexpr uint32_t kFewAnchors = 100;
 constexpr uint32_t kSmallSide = 64;  // two cells of the usual largest stride
 
+constexpr const char* kOverflow =
+    "use a float32 or bfloat16 export of the model: its numbers may be too large for float16; "
+    "check the value range of the model input (input-std= of tensorinfer) too";
+
 bool is_small(Size input) { return std::min(input.width, input.height) <= kSmallSide; }
 
 /// Returns how many values of its payload a box has, 0 if that moves in another way.
@@ -50,8 +54,9 @@ void DecodeStats::add(const Funnel* funnel, Route route, size_t boxes, size_t we
   uploaded_ += route == Route::kUploaded;
   downloaded_ += route == Route::kDownloaded;
   last_ = funnel != nullptr ? *funnel : Funnel{};
-  for (auto count : {&Funnel::anchors, &Funnel::above_threshold, &Funnel::after_class_filter,
-                     &Funnel::clipped_away, &Funnel::filtered_out, &Funnel::empty_masks})
+  for (auto count : {&Funnel::anchors, &Funnel::above_threshold, &Funnel::not_finite,
+                     &Funnel::after_class_filter, &Funnel::clipped_away, &Funnel::filtered_out,
+                     &Funnel::empty_masks})
     max_counts_.*count = std::max(max_counts_.*count, last_.*count);
   boxes_ += boxes;
   weak_ += weak;
@@ -93,11 +98,9 @@ std::optional<Error> DecodeStats::why_no_box() const {
   if (max_counts_.anchors == 0)
     return none("the tensors had no rows", "check that the model finds objects in these pictures");
   if (max_counts_.above_threshold == 0 && scores_.not_finite != 0)
-    return none(
-        std::to_string(scores_.not_finite * 100 / scores_.all) +
-            "% of the scores were not finite (NaN or infinite)",
-        "use a float32 or bfloat16 export of the model: its numbers may be too large for "
-        "float16; check the value range of the model input (input-std= of tensorinfer) too");
+    return none(std::to_string(scores_.not_finite * 100 / scores_.all) +
+                    "% of the scores were not finite (NaN or infinite)",
+                kOverflow);
   const std::string low = "no score of " + std::to_string(max_counts_.anchors) +
                           " anchors per frame exceeded the score threshold";
   if (max_counts_.above_threshold == 0 && max_counts_.anchors < kFewAnchors && is_small(input_))
@@ -110,6 +113,8 @@ std::optional<Error> DecodeStats::why_no_box() const {
     return none(low,
                 "lower score-threshold=, or check the model input: channel order and value range "
                 "(input-std= of tensorinfer)");
+  if (max_counts_.after_class_filter == 0 && max_counts_.not_finite != 0)
+    return none("all candidates had numbers that were not finite (NaN or infinite)", kOverflow);
   if (max_counts_.after_class_filter == 0)
     return none("all candidates had excluded classes",
                 "check include-classes= and exclude-classes=");

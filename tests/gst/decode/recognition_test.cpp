@@ -110,7 +110,7 @@ TEST(Recognition, ScoresThatAreNotFiniteAreWhyThereIsNoBox) {
     g_object_get(h.element(), "stats", &stats, nullptr);
     guint count = 0;
     EXPECT_TRUE(gst_structure_get_uint(stats, "not-finite", &count));
-    EXPECT_EQ(count, 2u * 8400);
+    EXPECT_EQ(count, std::isnan(value) ? 2u * 8400 : 8400u) << "scores, or candidates";
     gst_harness_push_event(h.get(), gst_event_new_eos());
     const std::string warning = h.warning();
     expect_words(warning, {"not finite", "float16"});

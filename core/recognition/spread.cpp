@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "core/recognition/grid.h"
@@ -12,20 +13,20 @@
 namespace keepbox {
 namespace {
 
-constexpr size_t kMaxSeen = 256;      // anchors that are compared
-constexpr float kSameObject = 0.15f;  // distance of centres of one object, as a share of its width
+constexpr size_t kMaxSeen = 256;  // anchors that are compared
 
-/// The box of an anchor, in fractions of the input.
+/// The box of an anchor: its cell in pixels, and its centre in fractions of the input.
 struct Seen {
-  float cell_x, cell_y, x, y, width;
+  float cell_x, cell_y, x, y;
 };
 
-bool same_cell(const Seen& a, const Seen& b) {
-  return a.cell_x == b.cell_x && a.cell_y == b.cell_y;
-}
-
-bool agree(const Seen& a, const Seen& b) {
-  return std::max(std::abs(a.x - b.x), std::abs(a.y - b.y)) < kSameObject * a.width;
+/// Returns the distance of the nearest box from another cell; infinity if there is none.
+float nearest_of(const Seen& one, const std::vector<Seen>& all) {
+  float nearest = std::numeric_limits<float>::infinity();
+  for (const Seen& other : all)
+    if (one.cell_x != other.cell_x || one.cell_y != other.cell_y)
+      nearest = std::min(nearest, std::max(std::abs(one.x - other.x), std::abs(one.y - other.y)));
+  return nearest;
 }
 
 /// Returns the boxes whose logit is above 0.
@@ -48,7 +49,7 @@ std::vector<Seen> seen_objects(const Layout& layout, std::span<const TensorView>
       const uint32_t cell = i / each;
       const float x = (static_cast<float>(cell % cells.width) + spec.cell_offset) * stride,
                   y = (static_cast<float>(cell / cells.width) + spec.cell_offset) * stride;
-      out.push_back({x, y, (x + at(0)) / side, (y + at(1)) / side, at(2) / side});
+      out.push_back({x, y, (x + at(0)) / side, (y + at(1)) / side});
     }
   }
   return out;
@@ -56,22 +57,23 @@ std::vector<Seen> seen_objects(const Layout& layout, std::span<const TensorView>
 
 }  // namespace
 
-std::optional<float> agreement_of(const Layout& layout, std::span<const TensorView> tensors,
-                                  Size input) {
+std::optional<float> spread_of(const Layout& layout, std::span<const TensorView> tensors,
+                               Size input) {
   const DetectorSpec& spec = *layout.spec;
   const bool table = spec.coding == BoxCoding::kGridPixels && spec.interleaved &&
                      layout.grids.empty() && layout.classes == 1;
-  if (!table || grid_anchors(input, spec, layout.levels) != layout.anchors ||
-      ranges(layout, FieldId::kBox, 4, tensors).empty() ||
+  if (!table || !in_bounds(layout, tensors) ||
+      grid_anchors(input, spec, layout.levels) != layout.anchors ||
+      ranges(layout, FieldId::kBox, 2, tensors).empty() ||
       ranges(layout, FieldId::kScores, 1, tensors).empty())
     return std::nullopt;
   const std::vector<Seen> seen = seen_objects(layout, tensors, input);
-  if (seen.empty()) return std::nullopt;
-  const auto count = std::ranges::count_if(seen, [&](const Seen& one) {
-    return std::ranges::any_of(
-        seen, [&](const Seen& other) { return !same_cell(one, other) && agree(one, other); });
-  });
-  return static_cast<float>(count) / static_cast<float>(seen.size());
+  std::vector<float> distances;
+  for (const Seen& each : seen) distances.push_back(nearest_of(each, seen));
+  if (distances.empty()) return std::nullopt;
+  const auto middle = distances.begin() + static_cast<ptrdiff_t>(distances.size() / 2);
+  std::ranges::nth_element(distances, middle);
+  return std::isfinite(*middle) ? std::optional(*middle) : std::nullopt;
 }
 
 }  // namespace keepbox
