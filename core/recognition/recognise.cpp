@@ -131,7 +131,8 @@ Result<Recognition> by_one_tensor(std::span<const TensorView> tensors, const Req
     const FamilyCandidate* best = decided(ranked);
     if (best == nullptr) continue;
     KB_ASSIGN(auto layout, fit_at(*best->spec, tensors, i, request));
-    if (!unread_parts(layout, tensors).empty()) continue;
+    const auto is_other = [&](size_t part) { return tensors[part].shape != tensors[i].shape; };
+    if (std::ranges::any_of(unread_parts(layout, tensors), is_other)) continue;
     std::string remark = describe(layout, tensors) + " (by shape, " + best->why;
     remark += "; detector= overrides)";
     Recognition out =

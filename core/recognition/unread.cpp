@@ -38,7 +38,7 @@ bool belong_together(const Shape& a, const Shape& b) {
     if (a[i] == b[i]) shared *= std::min<size_t>(a[i], kMinGrid);
     else ++others;
   }
-  return others == 1 && shared >= kMinGrid;
+  return others <= 1 && shared >= kMinGrid;
 }
 
 std::vector<size_t> unread_parts(const Layout& layout, std::span<const TensorView> tensors) {

@@ -13,7 +13,7 @@ namespace keepbox {
 /// Returns the indices of the tensors that a layout reads, in ascending order.
 std::vector<size_t> read_tensors(const Layout& layout);
 
-/// True if two tensors differ in one dimension and share a grid's cells or as many
+/// True if two tensors differ in one dimension at most and share a grid's cells or as many
 /// channels: other values of the same anchors, or the same values of another level.
 bool belong_together(const Shape& a, const Shape& b);
 

@@ -111,6 +111,24 @@ TEST(Unread, TensorsAreEvidence) {
   EXPECT_FALSE(belong_together({1, 116, 8400}, {1, 32, 160, 160}));
 }
 
+/// Boxes in 0..1, scores, classes that are no integers, and their count: no boxes with one class.
+TEST(Unread, ListsOfTheSameLengthAreEvidence) {
+  const auto list = [](float value) {
+    Tensor out = rows(1, 100, [&](size_t, size_t column) { return column < 20 ? value : 0.01f; });
+    out.shape = {1, 100};
+    return out;
+  };
+  const auto corner = [](size_t row, size_t column) {
+    return column < 2 ? static_cast<float>(row) / 200 : 0.9f;
+  };
+  const Tensor count{.values = {20}, .shape = {1}};
+  const auto plan = plan_of({rows(100, 4, corner), list(0.9f), list(0.5f), count});
+  EXPECT_FALSE(plan) << plan->remark;
+  const auto alone = plan_of({rows(100, 4, corner), list(0.9f)});
+  ASSERT_TRUE(alone) << alone.error().message();
+  EXPECT_EQ(alone->spec->name, "yolov4");
+}
+
 Tensor named(const char* id, Tensor tensor) {
   tensor.id = id;
   return tensor;
