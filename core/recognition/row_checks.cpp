@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "core/recognition/grid.h"
 #include "core/recognition/value_checks.h"
@@ -62,10 +63,12 @@ BoxOrder box_order(const Layout& layout, std::span<const TensorView> tensors) {
   if (!rows.readable() || layout.spec->bins > 1 || layout[FieldId::kSizes].present())
     return BoxOrder::kUnknown;
   uint32_t seen = 0, ascending = 0;
+  std::array<float, 4> last{};
   rows.each([&](auto at) {
     const std::array box{at(0), at(1), at(2), at(3)};
     if (!std::ranges::all_of(box, [](float each) { return std::isfinite(each); })) return true;
-    if (std::ranges::all_of(box, [](float each) { return each == 0; })) return true;
+    if (box == std::array<float, 4>{}) return true;
+    if (std::exchange(last, box) == box) return true;  // the same box is no further evidence
     ++seen;
     ascending += box[2] > box[0] && box[3] > box[1] ? 1 : 0;
     return true;

@@ -81,12 +81,12 @@ std::unexpected<Error> contradicted(const Layout& layout, const char* expected,
 
 constexpr const char* kProbabilities = "scores in 0..1";
 
-/// Checks that there is no background unless the family has one, and that the last score is that of
-/// a class.
+/// Checks that scores in a tensor of their own have no background unless the family has one, and
+/// that the last score is that of a class.
 Status check_sums(const Layout& layout, std::span<const TensorView> tensors) {
   const DetectorSpec& spec = *layout.spec;
   if (!layout[FieldId::kScores].present() || spec.background != Background::kNone) return {};
-  if (background_of(layout, tensors) != Background::kNone)
+  if (spec.reader == Reader::kSplit && background_of(layout, tensors) != Background::kNone)
     return contradicted(layout, "scores without a background",
                         to_string(tensors) + " with scores that add up to 1");
   if (spec.reader == Reader::kDense && spec.payload == Payload::kNone &&

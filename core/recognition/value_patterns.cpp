@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <tuple>
+#include <utility>
 
 #include "core/formula/box.h"
 #include "core/recognition/grid.h"
@@ -61,14 +62,17 @@ class Rows {
   }
   bool filled(size_t row) const { return at(row, 4) > 0 && at(row, 2) > 0 && at(row, 3) > 0; }
 
-  /// True if each row that is not zero has corners, and there are enough of them that centres and
-  /// sizes would not look so by chance.
+  /// True if each row that differs from the last one has corners, and there are enough of them that
+  /// centres and sizes would not look so by chance.
   bool cornered() const {
     size_t found = 0;
+    std::array<float, 4> last{};
     const bool all_are = all([&](size_t row) {
-      const bool zero = at(row, 0) == 0 && at(row, 1) == 0 && at(row, 2) == 0 && at(row, 3) == 0;
-      found += zero ? 0 : 1;
-      return zero || (at(row, 2) > at(row, 0) && at(row, 3) > at(row, 1));
+      const std::array box{at(row, 0), at(row, 1), at(row, 2), at(row, 3)};
+      const bool known =
+          box == std::array<float, 4>{} || std::exchange(last, box) == box;  // no further evidence
+      found += known ? 0 : 1;
+      return known || (at(row, 2) > at(row, 0) && at(row, 3) > at(row, 1));
     });
     return all_are && found >= kMinGrid;
   }
