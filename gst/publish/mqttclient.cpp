@@ -62,10 +62,10 @@ Status check_key(const std::string& path) {
                 "let nobody else read that");
 }
 
-/// Asks nobody for a pass phrase: a terminal would have to be waited for.
+/// Refuses to ask for a pass phrase, because nothing may wait for a terminal.
 int no_pass_phrase(char*, int, int, void*) { return -1; }
 
-/// True if a message is to blame for an error, not the connection.
+/// True if an error is that of a message, not of the connection.
 bool is_of_message(int code) {
   switch (code) {
     case MOSQ_ERR_INVAL:
