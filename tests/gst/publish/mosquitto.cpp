@@ -112,9 +112,8 @@ void publish_retained(int port, const std::string& topic, const std::string& pay
   mosquitto_loop_start(client);
   std::atomic<bool> published = false;
   mosquitto_user_data_set(client, &published);
-  mosquitto_publish_callback_set(client, [](mosquitto*, void* done, int) {
-    *static_cast<std::atomic<bool>*>(done) = true;
-  });
+  mosquitto_publish_callback_set(
+      client, [](mosquitto*, void* done, int) { *static_cast<std::atomic<bool>*>(done) = true; });
   EXPECT_EQ(mosquitto_publish(client, nullptr, topic.c_str(), static_cast<int>(payload.size()),
                               payload.data(), 1, true),
             MOSQ_ERR_SUCCESS);
