@@ -14,6 +14,12 @@ namespace {
 constexpr const char* kGraphId = "gpu_graph_id";
 constexpr unsigned kRunsPerWait = 64;
 
+/// Shared by runs that wait for the whole device.
+std::shared_mutex& device_waits() {
+  static std::shared_mutex mutex;
+  return mutex;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<CudaSession>> CudaSession::open(SessionSpec spec, CudaContext context,
@@ -147,11 +153,17 @@ Result<OnnxRunOptions> CudaSession::run_options() const {
   return out;
 }
 
+std::unique_lock<std::shared_mutex> CudaSession::forbid_waits() {
+  return std::unique_lock(device_waits());
+}
+
 /// Without a wait, the runtime keeps the page-locked memory of some operators, such as Concat,
 /// until the session ends: a little more with each run. So one in many waits. Graphs read that
 /// memory in each launch.
 Status CudaSession::run(OrtIoBinding* binding, const OrtRunOptions* options) const {
-  const bool waits = !graph_ && ++runs_ % kRunsPerWait == 0;
+  std::shared_lock allowed(device_waits(), std::defer_lock);
+  const bool waits = !graph_ && ++runs_ >= kRunsPerWait && allowed.try_lock();
+  if (waits) runs_ = 0;
   return onnx().check(onnx().runtime().api().RunWithBinding(
                           onnx().get(), waits ? waiting_.get() : options, binding),
                       "running");

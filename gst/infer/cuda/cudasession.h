@@ -3,6 +3,8 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
+#include <shared_mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -54,6 +56,10 @@ class CudaSession {
 
   /// Waits until all work on the stream is complete.
   void drain() const;
+
+  /// Keeps runs of all sessions from waiting for the whole device, which CUDA forbids while a
+  /// launch is captured.
+  static std::unique_lock<std::shared_mutex> forbid_waits();
 
  private:
   explicit CudaSession(CudaContext context) : context_(std::move(context)) {}
