@@ -35,7 +35,7 @@ GST_DEBUG_CATEGORY_STATIC(classdecode_debug);
  *
  * ## Example launch line
  * |[
- * gst-launch-1.0 filesrc location=street.mp4 ! decodebin ! videoconvert
+ * gst-launch-1.0 filesrc location=street.mp4 ! decodebin3 ! videoconvert
  *   ! tensorinfer model-file=yolov8n.onnx ! boxdecode
  *   ! tensorinfer model-file=vehicles.onnx regions=objects include-classes=car,truck
  *   ! classdecode ! boxoverlay ! videoconvert ! autovideosink

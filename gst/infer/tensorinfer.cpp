@@ -35,7 +35,7 @@ GST_DEBUG_CATEGORY(tensorinfer_debug);
  *
  * ## Example launch line
  * |[
- * gst-launch-1.0 filesrc location=street.mp4 ! decodebin ! tensorinfer model-file=yolov8n.onnx
+ * gst-launch-1.0 filesrc location=street.mp4 ! decodebin3 ! tensorinfer model-file=yolov8n.onnx
  *   ! boxdecode ! videoconvert ! boxoverlay ! videoconvert ! autovideosink
  * ]|
  *

@@ -17,7 +17,7 @@
  *
  * ## Example launch line
  * |[
- * gst-launch-1.0 -e filesrc location=clip.webm ! decodebin ! videoconvertscale \
+ * gst-launch-1.0 -e filesrc location=clip.webm ! decodebin3 ! videoconvertscale \
  *     ! video/x-raw,format=RGB,width=640,height=640 ! onnxinference model-file=model.onnx \
  *     ! tensorrecord location=recording ! fakesink
  * ]|

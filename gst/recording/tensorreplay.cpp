@@ -21,7 +21,7 @@
  * ## Example launch lines
  * |[
  * gst-launch-1.0 tensorreplay location=recording ! boxdecode ! boxsink location=boxes.jsonl
- * gst-launch-1.0 filesrc location=clip.webm ! decodebin ! videoconvert \
+ * gst-launch-1.0 filesrc location=clip.webm ! decodebin3 ! videoconvert \
  *     ! tensorreplay location=recording ! boxdecode ! boxoverlay ! videoconvert ! autovideosink
  * ]|
  *

@@ -35,7 +35,7 @@ GST_DEBUG_CATEGORY_STATIC(boxtrack_debug);
  *
  * ## Example launch line
  * |[
- * gst-launch-1.0 filesrc location=street.mp4 ! decodebin ! videoconvert
+ * gst-launch-1.0 filesrc location=street.mp4 ! decodebin3 ! videoconvert
  *   ! tensorinfer model-file=yolov8n.onnx interval=3 ! boxdecode track-score-threshold=0.1
  *   ! boxtrack predict=true ! boxoverlay color-by=tracking-id draw-trails=2 ! videoconvert
  *   ! autovideosink
