@@ -59,9 +59,9 @@ class File:
         if buffer.pts != Gst.CLOCK_TIME_NONE:
             length = 0 if buffer.duration == Gst.CLOCK_TIME_NONE else buffer.duration
             segment = pad.get_sticky_event(Gst.EventType.SEGMENT, 0).parse_segment()
-            at = segment.to_stream_time(Gst.Format.TIME, buffer.pts)
-            if at != Gst.CLOCK_TIME_NONE:
-                self.end = max(self.end, at + length)
+            if segment.format == Gst.Format.TIME:  # a picture has bytes
+                at = segment.to_stream_time(Gst.Format.TIME, buffer.pts)
+                self.end = max(self.end, 0 if at == Gst.CLOCK_TIME_NONE else at + length)
         return Gst.PadProbeReturn.OK
 
     def is_at_work(self):

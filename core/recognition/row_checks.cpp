@@ -13,10 +13,10 @@
 namespace keepbox {
 namespace {
 
-constexpr float kRoundedSum = 0.02f;     // maximum error of a sum of scores
-constexpr float kNearZero = 0.05f;       // scores of most anchors are below
-constexpr uint32_t kRareShare = 10;      // one in so many rows is an exception
-constexpr uint32_t kRoundedShare = 100;  // one in so many rows may be in disorder by rounding
+constexpr float kRoundedSum = 0.02f;    // maximum error of a sum of scores
+constexpr float kNearZero = 0.05f;      // scores of most anchors are below
+constexpr uint32_t kRareShare = 10;     // one in so many rows is an exception
+constexpr uint32_t kReversedShare = 4;  // one in so many rows has no object and may be reversed
 
 /// A field of all anchors of the first image.
 class FieldRows {
@@ -62,7 +62,7 @@ BoxOrder box_order(const Layout& layout, std::span<const TensorView> tensors) {
   const FieldRows rows(layout, FieldId::kBox, tensors);
   if (!rows.readable() || layout.spec->bins > 1 || layout[FieldId::kSizes].present())
     return BoxOrder::kUnknown;
-  uint32_t seen = 0, ascending = 0;
+  uint32_t seen = 0, ascending = 0, reversed = 0;
   std::array<float, 4> last{};
   rows.each([&](auto at) {
     const std::array box{at(0), at(1), at(2), at(3)};
@@ -71,11 +71,12 @@ BoxOrder box_order(const Layout& layout, std::span<const TensorView> tensors) {
     if (std::exchange(last, box) == box) return true;  // the same box is no further evidence
     ++seen;
     ascending += box[2] > box[0] && box[3] > box[1] ? 1 : 0;
+    reversed += box[2] < box[0] || box[3] < box[1] ? 1 : 0;
     return true;
   });
   if (seen < kMinGrid) return BoxOrder::kUnknown;
   if (ascending == seen) return BoxOrder::kAscending;
-  return seen - ascending > seen / kRoundedShare ? BoxOrder::kDisordered : BoxOrder::kNearly;
+  return reversed > seen / kReversedShare ? BoxOrder::kDisordered : BoxOrder::kNearly;
 }
 
 bool may_add_to_one(const Layout& layout, std::span<const TensorView> tensors) {

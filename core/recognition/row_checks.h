@@ -13,8 +13,8 @@ namespace keepbox {
 enum class BoxOrder : uint8_t {
   kUnknown,     // too few rows, or the host cannot read them
   kAscending,   // the third is above the first and the fourth above the second in each row: corners
-  kNearly,      // so but for rounding
-  kDisordered,  // not so in some rows: no corners
+  kNearly,      // so but for rounding, and for rows without an object
+  kDisordered,  // reversed in many rows: no corners
 };
 BoxOrder box_order(const Layout& layout, std::span<const TensorView> tensors);
 

@@ -89,7 +89,10 @@ Status check_sums(const Layout& layout, std::span<const TensorView> tensors) {
   if (spec.reader == Reader::kSplit && background_of(layout, tensors) != Background::kNone)
     return contradicted(layout, "scores without a background",
                         to_string(tensors) + " with scores that add up to 1");
-  if (spec.reader == Reader::kDense && spec.payload == Payload::kNone &&
+  // Where scores are multiplied by an objectness, or of queries, those of most rows mean nothing.
+  const bool every_row =
+      !layout[FieldId::kObjectness].present() && spec.shape.cells != Cells::kNoGrid;
+  if (spec.reader == Reader::kDense && spec.payload == Payload::kNone && every_row &&
       ends_in_angle(layout, tensors))
     return contradicted(layout, "class scores",
                         to_string(tensors) + " with a last score that nearly all anchors have");

@@ -11,6 +11,7 @@
 #include "core/recognition/recognise.h"
 #include "gst/base/error.h"
 #include "gst/decode/decodequeries.h"
+#include "gst/metas/skippedmodels.h"
 #include "gst/tensors/decodednote.h"
 
 namespace keepbox {
@@ -242,7 +243,9 @@ Status Decoder::make_processor(const PlannedTensors& planned, const FrameTensors
 }
 
 bool Decoder::skipped_by_model(GstBuffer* buffer) const {
-  return skipped_ ? was_skipped(buffer) : images_.held();
+  // Without boxes of a model that skipped the frame, there was nothing to look at for one of
+  // objects.
+  return skipped_ ? was_skipped(buffer) || SkippedModels(buffer).any() : images_.held();
 }
 
 void Decoder::count(DecodeStats& stats, bool decoded, GstClockTime time) {

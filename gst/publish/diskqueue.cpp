@@ -176,6 +176,8 @@ Status DiskQueue::take_over(int folder) {
   for (Message& message : old.unsent)
     KB_TRY(add({.number = number++, .message = std::move(message)}));
   KB_TRY(run("COMMIT"));
+  for (const std::string& file : old.damaged)  // so that it is not taken over again
+    renameat(folder, file.c_str(), folder, (file + ".damaged").c_str());
   for (const std::string& file : old.files) unlinkat(folder, file.c_str(), 0);
   warning_ = std::move(old.damage);
   return {};

@@ -20,9 +20,10 @@ namespace keepbox {
 
 /// Messages of the former format in the folder of a queue.
 struct OldQueue {
-  std::vector<Message> unsent;     // in their order
-  std::vector<std::string> files;  // names of the files, which are no longer needed
-  std::optional<Error> damage;     // of a file that is left out
+  std::vector<Message> unsent;       // in their order
+  std::vector<std::string> files;    // names of the files, which are no longer needed
+  std::vector<std::string> damaged;  // names of files of which records are left out
+  std::optional<Error> damage;       // of a file that is left out
 
   /// @param folder is open; the name is for messages
   static OldQueue read(int folder, const std::string& name);

@@ -4,6 +4,7 @@
 
 #include <gst/gst.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -45,8 +46,12 @@ Messages::Content Messages::content_of(const PublishedFrame& frame) const {
 /// True if the frame has another content than the last one that was published.
 bool Messages::is_changed(const PublishedFrame& frame) {
   Content content = content_of(frame);
-  if (published_ == content) return false;
+  const bool completes = incomplete_ && !frame.skipped.any();
+  if (published_ == content && !completes) return false;
   if (!published_ && frame.skipped.any() && content == Content{}) return false;
+  incomplete_ = std::ranges::any_of(content.objects, [&](const Object& object) {
+    return frame.skipped.has(std::get<0>(object));
+  });
   published_ = std::move(content);
   return true;
 }

@@ -163,7 +163,9 @@ Status MqttClient::connect(const std::atomic<bool>& left) {
   // libmosquitto waits minutes for a host that does not answer.
   KB_ASSIGN(const std::string number,
             reachable_address(address.host, address.port, kConnectWithin, left));
-  return connect_to(address.tls ? address.host : number);  // certificates have names
+  const Status connected = connect_to(address.tls ? address.host : number);  // of certificates
+  if (left) mosquitto_disconnect(client_);  // nobody is there to keep the connection
+  return connected;
 }
 
 Status MqttClient::clean_session(const std::atomic<bool>& left) {
@@ -202,7 +204,11 @@ Status MqttClient::send(const Message& message, uint64_t number) {
                                      static_cast<int>(message.payload.size()),
                                      message.payload.data(), message.qos, message.retain);
   if (is_of_message(code)) return reject(ErrorKind::kInvalid, text_of(code));
-  if (code != MOSQ_ERR_SUCCESS) return failed(code);
+  if (code != MOSQ_ERR_SUCCESS) {
+    const Status status = failed(code);
+    // With these, libmosquitto has the message, and sends it again after the next connection.
+    if (message.qos == 0 || id == 0 || code == MOSQ_ERR_NOMEM) return status;
+  }
   if (early_ == id) delivered.push_back(number);
   else given[id] = {number, message.qos};
   return {};

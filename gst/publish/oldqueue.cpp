@@ -78,12 +78,13 @@ OldQueue OldQueue::read(int folder, const std::string& name) {
     if (entry.path().extension() != kExtension) continue;
     const auto text = bytes_of(folder, file);
     if (text && read_records(*text, all)) out.files.push_back(file);
-    else
-      out.damage = problem(ErrorKind::kTruncated,
-                           "The queue " + name + '/' + file +
-                               " is damaged: some of its messages "
-                               "are not sent",
-                           "remove the file");
+    else {
+      out.damaged.push_back(file);
+      out.damage = problem(
+          ErrorKind::kTruncated,
+          "The queue " + name + '/' + file + " is damaged: some of its messages are not sent",
+          "remove the file, which is now called " + file + ".damaged");
+    }
   }
   uint64_t sent = 0;
   if (const auto text = bytes_of(folder, "sent")) {

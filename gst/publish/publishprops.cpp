@@ -33,7 +33,8 @@ const Property<PublishProps> kPublishProperties[] = {
      "element's name, {class} a class or all, {model} the model of a box and {id} a tracking id.",
      &PublishProps::topic_boxes},
     {"topic-counts",
-     "Topic of the number of boxes of a class; without {class}, only the total is published.",
+     "Topic of the number of boxes of a class; without {class}, only the total is published. No "
+     "other publisher may use the topics: numbers that an earlier run left there become 0.",
      &PublishProps::topic_counts},
     {"topic-tracks", "Topic of the JSON objects of tracks.", &PublishProps::topic_tracks},
     {"topic-availability",

@@ -74,7 +74,8 @@ void Sender::stop(std::chrono::milliseconds within) {
   deadline_passed_ = true;
   outbox_.wake_up();
   thread_.join();
-  disk_.reset();  // the next start opens its folder
+  broker_.reset();  // an attempt to connect that still runs gives up
+  disk_.reset();    // the next start opens its folder
 }
 
 SenderState Sender::state() const {
@@ -110,6 +111,9 @@ void Sender::run() {
     camera_.end();
     publish_camera();
     broker_->close(static_cast<int>(kCloseTimeout / 1ms));
+    collect();  // what was confirmed meanwhile
+    next_write_ = {};
+    store();
   }
   const std::lock_guard lock(mutex_);
   state_.connected = false;
@@ -216,12 +220,17 @@ void Sender::note_loss() {
 
 /// Sends queued messages in their order.
 Status Sender::send_queued() {
-  while (given_ < (alone_ != 0 ? 1 : kWindow)) {
+  while (broker_->ready() && given_ < (alone_ != 0 ? 1 : kWindow)) {
     const auto item = outbox_.take();
     if (!item) break;
     Result<Message> message = item->stored ? disk_->read(item->number) : item->message;
+    if (!message && message.error().kind != ErrorKind::kTruncated) {
+      outbox_.give_back({item->number});
+      if (!std::exchange(disk_failed_, true)) warn_(message.error());
+      break;  // it is read again later
+    }
     if (!message) {
-      warn_(message.error());
+      if (!std::exchange(warned_missing_, true)) warn_(message.error());
       outbox_.drop(item->number);
       continue;
     }

@@ -79,7 +79,8 @@ constexpr Row kRows[] = {
     {"boxpublish", "connected", "1 while the broker is connected"},
     {"boxpublish", "published", "Messages that the broker has confirmed"},
     {"boxpublish", "queued", "Messages that wait for the broker"},
-    {"boxpublish", "dropped", "Messages dropped because the queue was full"},
+    {"boxpublish", "dropped",
+     "Messages dropped: the queue was full, they could not be sent, or they were lost at a stop"},
     {"boxpublish", "connections", "Connections to the broker so far"},
 };
 

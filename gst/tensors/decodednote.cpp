@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <new>
+#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -87,9 +88,9 @@ bool was_skipped(GstBuffer* buffer) {
 SharedProvenance source_of_skipped(GstBuffer* buffer) {
   const NoteMeta* note = find_note(buffer);
   if (note == nullptr) return nullptr;
-  const auto found = std::ranges::find_if(
-      note->skipped, [](const auto& source) { return source != nullptr && !source->objects; });
-  return found != note->skipped.end() ? *found : nullptr;
+  for (const SharedProvenance& source : note->skipped | std::views::reverse)
+    if (source != nullptr && !source->objects) return source;
+  return nullptr;
 }
 
 bool had_no_objects(GstBuffer* buffer) {

@@ -25,7 +25,7 @@ void note_looked(GstBuffer* buffer);
 bool was_looked_at(GstBuffer* buffer);
 /// True if any inference element that runs on frames skipped the frame.
 bool was_skipped(GstBuffer* buffer);
-/// Returns the source of the first element that runs on frames and skipped the frame; nullptr if
+/// Returns the source of the last element that runs on frames and skipped the frame; nullptr if
 /// there is none or it is unknown.
 SharedProvenance source_of_skipped(GstBuffer* buffer);
 /// True if there was no object for an inference element that runs on objects.

@@ -72,7 +72,8 @@ class PictureStream(LineStream):
         turn as an exception."""
         pushed = False
         while (len(self._waiting) <= self._items.ahead
-               or not pushed and self._owner.is_through() and len(self._waiting) < HELD):
+               or not pushed and not isinstance(self._waiting[0], Exception)
+               and self._owner.is_through() and len(self._waiting) < HELD):
             item = next(self._items.each, None)
             if item is None:
                 break

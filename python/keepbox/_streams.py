@@ -121,7 +121,11 @@ class VideoStream(LineStream):
         sample = self._line.pull()
         if sample is None:
             if self._line.is_open:
-                self._check_end()
+                try:
+                    self._check_end()
+                except Error:
+                    self._line.close()  # a camera or connection, for the next stream
+                    raise
             return None
         at = time_of(sample)
         if at is not None:

@@ -38,6 +38,12 @@ def is_video(collection: Any) -> bool:
     return any(each.get_stream_type() & Gst.StreamType.VIDEO for each in streams)
 
 
+def _count(_pad: Any, _info: Any, came: list[int]) -> Any:
+    """Counts a buffer."""
+    came[0] += 1
+    return Gst.PadProbeReturn.OK
+
+
 class Watch:
     """Watches a line while its next frame is waited for.
 
@@ -49,6 +55,10 @@ class Watch:
         self._source, self._timeout = line.source, timeout
         self._reader, self._decoder = line.element(READERS[0]), line.element(DECODER)
         self._queue = line.element('keepbox-queue')
+        self._came, self._counted = [0], 0  # frames of the source
+        if self._queue and timeout is not None:
+            self._queue.get_static_pad('sink').add_probe(Gst.PadProbeType.BUFFER, _count,
+                                                         self._came)
         self._seen = self._worked = time.monotonic()
 
     def restart(self) -> None:
@@ -66,7 +76,8 @@ class Watch:
         if self._decoder and now - self._worked > IDLE_SECONDS:
             return Error('no video can be read from it: the file may be incomplete',
                          source=self._source)
-        if not loaded or self._queue and self._is_queued():
+        if not loaded or self._counted != self._came[0] or self._queue and self._is_queued():
+            self._counted = self._came[0]
             self._seen = now
         if self._timeout is not None and now - self._seen > self._timeout:
             return Error(f'no frame has come for {self._timeout:g} s: check the source, or set'

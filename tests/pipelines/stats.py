@@ -127,8 +127,8 @@ def test_the_line_of_the_page(folder):
     page = (SOURCE / 'docs/operations.md').read_text()
     shown = re.findall(r'^(keepbox_[a-z_]+)\{', page, re.M)
     asked = re.findall(r'`[^`]*?(keepbox_[a-z]+_[a-z_]+)', page)
-    there = {name for name, _ in found} | {'keepbox_boxpublish_connected',
-                                           'keepbox_boxpublish_queued'}
+    there = {name for name, _ in found} | {f'keepbox_boxpublish_{name}' for name in
+                                           ('connected', 'queued', 'dropped_total')}
     assert len(shown) == 5 and len(asked) > 5 and there.issuperset([*shown, *asked]), (shown, asked)
 
 

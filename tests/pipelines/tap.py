@@ -23,7 +23,7 @@ def run(*command, status=0, **options):
                           errors='replace', timeout=400, **options)
     assert done.returncode == status, \
         f'{command} ended with {done.returncode}: {done.stderr[-2000:]}'
-    return done.stdout, done.stderr
+    return done.stdout, done.stderr.removesuffix('\n')
 
 
 def need(element):

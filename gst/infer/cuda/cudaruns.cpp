@@ -102,10 +102,7 @@ Status CudaRuns::capture(Slot& slot, const OrtRunOptions* options) {
   // Allocations and tuning of the first run must not be captured.
   KB_TRY(session_.run(slot.binding.get(), options));
   session_.drain();
-  const auto alone = CudaSession::forbid_waits();
-  KB_ASSIGN(auto graph, keepbox::capture(session_.context(), session_.stream(), [&] {
-              return session_.run(slot.binding.get(), options);
-            }));
+  KB_ASSIGN(auto graph, session_.capture(slot.binding.get(), options));
   slot.graph = std::move(graph);
   // Otherwise the first launch, whose frame may be wanted soon, takes that time.
   return cuda_status(cuda_driver().graph_upload(slot.graph.get(), session_.stream()),

@@ -2,6 +2,8 @@
 // Opens sessions, binds device memory, and enqueues runs.
 #include "gst/infer/cuda/cudasession.h"
 
+#include <mutex>
+#include <shared_mutex>
 #include <utility>
 
 #include "gst/base/error.h"
@@ -14,10 +16,16 @@ namespace {
 constexpr const char* kGraphId = "gpu_graph_id";
 constexpr unsigned kRunsPerWait = 64;
 
-/// Shared by runs that wait for the whole device.
-std::shared_mutex& device_waits() {
-  static std::shared_mutex mutex;
-  return mutex;
+/// Keeps captures apart from what CUDA forbids meanwhile in the whole process: waits for the device
+/// and loads of code, which the runtime and cuDNN do when they open, run and end sessions.
+struct {
+  std::mutex turn;  // held by a capture that waits, so that runs which never pause do not pass it
+  std::shared_mutex capturing;
+} captures;
+
+std::shared_lock<std::shared_mutex> without_captures() {
+  const std::lock_guard turn(captures.turn);
+  return std::shared_lock(captures.capturing);
 }
 
 }  // namespace
@@ -32,8 +40,11 @@ Result<std::unique_ptr<CudaSession>> CudaSession::open(SessionSpec spec, CudaCon
   KB_ASSIGN(auto tensor_stream, gst_stream(out->context_));
   out->tensors_stream_ = tensor_stream;
   spec.graph = out->graph_ = graph;
-  KB_ASSIGN(auto session, OnnxSession::open(spec, out->stream_.get(), model));
-  out->session_ = std::move(session);
+  {
+    const auto apart = without_captures();
+    KB_ASSIGN(auto session, OnnxSession::open(spec, out->stream_.get(), model));
+    out->session_ = std::move(session);
+  }
   KB_TRY(out->make_memory(spec.device));
   out->keep_pinned(spec.device);
   KB_ASSIGN(out->waiting_, out->onnx().run_options());
@@ -80,7 +91,10 @@ CudaSession::~CudaSession() {
   const CudaScope scope(context_);
   drain();
   memory_.reset();
-  session_.reset();
+  {
+    const auto apart = without_captures();
+    session_.reset();
+  }
   drain();  // its end may have put a function on the stream that uses pinned_
   pinned_.reset();
   stream_ = {};
@@ -153,20 +167,24 @@ Result<OnnxRunOptions> CudaSession::run_options() const {
   return out;
 }
 
-std::unique_lock<std::shared_mutex> CudaSession::forbid_waits() {
-  return std::unique_lock(device_waits());
+Status CudaSession::enqueue(OrtIoBinding* binding, const OrtRunOptions* options) const {
+  return onnx().check(onnx().runtime().api().RunWithBinding(onnx().get(), options, binding),
+                      "running");
 }
 
 /// Without a wait, the runtime keeps the page-locked memory of some operators, such as Concat,
 /// until the session ends: a little more with each run. So one in many waits. Graphs read that
 /// memory in each launch.
 Status CudaSession::run(OrtIoBinding* binding, const OrtRunOptions* options) const {
-  std::shared_lock allowed(device_waits(), std::defer_lock);
-  const bool waits = !graph_ && ++runs_ >= kRunsPerWait && allowed.try_lock();
-  if (waits) runs_ = 0;
-  return onnx().check(onnx().runtime().api().RunWithBinding(
-                          onnx().get(), waits ? waiting_.get() : options, binding),
-                      "running");
+  const bool waits = !graph_ && ++runs_ % kRunsPerWait == 0;
+  const auto apart = without_captures();
+  return enqueue(binding, waits ? waiting_.get() : options);
+}
+
+Result<CudaGraph> CudaSession::capture(OrtIoBinding* binding, const OrtRunOptions* options) const {
+  const std::lock_guard turn(captures.turn);
+  const std::lock_guard alone(captures.capturing);
+  return keepbox::capture(context_, stream_.get(), [&] { return enqueue(binding, options); });
 }
 
 }  // namespace keepbox

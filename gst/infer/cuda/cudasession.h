@@ -3,8 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
-#include <shared_mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -53,18 +51,17 @@ class CudaSession {
   /// made per thread and forbid allocations in all other threads during capture.
   Result<OnnxRunOptions> run_options() const;
   Status run(OrtIoBinding* binding, const OrtRunOptions* options) const;
+  /// Captures a run instead of enqueuing it. @pre a run with that binding is complete.
+  Result<CudaGraph> capture(OrtIoBinding* binding, const OrtRunOptions* options) const;
 
   /// Waits until all work on the stream is complete.
   void drain() const;
-
-  /// Keeps runs of all sessions from waiting for the whole device, which CUDA forbids while a
-  /// launch is captured.
-  static std::unique_lock<std::shared_mutex> forbid_waits();
 
  private:
   explicit CudaSession(CudaContext context) : context_(std::move(context)) {}
   Status make_memory(int device);
   void keep_pinned(int device);
+  Status enqueue(OrtIoBinding* binding, const OrtRunOptions* options) const;
 
   CudaContext context_;
   CudaStream stream_;

@@ -54,11 +54,14 @@ class SchemaLineFilter final : public std::streambuf {
 };
 
 // The filter is never destroyed, because another thread may be writing through it.
-WithoutSchemaLines::WithoutSchemaLines() : filter_(new SchemaLineFilter(std::cerr.rdbuf())) {
+WithoutSchemaLines::WithoutSchemaLines() {
+  if (std::cerr.rdbuf() == nullptr) return;  // silenced by the application
+  filter_ = new SchemaLineFilter(std::cerr.rdbuf());
   std::cerr.rdbuf(filter_);
 }
 
 WithoutSchemaLines::~WithoutSchemaLines() {
+  if (filter_ == nullptr) return;
   if (std::cerr.rdbuf() == filter_) std::cerr.rdbuf(filter_->to());
   filter_->end();
 }

@@ -17,7 +17,7 @@ class WithoutSchemaLines {
   ~WithoutSchemaLines();
 
  private:
-  SchemaLineFilter* filter_;
+  SchemaLineFilter* filter_ = nullptr;
 };
 
 }  // namespace keepbox

@@ -127,8 +127,9 @@ std::vector<guint8> pack_boxes(GstBuffer* buffer) {
   put_labels(out, labels);
   put_classes(out, classes_of_frame(meta));
   const SkippedModels skipped(buffer);
-  out.put_count(skipped.noted().size());
+  out.put_count(skipped.noted().size() + skipped.all());
   for (const GQuark model : skipped.noted()) out.put_name(model);
+  if (skipped.all()) out.put_name(0);  // boxes of other decoders name no model
   return {out.bytes().begin(), out.bytes().end()};
 }
 

@@ -198,6 +198,9 @@ TEST(Messages, PublishNoChangeWhileModelsSkip) {
   EXPECT_EQ(frames.add({box_by("m", "dog", 7)}).size(), 0u);
   EXPECT_EQ(frames.add_skipped({box_by("n", "cat")}, {"m"}).size(), 1u) << "n looked";
   EXPECT_TRUE(json::parse(frames.last().payload)["skipped"]);
+  EXPECT_EQ(frames.add_skipped({box_by("n", "cat")}, {"m"}).size(), 0u);
+  EXPECT_EQ(frames.add({box_by("m", "dog", 7), box_by("n", "cat")}).size(), 1u)
+      << "the last one left out the dog";
   EXPECT_EQ(frames.add({box_by("m", "dog", 7), box_by("n", "cat")}).size(), 0u);
   EXPECT_EQ(frames.add({}).size(), 1u);
 }

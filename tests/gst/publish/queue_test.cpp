@@ -395,6 +395,7 @@ TEST_F(OldFiles, AreLeftIfTheyAreDamaged) {
   ASSERT_EQ(out.size(), 4u);
   EXPECT_EQ(out[2], "4");
   EXPECT_TRUE(out[3].contains("00000000000000000004.messages is damaged")) << out[3];
+  EXPECT_EQ(left().size(), 3u) << "it is not taken over again";
 }
 
 TEST_F(OldFiles, AreRegularFiles) {
