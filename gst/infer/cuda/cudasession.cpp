@@ -3,7 +3,6 @@
 #include "gst/infer/cuda/cudasession.h"
 
 #include <mutex>
-#include <shared_mutex>
 #include <utility>
 
 #include "gst/base/error.h"
@@ -16,16 +15,14 @@ namespace {
 constexpr const char* kGraphId = "gpu_graph_id";
 constexpr unsigned kRunsPerWait = 64;
 
-/// Keeps captures apart from what CUDA forbids meanwhile in the whole process: waits for the device
-/// and loads of code, which the runtime and cuDNN do when they open, run and end sessions.
-struct {
-  std::mutex turn;  // held by a capture that waits, so that runs which never pause do not pass it
-  std::shared_mutex capturing;
-} captures;
+constexpr unsigned kFirstRuns = 3;
 
-std::shared_lock<std::shared_mutex> without_captures() {
-  const std::lock_guard turn(captures.turn);
-  return std::shared_lock(captures.capturing);
+/// Held by one session of the process at a time while it is opened, tuned by its first runs,
+/// captured or ended: the runtime and cuDNN capture launches and wait for the whole device then,
+/// and CUDA permits no wait in one thread during a capture in another.
+std::mutex& preparation() {
+  static std::mutex mutex;
+  return mutex;
 }
 
 }  // namespace
@@ -41,7 +38,7 @@ Result<std::unique_ptr<CudaSession>> CudaSession::open(SessionSpec spec, CudaCon
   out->tensors_stream_ = tensor_stream;
   spec.graph = out->graph_ = graph;
   {
-    const auto apart = without_captures();
+    const std::lock_guard alone(preparation());
     KB_ASSIGN(auto session, OnnxSession::open(spec, out->stream_.get(), model));
     out->session_ = std::move(session);
   }
@@ -92,7 +89,7 @@ CudaSession::~CudaSession() {
   drain();
   memory_.reset();
   {
-    const auto apart = without_captures();
+    const std::lock_guard alone(preparation());
     session_.reset();
   }
   drain();  // its end may have put a function on the stream that uses pinned_
@@ -173,17 +170,21 @@ Status CudaSession::enqueue(OrtIoBinding* binding, const OrtRunOptions* options)
 }
 
 /// Without a wait, the runtime keeps the page-locked memory of some operators, such as Concat,
-/// until the session ends: a little more with each run. So one in many waits. Graphs read that
-/// memory in each launch.
+/// until the session ends: a little more with each run. So one in many waits, unless another
+/// session is prepared. Graphs read that memory in each launch.
 Status CudaSession::run(OrtIoBinding* binding, const OrtRunOptions* options) const {
-  const bool waits = !graph_ && ++runs_ % kRunsPerWait == 0;
-  const auto apart = without_captures();
+  std::unique_lock alone(preparation(), std::defer_lock);
+  const bool due = !graph_ && ++unwaited_ >= kRunsPerWait;
+  if (runs_ < kFirstRuns) alone.lock();
+  else if (due) alone.try_lock();
+  runs_ += runs_ < kFirstRuns ? 1 : 0;
+  const bool waits = due && alone.owns_lock();
+  if (waits) unwaited_ = 0;
   return enqueue(binding, waits ? waiting_.get() : options);
 }
 
 Result<CudaGraph> CudaSession::capture(OrtIoBinding* binding, const OrtRunOptions* options) const {
-  const std::lock_guard turn(captures.turn);
-  const std::lock_guard alone(captures.capturing);
+  const std::lock_guard alone(preparation());
   return keepbox::capture(context_, stream_.get(), [&] { return enqueue(binding, options); });
 }
 

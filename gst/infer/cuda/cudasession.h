@@ -70,7 +70,7 @@ class CudaSession {
   OnnxOwned<OrtMemoryInfo> memory_{nullptr, nullptr};
   OnnxOwned<OrtAllocator> pinned_{nullptr, nullptr};  // outlives the session
   OnnxRunOptions waiting_{nullptr, nullptr};          // with a wait for the device
-  mutable unsigned runs_ = 0;
+  mutable unsigned runs_ = 0, unwaited_ = 0;          // the first is counted up to the first runs
   bool graph_ = false;
 };
 
