@@ -33,7 +33,7 @@ struct TensorResults {
   std::vector<NamedClasses> classes;  // by image; empty for text
 };
 
-/// What kept results are about, before and after a change of properties.
+/// The subject of kept results before and after a change of properties.
 struct RenamedSubject {
   LabelSubject from, to;
 };

@@ -22,7 +22,7 @@ Message Messages::message(std::string topic, std::string payload, bool retain) c
   return {.topic = std::move(topic), .payload = std::move(payload), .qos = qos_, .retain = retain};
 }
 
-/// Of models that did not look at the frame, it has what was published last.
+/// Returns the content of a frame, with what was published last of models that did not look at it.
 Messages::Content Messages::content_of(const PublishedFrame& frame) const {
   Content out;
   std::map<Object, uint64_t> turns;

@@ -11,7 +11,7 @@
 namespace keepbox {
 namespace {
 
-// What is written to disk at once.
+// Most that is written to disk at once.
 constexpr size_t kBatchMessages = 1000;
 constexpr size_t kBatchBytes = size_t{8} << 20;
 

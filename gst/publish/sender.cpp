@@ -121,7 +121,7 @@ void Sender::run() {
   ended_.notify_all();
 }
 
-/// Does what does not need the connection.
+/// Clears stale counts, and writes to disk: work that needs no connection.
 void Sender::prepare() {
   if (stale_ && (counts_known_ || camera_.state() == Camera::State::kStalled))
     stale_->clear(outbox_);

@@ -8,7 +8,7 @@
 
 namespace keepbox {
 
-/// Of g_get_monotonic_time(), in microseconds.
+/// Time of g_get_monotonic_time(), in microseconds.
 struct PassedFrames::Times {
   std::atomic<gint64> frame = g_get_monotonic_time();
   std::atomic<gint64> look = frame.load();

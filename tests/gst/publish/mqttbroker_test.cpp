@@ -43,7 +43,7 @@ TEST(MqttClient, LeavesABrokerThatDoesNotAnswer) {
   EXPECT_EQ(got, 0) << "the end of the connection";
 }
 
-/// As a name server that does not answer, a host that does not takes its time.
+/// A host that does not answer takes its time, like a name server that does not.
 TEST(MqttClient, IsLeftWhileItConnects) {
   for (const bool full : {true, false}) {  // otherwise the first connection is taken, but no other
     const Listener broker(0);
@@ -105,7 +105,7 @@ TEST(MqttClient, BeginsWithACleanSession) {
   }
 }
 
-/// What reset() returns is not sent again by libmosquitto.
+/// Messages that reset() returns are not sent again by libmosquitto.
 TEST_F(BoxPublish, ForgetsMessagesWhenItIsReset) {
   Mosquitto broker;
   const auto client = client_of(broker.port());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which names are those of COCO's classes.
+// Names that are those of COCO's classes, and others.
 #include "gst/tensors/cococlasses.h"
 
 #include <gtest/gtest.h>
