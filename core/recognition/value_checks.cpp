@@ -89,7 +89,7 @@ Status check_sums(const Layout& layout, std::span<const TensorView> tensors) {
   if (spec.reader == Reader::kSplit && background_of(layout, tensors) != Background::kNone)
     return contradicted(layout, "scores without a background",
                         to_string(tensors) + " with scores that add up to 1");
-  // Where scores are multiplied by an objectness, or of queries, those of most rows mean nothing.
+  // Scores of most rows mean nothing if an objectness multiplies them, and those of queries.
   const bool every_row =
       !layout[FieldId::kObjectness].present() && spec.shape.cells != Cells::kNoGrid;
   if (spec.reader == Reader::kDense && spec.payload == Payload::kNone && every_row &&

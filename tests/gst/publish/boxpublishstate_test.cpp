@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What is retained is the state of now: after restarts, outages, skipped frames and new streams.
+// Retained messages have the state of now: after restarts, outages, skipped frames, new streams.
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>

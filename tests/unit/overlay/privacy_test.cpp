@@ -157,7 +157,7 @@ TEST(Privacy, ForgetsAfterASeekBackAndWithoutTimes) {
   EXPECT_TRUE(stream.frame({}).empty());
 }
 
-/// What a frame lacks that the model skipped is not gone.
+/// Objects that a skipped frame lacks are not gone.
 TEST(Privacy, KeepsObjectsOnSkippedFrames) {
   Stream stream({.blur = "person", .blur_lost = 0});
   EXPECT_EQ(lefts(stream.frame({street_box("person"), street_box("car", {}, 50)})), Lefts{10});
