@@ -18,8 +18,8 @@ constexpr unsigned kRunsPerWait = 64;
 constexpr unsigned kFirstRuns = 3;
 
 /// Held by one session of the process at a time while it is opened, tuned by its first runs,
-/// captured or ended: the runtime and cuDNN capture launches and wait for the whole device then,
-/// and CUDA permits no wait in one thread during a capture in another.
+/// captured or ended: the runtime waits for the whole device then, and it or cuDNN captures
+/// launches. CUDA permits no such wait in one thread during a capture in another.
 std::mutex& preparation() {
   static std::mutex mutex;
   return mutex;
