@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gst/infer/cuda/cudasession.h"
+#include "gst/infer/facts/modelports.h"
 #include "gst/infer/inferencer.h"
 
 namespace keepbox {

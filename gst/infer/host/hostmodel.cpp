@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "gst/infer/facts/modelports.h"
 #include "gst/infer/onnx/onnx.h"
 #include "gst/infer/runs/batchchecks.h"
 #include "gst/infer/runs/hostrun.h"

@@ -10,9 +10,10 @@
 #include <vector>
 
 #include "core/formula/numeric.h"
-#include "gst/infer/inferencer.h"
+#include "gst/infer/facts/modelports.h"
 #include "gst/infer/runs/hostrun.h"
 #include "gst/infer/runs/triedpictures.h"
+#include "gst/tensors/slices.h"
 
 namespace keepbox {
 namespace {

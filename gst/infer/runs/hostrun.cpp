@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "gst/infer/inferencer.h"
+#include "gst/infer/facts/modelports.h"
 
 namespace keepbox {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Values that extra inputs of a model are bound with, on any device.
-#include "gst/infer/inferencer.h"
+// Computes dimensions and values of inputs for any device, and checks outputs.
+#include "gst/infer/facts/modelports.h"
 
 #include <array>
 #include <cstring>
@@ -73,26 +73,6 @@ std::vector<int64_t> bound_dims(const ModelPort& port, const InputForm& input, u
                                     : input.channels;
   }
   return dims;
-}
-
-Result<std::vector<Shape>> joined_shapes(const std::vector<std::vector<InferredTensor>>& parts) {
-  std::vector<Shape> out;
-  for (const InferredTensor& first : parts.front()) {
-    const size_t number = out.size();
-    size_t pictures = 0;
-    for (const auto& part : parts) {
-      const Shape& shape = part[number].shape;
-      if (shape.rank() == 0 || slice_shape(shape) != slice_shape(first.shape))
-        return reject(
-            ErrorKind::kUnsupported,
-            "The outputs of a frame's pictures differ in size: " + first.shape.to_string() +
-                " and " + shape.to_string(),
-            "export the model without NMS, or leave tiles=, tile-size= and regions= unset");
-      pictures += shape[0];
-    }
-    out.push_back(slice_shape(first.shape, pictures));
-  }
-  return out;
 }
 
 bool same_memory(const InputForm& a, const InputForm& b) {
