@@ -62,10 +62,10 @@ TEST(OrientedPolygon, IsExactInSimpleCases) {
   EXPECT_TRUE(std::isnan(polygon({0, 0, 0, 0, 0}, {0, 0, 0, 3, 1}))) << "both without area";
 }
 
-/// Pairs of all kinds.
-class Pairs {
+/// Pairs of boxes of all kinds.
+class BoxPairs {
  public:
-  explicit Pairs(unsigned seed) : random_(seed) {}
+  explicit BoxPairs(unsigned seed) : random_(seed) {}
 
   std::pair<Oriented64, Oriented64> next() {
     const Oriented64 a = one(number(-50, 700), number(-50, 700));
@@ -101,7 +101,7 @@ double rounding(const Oriented64& a, const Oriented64& b) {
 }
 
 TEST(OrientedPolygon, IsNearTheTruth) {
-  Pairs pairs(1);
+  BoxPairs pairs(1);
   double worst = 0, overlapping = 0;
   for (int i = 0; i < 200000; ++i) {
     const auto [a, b] = pairs.next();
@@ -115,7 +115,7 @@ TEST(OrientedPolygon, IsNearTheTruth) {
 }
 
 TEST(OrientedGaussian, IsNearUltralyticsFormula) {
-  Pairs pairs(2);
+  BoxPairs pairs(2);
   const Rules all = [] {
     Rules rules = rules_for(0.5f, OrientedOverlap::kProbIou);
     rules.reach = reach_of(0.5f, true);
@@ -140,7 +140,7 @@ using Geometries = testing::Types<OrientedPolygon, OrientedGaussian>;
 TYPED_TEST_SUITE(OrientedGeometry, Geometries);
 
 TYPED_TEST(OrientedGeometry, IsSymmetricToTheBit) {
-  Pairs pairs(3);
+  BoxPairs pairs(3);
   const Rules rules = rules_for(0.3f);
   for (int i = 0; i < 100000; ++i) {
     const auto [a, b] = pairs.next();
@@ -153,7 +153,7 @@ TYPED_TEST(OrientedGeometry, IsSymmetricToTheBit) {
 TYPED_TEST(OrientedGeometry, GuessesNothingThatItDecidesOtherwise) {
   for (const float threshold : {0.0f, 1e-3f, 0.1f, 0.45f, 0.9f, 1.0f})
     for (const bool inclusive : {false, true}) {
-      Pairs pairs(4);
+      BoxPairs pairs(4);
       Rules rules = rules_for(threshold);
       rules.contract.iou_inclusive = inclusive;
       for (int i = 0; i < 20000; ++i) {
@@ -177,7 +177,7 @@ TYPED_TEST(OrientedGeometry, GuessesNothingThatItDecidesOtherwise) {
 TEST(OrientedGaussian, BoundsIncludeAllOverlapsBeyondTheThreshold) {
   size_t beyond = 0, refused = 0;
   for (const float threshold : {1e-6f, 0.01f, 0.2f, 0.45f, 0.8f, 0.99f}) {
-    Pairs pairs(5);
+    BoxPairs pairs(5);
     const Rules rules = rules_for(threshold);
     for (int i = 0; i < 50000; ++i) {
       const auto [a, b] = pairs.next();
