@@ -48,7 +48,8 @@ class Broker {
   /// Publishes a retained message that is neither numbered nor confirmed. @pre ready()
   virtual void publish_state(const std::string& topic, const std::string& state) = 0;
 
-  /// Asks for the retained messages of topics, possibly with wildcards. @pre ready()
+  /// Asks for the retained messages of topics, possibly with wildcards. kInvalid if nobody can ask
+  /// for these; the connection goes on. @pre ready()
   virtual Status ask_for_retained(const std::string& topics) = 0;
   virtual RetainedAnswer retained_answer() const = 0;
   /// Returns the retained messages that came since the last call.

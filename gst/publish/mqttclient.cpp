@@ -13,6 +13,7 @@
 
 #include "gst/base/fileerror.h"
 #include "gst/base/plainfile.h"
+#include "gst/base/words.h"
 #include "gst/publish/reachable.h"
 
 namespace keepbox {
@@ -242,6 +243,7 @@ void MqttClient::disconnect(int timeout_ms) {
 Status MqttClient::subscribe(const std::string& topics) {
   granted = -1;
   const int code = mosquitto_subscribe(client_, nullptr, topics.c_str(), 0);
+  if (is_of_message(code)) return reject(ErrorKind::kInvalid, text_of(code));
   return code == MOSQ_ERR_SUCCESS ? Status() : failed(code);
 }
 
@@ -285,7 +287,8 @@ void MqttClient::on_message(mosquitto*, void* self, const mosquitto_message* mes
 }
 
 void MqttClient::on_log(mosquitto*, void* self, int level, const char* text) {
-  if (level == MOSQ_LOG_ERR) static_cast<MqttClient*>(self)->last_log_ = text;
+  if (level != MOSQ_LOG_ERR) return;
+  static_cast<MqttClient*>(self)->last_log_ = trimmed(text);
 }
 
 }  // namespace keepbox

@@ -7,10 +7,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "gst/base/words.h"
+
 namespace keepbox {
 namespace {
 
-constexpr size_t kLongestValue = 1024;  // bytes of a value
+constexpr size_t kLongestValue = 1024;   // bytes of a value
+constexpr size_t kLongestTopic = 65535;  // its length has 16 bits
 
 constexpr char kAny = '\1';  // in a pattern: a part of a level
 
@@ -57,6 +60,15 @@ std::string as_level(std::string_view value) {
   return out.empty() ? "_" : out;
 }
 
+/// Fails for a topic that is too long whatever its values are.
+Status check_length(const std::string& text, const std::string& property) {
+  if (text.size() <= kLongestTopic) return {};
+  return reject(ErrorKind::kInvalid,
+                property + "=" + in_quotes(text) + " has " + std::to_string(text.size()) +
+                    " bytes, and MQTT allows " + std::to_string(kLongestTopic),
+                "set " + property + "= to a shorter topic");
+}
+
 }  // namespace
 
 Result<TopicPattern> TopicPattern::parse(const std::string& text, const char* property) {
@@ -70,6 +82,7 @@ Result<TopicPattern> TopicPattern::parse(const std::string& text, const char* pr
   if (g_utf8_validate(text.data(), static_cast<gssize>(text.size()), nullptr) == FALSE ||
       text.find_first_of("+#") != text.npos || without(text, is_forbidden) != text)
     return wrong();
+  KB_TRY(check_length(text, property));
   TopicPattern out;
   for (std::string_view rest = text; !rest.empty();) {
     Part part;

@@ -69,6 +69,10 @@ TEST_F(BoxPublish, RejectsAMessageButKeepsTheConnection) {
     ASSERT_FALSE(sent);
     EXPECT_EQ(sent.error().kind, ErrorKind::kInvalid);
   }
+  const Status asked = client->ask_for_retained(std::string(65536, 'a'));
+  ASSERT_FALSE(asked);
+  EXPECT_EQ(asked.error().kind, ErrorKind::kInvalid);
+  EXPECT_TRUE(client->ready());
   EXPECT_TRUE(client->send({.topic = "a", .payload = "x"}, 2));
   EXPECT_TRUE(eventually([&] {
     return client->work(-1, 10) && client->take_delivered() == std::vector<uint64_t>{2};

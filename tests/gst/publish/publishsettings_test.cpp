@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "gst/base/words.h"
 #include "gst/publish/brokeraddress.h"
 #include "gst/publish/publishprops.h"
 #include "gst/publish/topics.h"
@@ -49,6 +50,15 @@ TEST(TopicPattern, HasPlaceholders) {
   EXPECT_EQ(TopicPattern::parse("a/#", "topic-boxes").error().message(),
             "topic-boxes=a/# is not a topic: it may have {source}, {class}, {model} and {id}, but "
             "not + and #. Set topic-boxes= to one such as keepbox/{source}/boxes.");
+}
+
+TEST(TopicPattern, HasALimit) {
+  EXPECT_TRUE(TopicPattern::parse(std::string(65535, 'a'), "t"));
+  const std::string longer(65536, 'a');
+  const auto pattern = TopicPattern::parse(longer, "topic-boxes");
+  ASSERT_FALSE(pattern);
+  EXPECT_EQ(pattern.error().statement(),
+            "topic-boxes=" + in_quotes(longer) + " has 65536 bytes, and MQTT allows 65535");
 }
 
 TEST(TopicPattern, FindsItsTopics) {
