@@ -206,6 +206,13 @@ std::optional<StaleCounts> stale_counts(const PublishSettings& settings, const D
   return out;
 }
 
+/// Adds the messages of earlier runs; of their numbers, only the last ones.
+void take_over(Outbox& outbox, const Disk& disk, const PublishSettings& settings) {
+  for (const auto& [number, bytes, topic] : disk.unsent)
+    outbox.push_stored(number, bytes, topic, settings.counts.makes(topic, settings.source));
+  outbox.drop_replaced();
+}
+
 Result<std::shared_ptr<Publishing>> begin(KeepboxBoxPublish* self, const PublishProps& props) {
   g_autofree gchar* name = gst_object_get_name(GST_OBJECT(self));
   KB_ASSIGN(auto settings, publish_settings(props, name));
@@ -215,9 +222,8 @@ Result<std::shared_ptr<Publishing>> begin(KeepboxBoxPublish* self, const Publish
     if (const auto warning = disk.queue->take_warning()) post_warning(GST_ELEMENT(self), *warning);
   auto stale = stale_counts(settings, disk);
   const SenderSettings sending = sender_settings(props, settings.camera);
-  auto out = std::make_shared<Publishing>(std::move(settings), props);
-  for (const auto& [number, bytes, topic] : disk.unsent)
-    out->outbox.push_stored(number, bytes, topic);
+  auto out = std::make_shared<Publishing>(settings, props);
+  take_over(out->outbox, disk, settings);
   // Stopped before the element ends.
   out->sender = std::make_unique<Sender>(
       std::move(broker), out->outbox, std::move(disk.queue), std::move(stale), sending,

@@ -77,8 +77,10 @@ void Messages::add_events(const std::vector<TrackEvent>& events, std::vector<Mes
 }
 
 void Messages::add_counts(bool changed, std::vector<Message>& out) {
-  for (const auto& [topic, count] : counts_.take(changed))
+  for (const auto& [topic, count] : counts_.take(changed)) {
     out.push_back(message(topic, std::to_string(count), settings_.retain.counts));
+    out.back().state = settings_.retain.counts;
+  }
 }
 
 Status Messages::add(PublishedFrame frame, std::vector<Message>& out, const Complete& complete) {

@@ -45,15 +45,21 @@ Outbox::Entry* Outbox::find(uint64_t number) {
   return const_cast<Entry*>(std::as_const(*this).find(number));
 }
 
+/// Notes that a message does not wait any more. @pre it was not given
+void Outbox::leave(const Entry& entry) {
+  --waiting_;
+  waiting_bytes_ -= entry.bytes;
+  states_.erase(entry.item.number);
+}
+
 void Outbox::drop_oldest() {
   auto oldest = std::ranges::find_if(
-      entries_, [this](const Entry& e) { return !e.given && !last_.contains(e.item.number); });
+      entries_, [this](const Entry& e) { return e.given == 0 && !last_.contains(e.item.number); });
   if (oldest == entries_.end()) {
-    oldest = std::ranges::find_if(entries_, [](const Entry& e) { return !e.given; });
+    oldest = std::ranges::find(entries_, 0u, &Entry::given);
     retained_.at(last_.at(oldest->item.number)).dropped = missing_ = true;
   }
-  --waiting_;
-  waiting_bytes_ -= oldest->bytes;
+  leave(*oldest);
   ++dropped_;
   overflowed_ = true;
   if (oldest->item.stored) gone_.push_back(oldest->item.number);
@@ -63,6 +69,7 @@ void Outbox::drop_oldest() {
 void Outbox::add(Entry entry) {
   ++waiting_;
   waiting_bytes_ += entry.bytes;
+  if (entry.state) states_.insert(entry.item.number);
   entries_.push_back(std::move(entry));
   while (waiting_ > limits_.messages || (waiting_ > 1 && waiting_bytes_ > limits_.bytes))
     drop_oldest();
@@ -75,6 +82,7 @@ void Outbox::remember(const std::string& topic, Retained last) {
     last_.erase(last_.begin());
   }
   Retained& now = retained_[topic];
+  if (Entry* older = find(now.number)) older->replaced = true;
   last_.erase(now.number);
   last_[last.number] = topic;
   now = std::move(last);
@@ -84,7 +92,8 @@ void Outbox::add_new(Message message) {
   const uint64_t number = next_++;
   if (message.retain) remember(message.topic, {.message = message, .number = number});
   const size_t bytes = message.bytes();
-  add({.item = {.number = number, .message = std::move(message)}, .bytes = bytes});
+  const bool state = message.state;
+  add({.item = {.number = number, .message = std::move(message)}, .bytes = bytes, .state = state});
 }
 
 void Outbox::push(Message message) {
@@ -95,11 +104,12 @@ void Outbox::push(Message message) {
   wake_up();
 }
 
-void Outbox::push_stored(uint64_t number, size_t bytes, const std::string& retained_topic) {
+void Outbox::push_stored(uint64_t number, size_t bytes, const std::string& retained_topic,
+                         bool state) {
   const std::lock_guard lock(mutex_);
   next_ = number + 1;
   if (!retained_topic.empty()) remember(retained_topic, {.number = number, .earlier = true});
-  add({.item = {.number = number, .message = {}, .stored = true}, .bytes = bytes});
+  add({.item = {.number = number, .message = {}, .stored = true}, .bytes = bytes, .state = state});
 }
 
 void Outbox::push_if_new(Message message) {
@@ -122,15 +132,32 @@ void Outbox::repeat_retained() {
   repeat(false);
 }
 
-std::optional<Outbox::Item> Outbox::take() {
+void Outbox::drop_replaced() {
+  const std::lock_guard lock(mutex_);
+  const auto is_old = [](const Entry& e) { return e.state && e.replaced && e.given == 0; };
+  for (const Entry& entry : entries_) {
+    if (!is_old(entry)) continue;
+    leave(entry);
+    if (entry.item.stored) gone_.push_back(entry.item.number);
+  }
+  std::erase_if(entries_, is_old);
+}
+
+Outbox::Entry* Outbox::next_waiting(uint64_t preferred) {
+  if (Entry* entry = find(preferred); entry != nullptr && entry->given == 0) return entry;
+  if (!states_.empty()) return find(*states_.begin());
+  const auto found = std::ranges::find(entries_, 0u, &Entry::given);
+  return found == entries_.end() ? nullptr : &*found;
+}
+
+std::optional<Outbox::Item> Outbox::take(uint64_t preferred) {
   const std::lock_guard lock(mutex_);
   if (waiting_ == 0 && missing_) repeat(true);
-  const auto found = std::ranges::find_if(entries_, [](const Entry& e) { return !e.given; });
-  if (found == entries_.end()) return std::nullopt;
-  found->given = true;
-  --waiting_;
-  waiting_bytes_ -= found->bytes;
-  return found->item;
+  Entry* entry = next_waiting(preferred);
+  if (entry == nullptr) return std::nullopt;
+  entry->given = ++times_given_;
+  leave(*entry);
+  return entry->item;
 }
 
 /// @pre the entry was given to the broker
@@ -162,17 +189,29 @@ void Outbox::give_back(const std::vector<uint64_t>& numbers) {
   const std::lock_guard lock(mutex_);
   for (const uint64_t number : numbers) {
     Entry* entry = find(number);
-    if (entry == nullptr || !std::exchange(entry->given, false)) continue;
+    if (entry == nullptr || std::exchange(entry->given, 0) == 0) continue;
     ++waiting_;
     waiting_bytes_ += entry->bytes;
+    if (entry->state) states_.insert(number);
   }
 }
 
-uint64_t Outbox::oldest_sent() const {
+Outbox::Loss Outbox::note_loss() {
   const std::lock_guard lock(mutex_);
-  const auto found =
-      std::ranges::find_if(entries_, [](const Entry& e) { return e.given && !e.done; });
-  return found == entries_.end() ? 0 : found->item.number;
+  Loss out;
+  uint64_t given = 0;
+  for (Entry& entry : entries_) {
+    if (entry.given == 0 || entry.done) continue;
+    if (++entry.losses < out.times || (entry.losses == out.times && entry.given > given)) continue;
+    out = {.number = entry.item.number, .times = entry.losses};
+    given = entry.given;
+  }
+  return out;
+}
+
+void Outbox::forget_losses() {
+  const std::lock_guard lock(mutex_);
+  for (Entry& entry : entries_) entry.losses = 0;
 }
 
 std::vector<Outbox::Item> Outbox::unstored() const {
@@ -210,11 +249,8 @@ std::vector<uint64_t> Outbox::take_gone() {
 size_t Outbox::drop_unstored() {
   const std::lock_guard lock(mutex_);
   const auto is_lost = [](const Entry& e) { return !e.item.stored && !e.done; };
-  for (const Entry& entry : entries_) {
-    if (!is_lost(entry) || entry.given) continue;
-    --waiting_;
-    waiting_bytes_ -= entry.bytes;
-  }
+  for (const Entry& entry : entries_)
+    if (is_lost(entry) && entry.given == 0) leave(entry);
   const size_t out = std::erase_if(entries_, is_lost);
   dropped_ += out;
   return out;

@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,9 +22,9 @@ struct OutboxLimits {
   uint64_t bytes = uint64_t{64} << 20;
 };
 
-/// A bounded queue in the order of numbers. If it is full, it drops the oldest message that was not
-/// sent yet, but the last one of a retained topic after all others. From any thread; waits for
-/// nothing but its own lock.
+/// A bounded queue in the order of numbers; states go first. If it is full, it drops the oldest
+/// message that was not sent yet, but the last one of a retained topic after all others. From any
+/// thread; waits for nothing but its own lock.
 class Outbox {
  public:
   static constexpr size_t kMaxTopics = 10000;  // whose last message is known
@@ -33,28 +34,38 @@ class Outbox {
   /// Adds a message, and wakes the reader of wake().
   void push(Message message);
   /// Adds a message of an earlier process, which is on disk. @pre numbers ascend
-  void push_stored(uint64_t number, size_t bytes, const std::string& retained_topic);
+  void push_stored(uint64_t number, size_t bytes, const std::string& retained_topic, bool state);
   /// Adds a retained message unless push() had one of its topic.
   void push_if_new(Message message);
   /// Adds the last message of each retained topic that is not in the queue, because the broker may
   /// have lost it.
   void repeat_retained();
+  /// Removes states that were not sent and that newer ones of their topics replace.
+  void drop_replaced();
 
   struct Item {
     uint64_t number = 0;
     Message message;  // empty if it is on disk
     bool stored = false;
   };
-  /// Returns the oldest message that was not sent, and marks it as sent.
-  std::optional<Item> take();
+  /// Returns a message that was not sent, and marks it as sent: the preferred one, or else the
+  /// oldest state, or else the oldest one.
+  std::optional<Item> take(uint64_t preferred = 0);
   /// Removes a message, because the broker has it.
   void done(uint64_t number);
   /// Removes a message that cannot be sent, and counts it as dropped.
   void drop(uint64_t number);
   /// Marks messages as not sent.
   void give_back(const std::vector<uint64_t>& numbers);
-  /// Returns the lowest number that was sent and not confirmed; 0 if there is none.
-  uint64_t oldest_sent() const;
+  /// How many connections were lost with a message that was sent and not confirmed.
+  struct Loss {
+    uint64_t number = 0;
+    int times = 0;
+  };
+  /// Notes that the connection was lost. @return the message that was lost most often; of several
+  /// the one that was sent first; 0 times if none was sent
+  Loss note_loss();
+  void forget_losses();
 
   /// Returns some of the oldest messages that are neither on disk nor confirmed.
   std::vector<Item> unstored() const;
@@ -80,7 +91,10 @@ class Outbox {
   struct Entry {
     Item item;
     size_t bytes = 0;
-    bool given = false, done = false;
+    bool state = false, replaced = false;
+    uint64_t given = 0;  // the how-many-th one that was given to the broker; 0: it waits
+    bool done = false;
+    int losses = 0;
   };
   /// Last message of a retained topic.
   struct Retained {
@@ -95,6 +109,8 @@ class Outbox {
   void add(Entry entry);
   void add_new(Message message);
   void remember(const std::string& topic, Retained last);
+  Entry* next_waiting(uint64_t preferred);
+  void leave(const Entry& entry);
   void drop_oldest();
   void repeat(bool dropped_only);
   void remove(Entry& entry);
@@ -108,9 +124,11 @@ class Outbox {
   std::vector<uint64_t> gone_;
   std::map<std::string, Retained> retained_;  // by topic
   std::map<uint64_t, std::string> last_;      // their topics, by number
-  bool missing_ = false;                      // one of these was dropped
-  size_t done_ = 0;                           // of the entries
-  size_t waiting_ = 0;                        // not given to the broker
+  std::set<uint64_t> states_;                 // that wait
+  bool missing_ = false;                      // a last message was dropped
+  uint64_t times_given_ = 0;
+  size_t done_ = 0;     // of the entries
+  size_t waiting_ = 0;  // not given to the broker
   uint64_t waiting_bytes_ = 0;
   uint64_t dropped_ = 0;
   bool overflowed_ = false;

@@ -96,7 +96,8 @@ const Property<PublishProps> kPublishProperties[] = {
     {"queue-size",
      "Maximum number of messages in the queue, which keeps them while the broker cannot take "
      "them. If it is exceeded, the oldest message is dropped and counted in stats; the last one "
-     "of a retained topic is dropped after all others.",
+     "of a retained topic is dropped after all others. Retained numbers are sent before all other "
+     "messages; after an outage only the newest one of each topic is sent.",
      &PublishProps::queue_size, nullptr, 1, kMaxQueue},
     {"queue-bytes",
      "Maximum size of the queue in bytes. If it is exceeded, the oldest messages "

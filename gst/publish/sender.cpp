@@ -154,6 +154,7 @@ void Sender::begin_connection() {
   established_ = true;
   since_ = Clock::now();
   camera_shown_.reset();
+  if (warned_) outbox_.drop_replaced();  // numbers of an outage are no longer true
   outbox_.repeat_retained();
   if (stale_) stale_->ask(*broker_);
   const std::lock_guard lock(mutex_);
@@ -200,28 +201,27 @@ void Sender::begin_anew() {
   warned_ = false;
 }
 
-/// Finds out whether a message ends the connections: if it is the oldest one without a confirmation
-/// several times, it is sent alone, and dropped if that ends the connection, too.
+/// Finds out whether a message ends the connections: if several were lost with it, it is sent
+/// alone, and dropped if that ends the connection, too.
 void Sender::note_loss() {
-  const uint64_t oldest = outbox_.oldest_sent();
-  losses_ = oldest == suspect_ ? losses_ + 1 : 1;
-  suspect_ = oldest;
-  if (oldest == 0 || losses_ < kMaxLosses) return;
+  const Outbox::Loss loss = outbox_.note_loss();
+  if (loss.times < kMaxLosses) return;
   const auto all = broker_->reset();
   if (!all) return;
   outbox_.give_back(*all);
   given_ -= std::min(given_, all->size());
-  if (std::exchange(alone_, oldest) != oldest) return;
-  drop(oldest, alone_topic_, "each connection was lost with it",
+  if (std::exchange(alone_, loss.number) != loss.number) return;
+  drop(loss.number, alone_topic_, "each connection was lost with it",
        "check whether the broker allows messages of its size and topic");
-  suspect_ = alone_ = 0;
+  alone_ = 0;
+  outbox_.forget_losses();
   wait_ = settings_.first_wait;
 }
 
-/// Sends queued messages in their order.
+/// Sends queued messages.
 Status Sender::send_queued() {
   while (broker_->ready() && given_ < (alone_ != 0 ? 1 : kWindow)) {
-    const auto item = outbox_.take();
+    const auto item = outbox_.take(alone_);
     if (!item) break;
     Result<Message> message = item->stored ? disk_->read(item->number) : item->message;
     if (!message && message.error().kind != ErrorKind::kTruncated) {

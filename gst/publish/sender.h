@@ -101,9 +101,6 @@ class Sender {
   size_t given_ = 0;  // messages that the broker has not confirmed
   std::optional<Camera::State> camera_shown_;
 
-  // The oldest message without a confirmation at the last losses of connections.
-  uint64_t suspect_ = 0;
-  int losses_ = 0;
   uint64_t alone_ = 0;  // message that is sent without others; 0: none
   std::string alone_topic_;
 

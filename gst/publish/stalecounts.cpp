@@ -2,8 +2,9 @@
 // Subscribes for a few seconds, because brokers may send retained messages later than their answer.
 #include "gst/publish/stalecounts.h"
 
-#include <tuple>
 #include <utility>
+
+#include "gst/base/words.h"
 
 namespace keepbox {
 namespace {
@@ -27,16 +28,19 @@ void StaleCounts::add(const std::string& topic) {
 
 void StaleCounts::ask(Broker& broker) {
   if (filter_.empty() || answered_ || attempts_ > kMaxAttempts) return;
-  // If it fails, so does the connection. The last attempt is to give up.
-  if (++attempts_ <= kMaxAttempts) std::ignore = broker.ask_for_retained(filter_);
+  if (++attempts_ > kMaxAttempts) return;  // the last attempt is to give up
+  const Status asked = broker.ask_for_retained(filter_);
+  // After other errors the connection ends.
+  if (!asked && asked.error().kind == ErrorKind::kInvalid) attempts_ = kMaxAttempts + 1;
 }
 
 std::optional<Error> StaleCounts::refused() {
   answered_ = true;
-  return problem(ErrorKind::kNoResource,
-                 "The broker refuses a subscription to " + filter_ +
-                     ": numbers that an earlier run left there stay until their class is seen",
-                 "let this user read these topics, or clear them by hand");
+  return problem(
+      ErrorKind::kNoResource,
+      "A subscription to " + in_quotes(filter_) +
+          " is refused: numbers that an earlier run left there stay until their class is seen",
+      "let this user read these topics, or clear them by hand");
 }
 
 std::optional<Error> StaleCounts::collect(Broker& broker) {
@@ -58,7 +62,8 @@ std::optional<Error> StaleCounts::collect(Broker& broker) {
 
 void StaleCounts::clear(Outbox& outbox) {
   for (const std::string& topic : std::exchange(topics_, {}))
-    outbox.push_if_new({.topic = topic, .payload = "0", .qos = qos_, .retain = true});
+    outbox.push_if_new(
+        {.topic = topic, .payload = "0", .qos = qos_, .retain = true, .state = true});
 }
 
 }  // namespace keepbox

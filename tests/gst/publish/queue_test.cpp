@@ -39,13 +39,13 @@ TEST(Outbox, KeepsTheOrder) {
   EXPECT_EQ(outbox.size(), 3u) << "until they are confirmed";
   outbox.done(2);
   EXPECT_EQ(outbox.size(), 2u);
-  EXPECT_EQ(outbox.oldest_sent(), 1u);
+  EXPECT_EQ(outbox.note_loss().number, 1u);
   outbox.give_back({3, 1, 2});
   EXPECT_EQ(taken(outbox), (Texts{"a", "c"})) << "without the confirmed one";
   outbox.done(1);
   outbox.done(3);
   EXPECT_EQ(outbox.size(), 0u);
-  EXPECT_EQ(outbox.oldest_sent(), 0u);
+  EXPECT_EQ(outbox.note_loss().times, 0);
 }
 
 TEST(Outbox, DropsTheOldestThatWasNotGiven) {
@@ -146,6 +146,62 @@ TEST(Outbox, HasALimitOfRetainedTopics) {
   EXPECT_EQ(outbox.take()->message.topic, "1") << "without the oldest one";
 }
 
+Message number_of(const std::string& topic, const std::string& text) {
+  return {.topic = topic, .payload = text, .retain = true, .state = true};
+}
+
+TEST(Outbox, GivesStatesFirst) {
+  Outbox outbox({});
+  outbox.push(message_of("x"));
+  outbox.push(number_of("a", "1"));
+  outbox.push(message_of("y"));
+  outbox.push(number_of("a", "2"));
+  EXPECT_EQ(outbox.take(3)->message.payload, "y") << "it is preferred";
+  EXPECT_EQ(taken(outbox), (Texts{"1", "2", "x"}));
+  outbox.done(3);
+  outbox.give_back({1, 2, 4});
+  EXPECT_EQ(taken(outbox), (Texts{"1", "2", "x"}));
+}
+
+TEST(Outbox, CountsTheConnectionsThatWereLost) {
+  Outbox outbox({});
+  outbox.push(message_of("x"));
+  EXPECT_EQ(outbox.note_loss().times, 0) << "it was not sent";
+  outbox.push(number_of("a", "1"));
+  EXPECT_EQ(taken(outbox), (Texts{"1", "x"}));
+  EXPECT_EQ(outbox.note_loss().number, 2u) << "it was sent first";
+  outbox.done(2);
+  EXPECT_EQ(outbox.note_loss().times, 2);
+  outbox.give_back({1});
+  outbox.repeat_retained();
+  EXPECT_EQ(taken(outbox), (Texts{"1", "x"}));
+  const Outbox::Loss loss = outbox.note_loss();
+  EXPECT_EQ(loss.number, 1u) << "the other one is a new one";
+  EXPECT_EQ(loss.times, 3);
+  outbox.forget_losses();
+  EXPECT_EQ(outbox.note_loss().times, 1);
+}
+
+TEST(Outbox, DropsStatesThatNewerOnesReplace) {
+  Outbox outbox({});
+  outbox.push_stored(7, 1, "a", true);
+  outbox.push(number_of("a", "1"));
+  ASSERT_EQ(outbox.take()->number, 7u);
+  for (const char* text : {"2", "3"}) {
+    outbox.push(number_of("a", text));
+    outbox.push(number_of("b", text));
+    outbox.push(state_of("event", text));
+  }
+  outbox.stored(outbox.unstored());
+  outbox.drop_replaced();
+  EXPECT_EQ(outbox.take_gone(), (std::vector<uint64_t>{8, 9, 10}));
+  EXPECT_EQ(outbox.size(), 5u) << "with the one that was given";
+  EXPECT_EQ(outbox.dropped(), 0u);
+  std::vector<uint64_t> numbers;
+  while (const auto item = outbox.take()) numbers.push_back(item->number);
+  EXPECT_EQ(numbers, (std::vector<uint64_t>{12, 13, 11, 14})) << "events are not replaced";
+}
+
 TEST(Outbox, DropsWhatCannotBeSent) {
   Outbox outbox({});
   outbox.push(state_of("a", "1"));
@@ -162,7 +218,7 @@ TEST(Outbox, DropsWhatCannotBeSent) {
 
 TEST(Outbox, RemembersWhatIsOnDisk) {
   Outbox outbox({.messages = 3});
-  outbox.push_stored(7, 9, "");
+  outbox.push_stored(7, 9, "", false);
   outbox.push(message_of("b"));
   outbox.push(message_of("c"));
   auto items = outbox.unstored();

@@ -28,6 +28,7 @@ struct Script {
   std::atomic<bool> reachable = true, answers = true, connected = true, confirms = true;
   std::atomic<int> closed = 0;
   std::atomic<bool> answers_questions = true, refuses_questions = false;
+  std::atomic<bool> forbids_questions = false;
   std::atomic<int> questions = 0, ends_of_questions = 0;
   std::string poison, forbidden;  // payloads that end connections, or cannot be sent
   std::vector<Message> retained;  // on the broker at the start
@@ -96,12 +97,13 @@ class ScriptedBroker : public Broker {
   }
   Status ask_for_retained(const std::string&) override {
     ++script_.questions;
+    if (script_.forbids_questions) return reject(ErrorKind::kInvalid, "it is odd");
     return {};
   }
   RetainedAnswer retained_answer() const override {
-    return script_.refuses_questions   ? RetainedAnswer::kRefused
-           : script_.answers_questions ? RetainedAnswer::kGranted
-                                       : RetainedAnswer::kNone;
+    return script_.refuses_questions                                 ? RetainedAnswer::kRefused
+           : script_.answers_questions && !script_.forbids_questions ? RetainedAnswer::kGranted
+                                                                     : RetainedAnswer::kNone;
   }
   std::vector<Message> take_retained() override { return std::exchange(script_.retained, {}); }
   void end_retained(const std::string&) override { ++script_.ends_of_questions; }
@@ -275,6 +277,32 @@ TEST_F(SenderTest, RepeatsRetainedMessagesAfterEachConnection) {
   EXPECT_EQ(script_.all_texts().back(), "n 2");
 }
 
+TEST_F(SenderTest, PublishesTheNewestNumbersFirstAfterAnOutage) {
+  script_.reachable = false;
+  start({.first_wait = 5ms, .longest_wait = 5ms});
+  for (const char* text : {"1", "2", "3"}) {
+    outbox_.push({.topic = "event", .payload = text, .retain = true});
+    outbox_.push({.topic = "number", .payload = text, .retain = true, .state = true});
+  }
+  ASSERT_TRUE(eventually([&] { return script_.all_attempts().size() > 1; }));
+  script_.reachable = true;
+  ASSERT_TRUE(eventually([&] { return sender_->state().published == 4; }));
+  EXPECT_EQ(script_.all_texts(),
+            (std::vector<std::string>{"number 3", "event 1", "event 2", "event 3"}));
+}
+
+TEST_F(SenderTest, DropsAMessageThatEndsEachConnectionThoughNumbersGoFirst) {
+  script_.poison = "bad";
+  for (const char* text : {"a", "bad", "b"})
+    outbox_.push({.topic = "t/" + std::string(text), .payload = text});
+  outbox_.push({.topic = "number", .payload = "1", .retain = true, .state = true});
+  start({.first_wait = 5ms, .longest_wait = 1s});
+  ASSERT_TRUE(eventually([&] { return outbox_.size() == 0; }));
+  EXPECT_EQ(outbox_.dropped(), 1u);
+  EXPECT_TRUE(warnings().back().contains("\"t/bad\" is dropped")) << warnings().back();
+  EXPECT_EQ(script_.all_texts().back(), "t/b b");
+}
+
 TEST_F(SenderTest, PublishesTheStateOfTheCamera) {
   start({.first_wait = 5ms, .longest_wait = 5ms, .camera_topic = "c", .camera_timeout = 300ms});
   const auto says = [&](const std::string& state) {
@@ -326,7 +354,7 @@ TEST_F(StaleCountsTest, AreSetTo0OnceNumbersAreKnown) {
   ASSERT_TRUE(connects(1));
   std::this_thread::sleep_for(50ms);
   EXPECT_EQ(script_.all_texts(), std::vector<std::string>{});
-  outbox_.push({.topic = "s/now", .payload = "1", .retain = true});
+  outbox_.push({.topic = "s/now", .payload = "1", .retain = true, .state = true});
   sender_->counts_known();
   ASSERT_TRUE(eventually([&] { return sender_->state().published == 3; }));
   EXPECT_EQ(script_.all_texts(), (std::vector<std::string>{"s/now 1", "s/old 0", "s/queued 0"}));
@@ -346,10 +374,18 @@ TEST_F(StaleCountsTest, StayIfTheBrokerRefuses) {
   script_.refuses_questions = true;
   start();
   ASSERT_TRUE(eventually([&] { return warnings().size() == 1; }));
-  EXPECT_TRUE(warnings()[0].starts_with("The broker refuses a subscription to s/+"))
-      << warnings()[0];
+  EXPECT_TRUE(warnings()[0].starts_with("A subscription to \"s/+\" is refused")) << warnings()[0];
   push(1);
   ASSERT_TRUE(eventually([&] { return sender_->state().published == 1; }));
+}
+
+TEST_F(StaleCountsTest, StayIfNobodyCanAskForThem) {
+  script_.forbids_questions = true;
+  start();
+  ASSERT_TRUE(eventually([&] { return warnings().size() == 1; }));
+  EXPECT_TRUE(warnings()[0].contains("is refused")) << warnings()[0];
+  EXPECT_EQ(script_.questions, 1);
+  EXPECT_EQ(sender_->state().connections, 1u);
 }
 
 /// Some brokers end the connection instead of an answer.
@@ -364,7 +400,7 @@ TEST_F(StaleCountsTest, AreNotAskedForAgainAndAgain) {
   }
   EXPECT_EQ(script_.questions, 2);
   EXPECT_TRUE(std::ranges::any_of(
-      warnings(), [](const std::string& text) { return text.contains("refuses a subscription"); }));
+      warnings(), [](const std::string& text) { return text.contains("A subscription"); }));
 }
 
 TEST_F(SenderTest, LeavesOutMessagesThatAreGone) {
@@ -373,7 +409,7 @@ TEST_F(SenderTest, LeavesOutMessagesThatAreGone) {
   push(3);
   start({.first_wait = 5ms, .longest_wait = 5ms}, *DiskQueue::open(dir / "queue"));
   ASSERT_TRUE(eventually([&] { return outbox_.unstored().empty(); }));
-  outbox_.push_stored(99, 1, "");
+  outbox_.push_stored(99, 1, "", false);
   script_.reachable = true;
   EXPECT_TRUE(eventually([&] { return outbox_.size() == 0; }));
   EXPECT_EQ(outbox_.dropped(), 1u);
