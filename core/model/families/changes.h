@@ -26,6 +26,12 @@ inline constexpr Rgb k255{255, 255, 255}, kOne{1, 1, 1}, k128{127.5f, 127.5f, 12
 
 /// Ultralytics and the repositories before it: R, G, B in 0..1, centred with a grey border.
 inline constexpr InputRule kYoloInput{.deviation = k255};
+/// Exports that share their tensors and not their input.
+inline constexpr InputRule kCornersInput{
+    .deviation = k255,
+    .caveat =
+        "LibreYOLO pads with letterbox-topleft; its RTMDet and PicoDet need input-mean= and "
+        "input-std="};
 /// YOLOX: B, G, R in 0..255 at the top left with a grey border.
 inline constexpr InputRule kYoloxInput{
     .deviation = kOne, .bgr = true, .resize = ResizeMode::kLetterboxTopLeft};

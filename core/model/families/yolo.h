@@ -63,6 +63,7 @@ constexpr DetectorSpec corner_planes(std::string_view name, std::string_view sum
   DetectorSpec spec = class_planes(name, summary, ids);
   spec.coding = BoxCoding::kCorners;
   spec.strides = {};
+  spec.input = kCornersInput;
   return with_shape_hint(spec, {.pattern = ValuePattern::kCornerScores});
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "core/model/detector.h"
 #include "gst/infer/inferencer.h"
 #include "tests/unit/infer/declaration.h"
 
@@ -247,6 +248,20 @@ TEST(Families, IdentifyLibreYolo) {
       facts_of(model({1, 3, 640, 640}, {port("rows", {1, 300, 6}), planes}, libre_yolo("yolo9")));
   EXPECT_EQ(both.outputs[0].id, "rows");
   EXPECT_EQ(both.outputs[1].id, "yolo-corners-out");
+}
+
+/// Models with the tensors of yolo-corners have several inputs.
+TEST(Families, AreNoProofOfTheInputOfCorners) {
+  const InputRule input = find_detector("yolo-corners")->input;
+  const FamilyOfModel found{.name = "yolo-corners",
+                            .input = input,
+                            .caveat = std::string(input.caveat),
+                            .why = "a trial run"};
+  const auto bare = model({1, 3, 640, 640}, {port("output", {1, 6, 8400})});
+  const auto facts = settle_model(bare, {}, &found);
+  ASSERT_TRUE(facts);
+  EXPECT_TRUE(facts->assumed.contains("LibreYOLO pads with letterbox-topleft")) << facts->assumed;
+  EXPECT_EQ(facts_of(model({1, 3, 640, 640}, bare.outputs, libre_yolo("yolo9"))).assumed, "");
 }
 
 TEST(Families, ReadTransposedPlanes) {
