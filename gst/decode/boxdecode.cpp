@@ -182,7 +182,10 @@ void warn_without_boxes(KeepboxBoxDecode* self) {
 gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
   State& s = Self::of(base);
   if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START) s.stopping = true;
-  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) s.stopping = false;
+  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP) {
+    s.stopping = false;
+    s.decoder.flush();
+  }
   if (refuse_batches(GST_ELEMENT(base), s.failed, event)) return FALSE;
   if (s.failed.take(event)) return TRUE;
   if (GST_EVENT_TYPE(event) == GST_EVENT_EOS) warn_without_boxes(Self::cast(base));

@@ -74,6 +74,7 @@ void Decoder::set_props(DecodeProps props) {
 
 void Decoder::set_picture(const Picture& picture) {
   drop_processor();
+  images_.forget_parts();
   stream_.picture = picture;
 }
 
@@ -92,6 +93,7 @@ void Decoder::stop() {
   empty_frames_ = 0;
   intake_.forget();
   drop_processor();
+  images_.forget_parts();
   planner_.forget_family();
   if (!shares_device_) device_.stop();
   stream_.files = {};
@@ -128,7 +130,10 @@ Status Decoder::attempt(GstBuffer* buffer) {
   FrameTensors tensors;
   KB_TRY(intake_.take(buffer, tensors));
   skipped_ = intake_.skipped();
-  if (skipped_) return {};
+  if (skipped_) {
+    images_.skip(buffer);
+    return {};
+  }
   KB_TRY(explained(make_ready(tensors), tensors));
   KB_TRY(images_.decode(buffer, tensors));
   end_frame(buffer, tensors, route_of(tensors));
@@ -245,7 +250,9 @@ Status Decoder::make_processor(const PlannedTensors& planned, const FrameTensors
 bool Decoder::skipped_by_model(GstBuffer* buffer) const {
   // Without boxes of a model that skipped the frame, there was nothing to look at for one of
   // objects.
-  return skipped_ ? was_skipped(buffer) || SkippedModels(buffer).any() : images_.held();
+  const bool unseen =
+      skipped_ ? was_skipped(buffer) || SkippedModels(buffer).any() : images_.held();
+  return unseen || images_.incomplete();
 }
 
 void Decoder::count(DecodeStats& stats, bool decoded, GstClockTime time) {

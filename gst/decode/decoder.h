@@ -54,6 +54,9 @@ class Decoder {
   Status start();
   void stop();
 
+  /// Forgets what is kept of earlier frames.
+  void flush() { images_.forget_parts(); }
+
   /// Fills boxes(). If a device fails and the backend was not set, falls back to the CPU from this
   /// frame on, with an element warning.
   Status decode(GstBuffer* buffer);
@@ -76,8 +79,9 @@ class Decoder {
   /// Returns the number of runs of a processor for the last frame; 0 if it was in a run that began
   /// with another frame.
   uint32_t runs() const { return images_.runs(); }
-  /// True if the model did not look at the last frame: the inference element skipped it, or its
-  /// tensors are held from an earlier one.
+  /// True if the model did not look at the last frame, or not at all of its objects: the inference
+  /// element skipped it, its tensors are held from an earlier one, or nothing is known of an object
+  /// that was left out.
   bool skipped_by_model(GstBuffer* buffer) const;
   /// Returns the name of the model in a frame's boxes, as in FrameBox::model, also if the frame has
   /// none.

@@ -32,6 +32,11 @@ class DetectedBoxes {
   Status add_parts(const Processor& processor, const Labels& labels, const FrameBox& common,
                    const ObjectImage& of, Size frame, Funnel& dropped);
 
+  /// Adds boxes that outlive this frame's.
+  void add(std::span<const FrameBox> boxes) {
+    boxes_.insert(boxes_.end(), boxes.begin(), boxes.end());
+  }
+
   /// Drops the boxes with the lowest scores until the others need at most `room` mtds. @param
   /// classes see AttachOptions. @return true if any was dropped; the others are then sorted by
   /// score.

@@ -2,6 +2,7 @@
 // Decodes images one by one; those of tiles are decoded together.
 #include "gst/decode/imagedecoder.h"
 
+#include <algorithm>
 #include <format>
 #include <string>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "core/plan/nms_limits.h"
 #include "core/recognition/value_checks.h"
 #include "gst/metas/attachboxes.h"
+#include "gst/metas/readboxes.h"
 #include "gst/tensors/decodednote.h"
 
 namespace keepbox {
@@ -18,6 +20,7 @@ void ImageDecoder::clear() {
   funnel_ = {};
   image_boxes_.clear();
   runs_ = 0;
+  incomplete_ = false;
 }
 
 Status ImageDecoder::decode(GstBuffer* buffer, FrameTensors& tensors) {
@@ -60,7 +63,9 @@ Status ImageDecoder::decode_frame(const FrameTensors& tensors) {
 /// Decodes the images of the objects that are still on the frame, one by one.
 Status ImageDecoder::decode_objects(GstBuffer* buffer, FrameTensors& tensors) {
   const Size input = processor_.source()->geometry.model;
-  for (const PictureRecord& record : read_pictures(buffer, processor_.source()->producer)) {
+  const guint64 producer = processor_.source()->producer;
+  const std::vector<PictureRecord> records = read_pictures(buffer, producer);
+  for (const PictureRecord& record : records) {
     const auto of = object_image(record, input, stream_.picture.size, frame());
     if (!of || !tensors.select_image(of->image)) continue;
     processor_.place(of->letterbox);
@@ -69,8 +74,35 @@ Status ImageDecoder::decode_objects(GstBuffer* buffer, FrameTensors& tensors) {
     KB_TRY(boxes_.add_parts(*processor_, *labels_, common(), *of, frame(), funnel_));
     image_boxes_.push_back(funnel_.boxes() - before);
   }
+  keep_parts(buffer, producer, records);
   limit_parts(buffer);
   return {};
+}
+
+void ImageDecoder::skip(GstBuffer* buffer) {
+  const auto source = processor_ ? processor_.source() : source_without_objects(buffer);
+  if (source == nullptr || !source->objects) return;
+  keep_parts(buffer, source->producer, {});
+  limit_parts(buffer);
+}
+
+/// Remembers the parts of the objects that were decoded, and adds those of objects that the model
+/// left out, because a reader would take a frame without them for one on which there are none.
+void ImageDecoder::keep_parts(GstBuffer* buffer, guint64 producer,
+                              std::span<const PictureRecord> decoded) {
+  parts_.begin();
+  const std::vector<guint> left_out = read_left_out(buffer, producer);
+  std::vector<FrameBox> objects;
+  read_boxes(buffer, objects, nullptr, frame());
+  for (const FrameBox& object : objects)
+    if (std::ranges::contains(decoded, object.od_id, &PictureRecord::od_id))
+      parts_.remember(object, boxes_.boxes());
+  for (const FrameBox& object : objects) {
+    if (!std::ranges::contains(left_out, object.od_id)) continue;
+    const auto parts = parts_.of(object, frame());
+    if (parts) boxes_.add(*parts);
+    else incomplete_ = true;
+  }
 }
 
 /// Drops the parts beyond the limit of a frame, which max-detections per object does not ensure.
@@ -101,7 +133,9 @@ const std::string& ImageDecoder::model_of(const SharedProvenance& source) const 
 
 GQuark ImageDecoder::model_on(GstBuffer* buffer) const {
   const SharedProvenance& last = processor_.source();
-  const std::string& name = model_of(last != nullptr ? last : source_of_skipped(buffer));
+  SharedProvenance skipped = source_without_objects(buffer);
+  if (skipped == nullptr) skipped = source_of_skipped(buffer);
+  const std::string& name = model_of(last != nullptr ? last : skipped);
   return g_quark_from_string(name.empty() ? GST_OBJECT_NAME(stream_.element) : name.c_str());
 }
 

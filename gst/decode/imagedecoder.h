@@ -10,6 +10,7 @@
 
 #include "gst/decode/decodestream.h"
 #include "gst/decode/detectedboxes.h"
+#include "gst/decode/keptparts.h"
 #include "gst/decode/planner.h"
 #include "gst/decode/streamprocessor.h"
 
@@ -27,6 +28,8 @@ class ImageDecoder {
   void set_labels(std::shared_ptr<const Labels> labels) { labels_ = std::move(labels); }
   /// Adds the boxes of the frame. @pre the processor is made for the tensors, which are mapped.
   Status decode(GstBuffer* buffer, FrameTensors& tensors);
+  /// Adds the kept parts of objects to a frame that has no tensors on purpose.
+  void skip(GstBuffer* buffer);
   /// Adds the boxes of a frame of a run. @param joint by a joint plan that is alike the
   /// processor's.
   /// @param number of the frame in the run.
@@ -40,6 +43,10 @@ class ImageDecoder {
   uint32_t runs() const { return runs_; }
   /// Returns the size of the frame that boxes are on.
   Size frame() const;
+  /// True if the last frame has an object that its model left out, and of which nothing is known.
+  bool incomplete() const { return incomplete_; }
+  /// Forgets the parts of earlier frames.
+  void forget_parts() { parts_.forget(); }
   /// True if the tensors of the last frame are those of an earlier one.
   bool held() const { return processor_.source() != nullptr && processor_.source()->held; }
   /// Returns the name of the model in a frame's boxes, as in FrameBox::model, also if the frame has
@@ -51,6 +58,7 @@ class ImageDecoder {
   Status decode_image(const FrameTensors& tensors);
   Status decode_frame(const FrameTensors& tensors);
   Status decode_objects(GstBuffer* buffer, FrameTensors& tensors);
+  void keep_parts(GstBuffer* buffer, guint64 producer, std::span<const PictureRecord> decoded);
   void limit_parts(GstBuffer* buffer);
   const std::string& model_of(const SharedProvenance& source) const;
   FrameBox common() const;
@@ -63,6 +71,8 @@ class ImageDecoder {
   Funnel funnel_;  // over all images
   std::vector<guint> image_boxes_;
   uint32_t runs_ = 0;
+  KeptParts parts_;
+  bool incomplete_ = false;
 };
 
 }  // namespace keepbox

@@ -21,7 +21,7 @@ Status InferStream::begin(GstBuffer* frame, const SkipRules& rules, uint64_t ord
   if (early || !picture) {
     if (since_ > 0) ++since_;
     line_.note(rules.hold && early && picture ? FrameUse::kHeld : FrameUse::kSkipped, {}, 0);
-    return {};
+    return model_.leave_out(frame);
   }
   since_ = 1;
   const GstClockTime now = gst_util_get_timestamp();

@@ -200,6 +200,7 @@ Result<Model::StartedRun> Model::begin(GstBuffer* frame, uint64_t order) {
   if (objects_) {
     KB_ASSIGN(out.objects, objects_->of(frame, *crops_, facts_.resize));
     warnings_->no_boxes(*objects_);
+    add_left_out(frame, number_, objects_->left_out());
     if (out.objects.empty()) return out;
   }
   auto pending = inferencer_->begin(frame, order, crops_of(out.objects));
@@ -208,6 +209,13 @@ Result<Model::StartedRun> Model::begin(GstBuffer* frame, uint64_t order) {
     out.pending = std::make_unique<FailedStart>(std::move(pending.error()));
   else return std::unexpected(pending.error());
   return out;
+}
+
+Status Model::leave_out(GstBuffer* frame) {
+  if (!objects_) return {};
+  KB_TRY(objects_->leave_out(frame, crops_->frame.size));
+  add_left_out(frame, number_, objects_->left_out());
+  return {};
 }
 
 Status Model::finish(GstBuffer* frame, StartedRun begun) {

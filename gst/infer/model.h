@@ -71,6 +71,8 @@ class Model {
   /// Gives a frame to the model. @pre prepared(), and less than max_pending() frames are pending.
   /// @param order see Inferencer::begin().
   Result<StartedRun> begin(GstBuffer* frame, uint64_t order);
+  /// Notes the objects of a frame that is not given to the model. @pre prepared()
+  Status leave_out(GstBuffer* frame);
   /// Attaches the tensors of the frame that was begun first among those that are pending.
   Status finish(GstBuffer* frame, StartedRun begun);
   /// Makes prepare(), begin() and finish() fail while `on`, even if it is already running, or until

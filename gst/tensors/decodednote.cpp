@@ -60,6 +60,15 @@ NoteMeta& note_of(GstBuffer* buffer) {
   return *reinterpret_cast<NoteMeta*>(gst_buffer_add_meta(buffer, info, nullptr));
 }
 
+/// Returns the last source that skipped the frame, of those that run on objects or of the others.
+SharedProvenance last_skipped(GstBuffer* buffer, bool objects) {
+  const NoteMeta* note = find_note(buffer);
+  if (note == nullptr) return nullptr;
+  for (const SharedProvenance& source : note->skipped | std::views::reverse)
+    if (source != nullptr && source->objects == objects) return source;
+  return nullptr;
+}
+
 }  // namespace
 
 void note_decoded(GstBuffer* buffer, GstBuffer* data) {
@@ -85,20 +94,11 @@ bool was_skipped(GstBuffer* buffer) {
          });
 }
 
-SharedProvenance source_of_skipped(GstBuffer* buffer) {
-  const NoteMeta* note = find_note(buffer);
-  if (note == nullptr) return nullptr;
-  for (const SharedProvenance& source : note->skipped | std::views::reverse)
-    if (source != nullptr && !source->objects) return source;
-  return nullptr;
-}
+SharedProvenance source_of_skipped(GstBuffer* buffer) { return last_skipped(buffer, false); }
 
-bool had_no_objects(GstBuffer* buffer) {
-  const NoteMeta* note = find_note(buffer);
-  return note != nullptr && std::ranges::any_of(note->skipped, [](const auto& source) {
-           return source != nullptr && source->objects;
-         });
-}
+bool had_no_objects(GstBuffer* buffer) { return source_without_objects(buffer) != nullptr; }
+
+SharedProvenance source_without_objects(GstBuffer* buffer) { return last_skipped(buffer, true); }
 
 bool was_skipped_by(GstBuffer* buffer, const SharedProvenance& source) {
   const NoteMeta* note = find_note(buffer);

@@ -15,8 +15,8 @@ namespace keepbox {
 /// reused.
 void note_decoded(GstBuffer* buffer, GstBuffer* data);
 
-/// Notes that the inference element skipped the frame, or that the frame has no objects for it:
-/// none of its tensors are missing.
+/// Notes that the inference element skipped the frame, or that the frame has no objects for it but
+/// those that it left out: none of its tensors are missing.
 /// @param buffer writable.
 /// @param source of its tensors; nullptr if unknown.
 void note_skipped(GstBuffer* buffer, SharedProvenance source = nullptr);
@@ -28,8 +28,10 @@ bool was_skipped(GstBuffer* buffer);
 /// Returns the source of the last element that runs on frames and skipped the frame; nullptr if
 /// there is none or it is unknown.
 SharedProvenance source_of_skipped(GstBuffer* buffer);
-/// True if there was no object for an inference element that runs on objects.
+/// True if an inference element that runs on objects ran on none of the frame.
 bool had_no_objects(GstBuffer* buffer);
+/// Returns the source of the last such element; nullptr if there is none.
+SharedProvenance source_without_objects(GstBuffer* buffer);
 /// True if the element of that source skipped the frame.
 bool was_skipped_by(GstBuffer* buffer, const SharedProvenance& source);
 

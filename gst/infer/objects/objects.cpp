@@ -40,6 +40,14 @@ bool Objects::is_due(const FrameBox& box) {
          (rules_.again_growth > 0 && area_of(box) > rules_.again_growth * area);
 }
 
+/// True if the model is to run on the box.
+bool Objects::take(const FrameBox& box) {
+  if (!fits(box)) return false;
+  if (is_due(box)) return true;
+  left_out_.push_back(box.od_id);
+  return false;
+}
+
 std::optional<Crop> Objects::crop(const FrameBox& box, const CropPlan& plan,
                                   ResizeMode mode) const {
   if (rules_.align) return aligned_crop(plan, box.keypoints.points, *rules_.align);
@@ -65,7 +73,8 @@ Result<std::vector<ObjectCrop>> Objects::of(GstBuffer* frame, const CropPlan& pl
   KeypointStore points;
   const bool analysed = read_boxes(frame, boxes, &points, plan.frame.size);
   without_boxes_ = analysed || rules_.regions ? 0 : without_boxes_ + 1;
-  std::erase_if(boxes, [&](const FrameBox& box) { return !fits(box) || !is_due(box); });
+  left_out_.clear();
+  std::erase_if(boxes, [&](const FrameBox& box) { return !take(box); });
   std::ranges::stable_sort(boxes, std::ranges::greater{}, &FrameBox::score);
   std::vector<ObjectCrop> out;
   for (const FrameBox& box : boxes) {
@@ -77,6 +86,16 @@ Result<std::vector<ObjectCrop>> Objects::of(GstBuffer* frame, const CropPlan& pl
   }
   std::ranges::sort(out, {}, &ObjectCrop::od_id);
   return out;
+}
+
+Status Objects::leave_out(GstBuffer* frame, Size size) {
+  if (rules_.regions) KB_TRY(add_region_boxes(frame, size));
+  left_out_.clear();
+  std::vector<FrameBox> boxes;
+  read_boxes(frame, boxes, nullptr, size);
+  for (const FrameBox& box : boxes)
+    if (fits(box)) left_out_.push_back(box.od_id);
+  return {};
 }
 
 std::vector<PictureRecord> pictures_of(const std::vector<ObjectCrop>& crops, Size input) {

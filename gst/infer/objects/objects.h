@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,12 @@ class Objects {
   /// @param mode fits boxes into the input. Aligned crops ignore it.
   Result<std::vector<ObjectCrop>> of(GstBuffer* frame, const CropPlan& plan, ResizeMode mode);
 
+  /// Leaves out all objects of a frame on which the model does not run. @param size of the frame
+  Status leave_out(GstBuffer* frame, Size size);
+
+  /// Returns the objects of the last frame that fit, but are not due, in ascending order of od_id.
+  std::span<const guint> left_out() const { return left_out_; }
+
   /// Forgets the tracked objects, as for a new stream.
   void forget() { runs_.clear(); }
 
@@ -58,6 +65,7 @@ class Objects {
  private:
   bool fits(const FrameBox& box) const;
   bool is_due(const FrameBox& box);
+  bool take(const FrameBox& box);
   std::optional<Crop> crop(const FrameBox& box, const CropPlan& plan, ResizeMode mode) const;
   void note(const FrameBox& box);
   void prune();
@@ -69,6 +77,7 @@ class Objects {
     float area = 0;                // of the box in square pixels
   };
   std::map<ObjectKey, LastRun> runs_;
+  std::vector<guint> left_out_;
   uint64_t frame_ = 0;
   unsigned without_boxes_ = 0;
 };

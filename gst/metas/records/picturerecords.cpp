@@ -46,6 +46,22 @@ bool is_detection(GstAnalyticsRelationMeta* meta, guint id) {
   return gst_analytics_relation_meta_get_od_mtd(meta, id, &od);
 }
 
+/// Returns the records of objects that are still on the frame.
+std::vector<PictureRecord> all_records(GstBuffer* frame, guint64 producer) {
+  std::vector<PictureRecord> out;
+  GstAnalyticsRelationMeta* meta = gst_buffer_get_analytics_relation_meta(frame);
+  if (meta == nullptr) return out;
+  for (const GstAnalyticsMtd& mtd : mtds_named(meta, kPicturesName)) {
+    const auto block = open_pictures(mtd);
+    if (!block || read_as<PicturesHeader>(block->header).producer() != producer) continue;
+    for (guint i = 0; i < block->count; ++i) {
+      const auto record = read_as<PictureRecord>(block->record(i));
+      if (is_detection(meta, record.od_id)) out.push_back(record);
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 void add_pictures(GstAnalyticsRelationMeta* meta, guint64 producer,
@@ -62,18 +78,24 @@ void add_pictures(GstAnalyticsRelationMeta* meta, guint64 producer,
   std::memcpy(data + sizeof header, records.data(), records.size_bytes());
 }
 
+void add_left_out(GstBuffer* frame, guint64 producer, std::span<const guint> objects) {
+  std::vector<PictureRecord> records;
+  for (const guint od_id : objects)
+    records.push_back({.od_id = od_id, .image = PictureRecord::kLeftOut});
+  if (!records.empty())
+    add_pictures(gst_buffer_get_analytics_relation_meta(frame), producer, records);
+}
+
 std::vector<PictureRecord> read_pictures(GstBuffer* frame, guint64 producer) {
-  std::vector<PictureRecord> out;
-  GstAnalyticsRelationMeta* meta = gst_buffer_get_analytics_relation_meta(frame);
-  if (meta == nullptr) return out;
-  for (const GstAnalyticsMtd& mtd : mtds_named(meta, kPicturesName)) {
-    const auto block = open_pictures(mtd);
-    if (!block || read_as<PicturesHeader>(block->header).producer() != producer) continue;
-    for (guint i = 0; i < block->count; ++i) {
-      const auto record = read_as<PictureRecord>(block->record(i));
-      if (is_detection(meta, record.od_id)) out.push_back(record);
-    }
-  }
+  std::vector<PictureRecord> out = all_records(frame, producer);
+  std::erase_if(out, [](const auto& each) { return each.image == PictureRecord::kLeftOut; });
+  return out;
+}
+
+std::vector<guint> read_left_out(GstBuffer* frame, guint64 producer) {
+  std::vector<guint> out;
+  for (const PictureRecord& each : all_records(frame, producer))
+    if (each.image == PictureRecord::kLeftOut) out.push_back(each.od_id);
   return out;
 }
 

@@ -13,8 +13,11 @@ namespace keepbox {
 
 /// The image of an object. New members are appended.
 struct PictureRecord {
+  static constexpr guint kLeftOut = G_MAXUINT;
+
   guint od_id = 0;                      // the object
-  guint image = 0;                      // index in the tensors' first dimension
+  guint image = 0;                      // index in the tensors' first dimension; kLeftOut: the
+                                        // model did not run on the object, but does on others
   CropPoint origin{}, right{}, down{};  // frame positions of the image's corners: top left, top
                                         // right, bottom left
 };
@@ -24,8 +27,16 @@ struct PictureRecord {
 void add_pictures(GstAnalyticsRelationMeta* meta, guint64 producer,
                   std::span<const PictureRecord> records);
 
-/// Returns the records of a producer whose objects are still on the frame, by od_id.
+/// Adds a record without an image for each object on which the producer did not run, although it
+/// is one of those that it runs on. @pre in ascending order of od_id.
+void add_left_out(GstBuffer* frame, guint64 producer, std::span<const guint> objects);
+
+/// Returns the records of a producer whose objects are still on the frame, by od_id, without
+/// objects that were left out.
 std::vector<PictureRecord> read_pictures(GstBuffer* frame, guint64 producer);
+
+/// Returns the objects of the frame that a producer left out.
+std::vector<guint> read_left_out(GstBuffer* frame, guint64 producer);
 
 bool is_pictures(GstAnalyticsMtdType type);
 
