@@ -93,7 +93,7 @@ void Decoder::stop() {
   empty_frames_ = 0;
   intake_.forget();
   drop_processor();
-  images_.forget_parts();
+  images_.stop();
   planner_.forget_family();
   if (!shares_device_) device_.stop();
   stream_.files = {};

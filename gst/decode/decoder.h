@@ -85,7 +85,7 @@ class Decoder {
   bool skipped_by_model(GstBuffer* buffer) const;
   /// Returns the name of the model in a frame's boxes, as in FrameBox::model, also if the frame has
   /// none.
-  GQuark model_on(GstBuffer* buffer) const { return images_.model_on(buffer); }
+  GQuark model_on(GstBuffer* buffer) { return images_.model_on(buffer); }
   /// Adds the last frame to the counters.
   /// @param decoded false if its tensors did not fit. @param time that it took.
   void count(DecodeStats& stats, bool decoded, GstClockTime time);

@@ -80,7 +80,10 @@ Status ImageDecoder::decode_objects(GstBuffer* buffer, FrameTensors& tensors) {
 }
 
 void ImageDecoder::skip(GstBuffer* buffer) {
-  const auto source = processor_ ? processor_.source() : source_without_objects(buffer);
+  SharedProvenance source = processor_.source();
+  if (!processor_)
+    for (const SharedProvenance& each : sources_of_skipped(buffer))
+      if (each->objects) source = each;
   if (source == nullptr || !source->objects) return;
   keep_parts(buffer, source->producer, {});
   limit_parts(buffer);
@@ -131,19 +134,26 @@ const std::string& ImageDecoder::model_of(const SharedProvenance& source) const 
   return wanted.empty() && source != nullptr ? source->model : wanted;
 }
 
-GQuark ImageDecoder::model_on(GstBuffer* buffer) const {
-  const SharedProvenance& last = processor_.source();
-  SharedProvenance skipped = source_without_objects(buffer);
-  if (skipped == nullptr) skipped = source_of_skipped(buffer);
-  const std::string& name = model_of(last != nullptr ? last : skipped);
-  return g_quark_from_string(name.empty() ? GST_OBJECT_NAME(stream_.element) : name.c_str());
+/// Returns the name of a model, or of the decoder if the model has none.
+GQuark ImageDecoder::name_of(const std::string& model) const {
+  return g_quark_from_string(model.empty() ? GST_OBJECT_NAME(stream_.element) : model.c_str());
+}
+
+/// Before the first look, the model is unknown if several models skipped the frame. It keeps the
+/// name that it got then until it has looked, because readers wait for the look of each name.
+GQuark ImageDecoder::model_on(GstBuffer* buffer) {
+  if (!stream_.props.model_name.empty()) return name_of(stream_.props.model_name);
+  if (processor_.source() != nullptr) model_ = name_of(processor_.source()->model);
+  if (model_ != 0) return model_;
+  const auto sources = sources_of_skipped(buffer);
+  model_ = name_of(sources.size() == 1 ? sources.front()->model : std::string());
+  return model_;
 }
 
 /// Returns the values that all boxes of a frame have.
 FrameBox ImageDecoder::common() const {
   const std::string& name = model_of(processor_.source());
-  const char* model = name.empty() ? GST_OBJECT_NAME(stream_.element) : name.c_str();
-  return {.model = g_quark_from_string(model),
+  return {.model = name_of(name),
           .unnamed = name.empty(),
           .coco = labels_->are_of_coco(),
           .held = held()};

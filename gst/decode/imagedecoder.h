@@ -47,11 +47,13 @@ class ImageDecoder {
   bool incomplete() const { return incomplete_; }
   /// Forgets the parts of earlier frames.
   void forget_parts() { parts_.forget(); }
+  /// Forgets the name of the model, too.
+  void stop() { forget_parts(), model_ = 0; }
   /// True if the tensors of the last frame are those of an earlier one.
   bool held() const { return processor_.source() != nullptr && processor_.source()->held; }
   /// Returns the name of the model in a frame's boxes, as in FrameBox::model, also if the frame has
   /// none.
-  GQuark model_on(GstBuffer* buffer) const;
+  GQuark model_on(GstBuffer* buffer);
 
  private:
   Status check(const Processor& processor, uint32_t number);
@@ -60,6 +62,7 @@ class ImageDecoder {
   Status decode_objects(GstBuffer* buffer, FrameTensors& tensors);
   void keep_parts(GstBuffer* buffer, guint64 producer, std::span<const PictureRecord> decoded);
   void limit_parts(GstBuffer* buffer);
+  GQuark name_of(const std::string& model) const;
   const std::string& model_of(const SharedProvenance& source) const;
   FrameBox common() const;
 
@@ -73,6 +76,7 @@ class ImageDecoder {
   uint32_t runs_ = 0;
   KeptParts parts_;
   bool incomplete_ = false;
+  GQuark model_ = 0;  // on the last frames, without model-name; 0: there was none
 };
 
 }  // namespace keepbox

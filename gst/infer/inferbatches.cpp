@@ -10,7 +10,7 @@
 #include "gst/base/error.h"
 #include "gst/infer/frameform.h"
 #include "gst/infer/lateness.h"
-#include "gst/tensors/decodednote.h"
+#include "gst/metas/skippedmodels.h"
 
 namespace keepbox {
 namespace {
@@ -126,7 +126,7 @@ class BatchRun {
 
   /// Notes that a frame has no tensors on purpose.
   void pass(InferStreamState& state, GstBuffer* frame) {
-    note_skipped(frame, state.stream.model().source());
+    note_skipped_frame(frame, state.stream.model().source());
     count_({.buffer = nullptr, .use = FrameUse::kSkipped, .held = false}, state.stream.model());
   }
 

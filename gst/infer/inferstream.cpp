@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "gst/tensors/decodednote.h"
+#include "gst/metas/skippedmodels.h"
 
 namespace keepbox {
 
@@ -40,7 +40,7 @@ InferStream::Completed InferStream::complete() {
     return out;
   }
   out.held = first.use == FrameUse::kHeld && model_.hold(out.buffer.get());
-  if (!out.held) note_skipped(out.buffer.get(), model_.source());
+  if (!out.held) note_skipped_frame(out.buffer.get(), model_.source());
   return out;
 }
 

@@ -58,6 +58,7 @@ std::vector<BoxClasses> classes_of(GstAnalyticsRelationMeta* meta, guint od_id) 
 }
 
 std::vector<BoxClasses> classes_of_frame(GstAnalyticsRelationMeta* meta) {
+  if (meta == nullptr) return {};
   std::set<guint> of_boxes;
   gpointer state = nullptr;
   GstAnalyticsMtd mtd;

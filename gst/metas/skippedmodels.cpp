@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "gst/metas/records/recordblock.h"
 #include "gst/metas/relationmeta.h"
+#include "gst/metas/wire/wiremeta.h"
 #include "gst/tensors/decodednote.h"
 
 namespace keepbox {
@@ -24,6 +26,11 @@ gboolean keep(GstBuffer*, GstAnalyticsMtd*, GstBuffer*, GQuark, gpointer) { retu
 const GstAnalyticsMtdImpl kSkippedImpl = {kSkippedName, keep, nullptr, {}};
 
 }  // namespace
+
+void note_skipped_frame(GstBuffer* buffer, SharedProvenance source) {
+  note_skipped(buffer, std::move(source));
+  add_wire_meta(buffer);
+}
 
 void note_skipped_model(GstBuffer* buffer, GQuark model) {
   GstAnalyticsRelationMeta* meta = relation_meta_for(buffer, 1, sizeof(SkippedHeader));

@@ -11,8 +11,14 @@
 #include <span>
 #include <vector>
 
+#include "gst/tensors/tensorsource.h"
+
 namespace keepbox {
 
+/// Notes as note_skipped() does that an inference element skipped a frame, also for other
+/// processes.
+/// @param buffer writable. @param source of its tensors; nullptr if unknown.
+void note_skipped_frame(GstBuffer* buffer, SharedProvenance source = nullptr);
 /// Notes that a model did not look at a frame, because the inference element skipped it or because
 /// its tensors could not be decoded.
 /// @param buffer writable. @param model name of the model, as in FrameBox::model.

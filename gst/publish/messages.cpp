@@ -49,13 +49,13 @@ bool Messages::is_changed(const PublishedFrame& frame) {
   const bool completes = incomplete_ && !frame.skipped.any();
   if (published_ == content && !completes) return false;
   if (!published_ && frame.skipped.any() && content == Content{}) return false;
-  incomplete_ = std::ranges::any_of(content.objects, [&](const Object& object) {
-    return frame.skipped.has(std::get<0>(object));
-  });
+  incomplete_ = frame.skipped.any();
   published_ = std::move(content);
   return true;
 }
 
+/// Retains no frame that a model skipped, because its objects may be others than those of the
+/// message.
 Status Messages::add_boxes(PublishedFrame& frame, bool passes, std::vector<Message>& out,
                            const Complete& complete) {
   due_ |= passes;
@@ -67,7 +67,7 @@ Status Messages::add_boxes(PublishedFrame& frame, bool passes, std::vector<Messa
   if (text.empty()) return completed;
   text.pop_back();  // the end of the line
   out.push_back(message(settings_.boxes.of({.source = settings_.source, .label = "all"}),
-                        std::move(text), settings_.retain.boxes));
+                        std::move(text), settings_.retain.boxes && !frame.skipped.any()));
   return completed;
 }
 

@@ -81,7 +81,7 @@ class Messages {
   Counts counts_;
   TrackEvents tracks_;
   std::optional<Content> published_;  // of the last JSON object
-  bool incomplete_ = false;           // it left out objects of models that skipped its frame
+  bool incomplete_ = false;           // a model skipped its frame
   bool due_ = false;                  // the rate allows the next change
   bool warned_ = false;
 };

@@ -19,7 +19,7 @@
 #include "gst/recording/replayprops.h"
 #include "gst/recording/streamtime.h"
 #include "gst/recording/tensorreader.h"
-#include "gst/tensors/decodednote.h"
+#include "gst/metas/skippedmodels.h"
 #include "gst/tensors/device.h"
 #include "gst/tensors/familyquery.h"
 #include "gst/tensors/tensors.h"
@@ -193,7 +193,7 @@ Status attach(State& r, size_t frame, GstBuffer* buffer) {
       set_provenance(*data, std::move(source));  // source for the upload
     add_tensor(buffer, tensor.id.c_str(), tensor.type, tensor.shape, tensor.order, *data);
   }
-  if (r.reader->skipped(frame)) note_skipped(buffer);
+  if (r.reader->skipped(frame)) note_skipped_frame(buffer);
   return {};
 }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <memory>
 #include <new>
-#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -60,15 +59,6 @@ NoteMeta& note_of(GstBuffer* buffer) {
   return *reinterpret_cast<NoteMeta*>(gst_buffer_add_meta(buffer, info, nullptr));
 }
 
-/// Returns the last source that skipped the frame, of those that run on objects or of the others.
-SharedProvenance last_skipped(GstBuffer* buffer, bool objects) {
-  const NoteMeta* note = find_note(buffer);
-  if (note == nullptr) return nullptr;
-  for (const SharedProvenance& source : note->skipped | std::views::reverse)
-    if (source != nullptr && source->objects == objects) return source;
-  return nullptr;
-}
-
 }  // namespace
 
 void note_decoded(GstBuffer* buffer, GstBuffer* data) {
@@ -94,11 +84,17 @@ bool was_skipped(GstBuffer* buffer) {
          });
 }
 
-SharedProvenance source_of_skipped(GstBuffer* buffer) { return last_skipped(buffer, false); }
+bool had_no_objects(GstBuffer* buffer) {
+  return std::ranges::any_of(sources_of_skipped(buffer),
+                             [](const auto& source) { return source->objects; });
+}
 
-bool had_no_objects(GstBuffer* buffer) { return source_without_objects(buffer) != nullptr; }
-
-SharedProvenance source_without_objects(GstBuffer* buffer) { return last_skipped(buffer, true); }
+std::vector<SharedProvenance> sources_of_skipped(GstBuffer* buffer) {
+  std::vector<SharedProvenance> out;
+  if (const NoteMeta* note = find_note(buffer)) out = note->skipped;
+  std::erase(out, nullptr);
+  return out;
+}
 
 bool was_skipped_by(GstBuffer* buffer, const SharedProvenance& source) {
   const NoteMeta* note = find_note(buffer);

@@ -7,6 +7,8 @@
 
 #include <gst/gst.h>
 
+#include <vector>
+
 #include "gst/tensors/tensorsource.h"
 
 namespace keepbox {
@@ -25,13 +27,11 @@ void note_looked(GstBuffer* buffer);
 bool was_looked_at(GstBuffer* buffer);
 /// True if any inference element that runs on frames skipped the frame.
 bool was_skipped(GstBuffer* buffer);
-/// Returns the source of the last element that runs on frames and skipped the frame; nullptr if
-/// there is none or it is unknown.
-SharedProvenance source_of_skipped(GstBuffer* buffer);
 /// True if an inference element that runs on objects ran on none of the frame.
 bool had_no_objects(GstBuffer* buffer);
-/// Returns the source of the last such element; nullptr if there is none.
-SharedProvenance source_without_objects(GstBuffer* buffer);
+/// Returns the known sources of all elements that skipped the frame or had no objects on it, in
+/// their order.
+std::vector<SharedProvenance> sources_of_skipped(GstBuffer* buffer);
 /// True if the element of that source skipped the frame.
 bool was_skipped_by(GstBuffer* buffer, const SharedProvenance& source);
 

@@ -36,6 +36,7 @@ bool is_named(GstAnalyticsMtdType type, std::string_view name) {
 
 std::vector<GstAnalyticsMtd> mtds_named(GstAnalyticsRelationMeta* meta, std::string_view name) {
   std::vector<GstAnalyticsMtd> out;
+  if (meta == nullptr) return out;
   gpointer state = nullptr;
   GstAnalyticsMtd mtd;
   while (gst_analytics_relation_meta_iterate(meta, &state, GST_ANALYTICS_MTD_TYPE_ANY, &mtd))

@@ -44,7 +44,7 @@ std::optional<RecordBlock> open_records(const GstAnalyticsMtd& mtd, gsize header
 /// True if it is the type of that name. Plugin and libkeepbox have different addresses.
 bool is_named(GstAnalyticsMtdType type, std::string_view name);
 
-/// Returns all mtds of the type of that name.
+/// Returns all mtds of the type of that name. @param meta may be nullptr
 std::vector<GstAnalyticsMtd> mtds_named(GstAnalyticsRelationMeta* meta, std::string_view name);
 
 /// Returns the map of a GStreamer transform: a matrix or a scale; std::nullopt for others.

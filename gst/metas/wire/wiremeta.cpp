@@ -8,6 +8,7 @@
 #include <string>
 
 #include "gst/metas/relationmeta.h"
+#include "gst/metas/skippedmodels.h"
 #include "gst/metas/wire/boxwire.h"
 #include "gst/tensors/metatype.h"
 
@@ -35,7 +36,9 @@ gboolean transform_wire(GstBuffer* to, GstMeta*, GstBuffer*, GQuark, gpointer) {
 
 gboolean serialize_wire(const GstMeta* meta, GstByteArrayInterface* data, guint8* version) try {
   GstBuffer* buffer = reinterpret_cast<const WireMeta*>(meta)->buffer;
-  if (gst_buffer_get_analytics_relation_meta(buffer) == nullptr) return FALSE;
+  // A frame without boxes that nobody looked at is no frame without objects.
+  if (gst_buffer_get_analytics_relation_meta(buffer) == nullptr && !SkippedModels(buffer).any())
+    return FALSE;
   const std::vector<guint8> bytes = pack_boxes(buffer);
   *version = kWireVersion;
   return gst_byte_array_interface_append_data(data, bytes.data(), bytes.size());

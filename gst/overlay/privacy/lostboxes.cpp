@@ -45,13 +45,13 @@ void LastLook::note_models(const SkippedModels& skipped) {
   unknown_ = skipped.any() && (!began_ || !unseen_.empty());
 }
 
-/// Finds the boxes that the frame does not have: held boxes repeat all of a model's, and a tracker
-/// moves those with an id.
+/// Finds the boxes that the frame does not have: held boxes repeat all of a model's, but for parts,
+/// which are those of some objects, and a tracker moves those with an id.
 void LastLook::find_missing(std::span<const FrameBox> boxes) {
   std::set<GQuark> held;
   std::set<ObjectKey> tracked;
   for (const FrameBox& box : boxes) {
-    if (box.held) held.insert(box.model);
+    if (box.held && !box.parent) held.insert(box.model);
     if (const auto object = key_of(box)) tracked.insert(*object);
   }
   missing_.clear();

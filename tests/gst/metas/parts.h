@@ -32,6 +32,22 @@ inline void attach(GstBuffer* frame, std::span<FrameBox> boxes, const AttachOpti
   EXPECT_TRUE(attach_boxes(frame, boxes, options));
 }
 
+/// Sends the metas of a buffer to another, as unixfdsink and unixfdsrc do.
+inline Buffer sent(GstBuffer* from) {
+  g_autoptr(GByteArray) bytes = g_byte_array_new();
+  gpointer state = nullptr;
+  while (GstMeta* meta = gst_buffer_iterate_meta(from, &state))
+    gst_meta_serialize_simple(meta, bytes);
+  Buffer to(gst_buffer_new_allocate(nullptr, 64, nullptr));
+  for (guint at = 0; at < bytes->len;) {
+    guint32 used = 0;
+    gst_meta_deserialize(to.get(), bytes->data + at, bytes->len - at, &used);
+    if (used == 0) break;
+    at += used;
+  }
+  return to;
+}
+
 /// Returns the rows of a mask one after the other; empty if it is not a mask.
 inline std::vector<int> pixels_of(GstBuffer* mask) {
   std::vector<int> out;

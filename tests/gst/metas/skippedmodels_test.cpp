@@ -56,6 +56,27 @@ TEST(SkippedModels, HaveTheirDecodersNameForThem) {
   EXPECT_EQ(models_on(unnamed.run(frame.release())), "decoder ");
 }
 
+/// Which decoder is whose is known once they have looked: the first takes what it finds.
+TEST(SkippedModels, AreOneForEachDecoder) {
+  Harness h("boxdecode name=a ! boxdecode name=b", kHd);
+  TensorProvenance one = test::rows_model(), two = one;
+  one.producer = new_producer(), two.producer = new_producer();
+  one.model = "one", two.model = "two";
+  const auto models = [&](bool first, bool second) {
+    GstBuffer* frame = empty_frame().release();
+    for (const auto& [source, looks] : {std::pair(one, first), std::pair(two, second)}) {
+      auto shared = std::make_shared<const TensorProvenance>(source);
+      if (looks) test::attach(frame, test::plain_rows(test::kOne), std::move(shared));
+      else note_skipped(frame, std::move(shared));
+    }
+    return models_on(h.run(frame));
+  };
+  EXPECT_EQ(models(false, false), "a b ");
+  EXPECT_EQ(models(false, true), "b ") << "the same name, so that its look is still waited for";
+  EXPECT_EQ(models(true, false), "two ");
+  EXPECT_EQ(models(false, false), "two one ");
+}
+
 TEST(SkippedModels, IncludeThoseWhoseTensorsCannotBeDecoded) {
   Harness h("boxdecode model-name=street on-mismatch=pass", kHd);
   GstBuffer* odd = empty_frame().release();
@@ -69,6 +90,17 @@ TEST(SkippedModels, DoNotIncludeModelsOfNoObject) {
   TensorProvenance parts = test::rows_model();
   parts.objects = true;
   EXPECT_EQ(models_on(h.run(skipped_frame(parts).release())), "");
+}
+
+/// Objects that are missing because their model skipped the frame, as one in another process, are
+/// not looked at.
+TEST(SkippedModels, IncludeModelsOfObjectsThatAreUnknown) {
+  TensorProvenance parts = test::rows_model();
+  parts.objects = true;
+  Harness h("boxdecode model-name=parts", kHd);
+  Buffer frame = skipped_frame(parts);
+  note_skipped_model(frame.get(), g_quark_from_string("street"));
+  EXPECT_EQ(models_on(h.run(frame.release())), "street parts ");
 }
 
 TEST(SkippedModels, AreUnknownBehindOtherDecoders) {
@@ -109,6 +141,18 @@ TEST(SkippedModels, FollowTheirFrame) {
   carry_analytics(frame.get(), small, restored.get(), large, PixelMap::scale(2, 4),
                   MovedProvenance{});
   EXPECT_EQ(models_on(restored), "a b ") << "on another frame of the same picture";
+}
+
+/// No decoder of ours was there, whose boxes would make the meta that is sent.
+TEST(SkippedModels, ReachOtherProcessesWithoutADecoder) {
+  const Buffer frame = empty_frame();
+  note_skipped_frame(frame.get(), std::make_shared<const TensorProvenance>(test::rows_model()));
+  EXPECT_EQ(models_on(frame), "all ");
+  const Buffer there = test::sent(frame.get());
+  const SkippedModels skipped(there.get());
+  EXPECT_TRUE(skipped.any());
+  EXPECT_TRUE(skipped.has(0)) << "other decoders name no model";
+  EXPECT_TRUE(SkippedModels(test::sent(there.get()).get()).any()) << "and from there to a third";
 }
 
 TEST(SkippedModels, StayWhenThePictureIsScaled) {

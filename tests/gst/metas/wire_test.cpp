@@ -22,6 +22,7 @@ namespace {
 
 using test::Buffer;
 using test::plain_box;
+using test::sent;
 using test::text_of;
 
 /// A frame with everything that boxes can have.
@@ -67,22 +68,6 @@ class WireFormat : public testing::Test {
 };
 
 Buffer empty() { return Buffer(gst_buffer_new_allocate(nullptr, 64, nullptr)); }
-
-/// Sends the metas of a buffer to another, as unixfdsink and unixfdsrc do.
-Buffer sent(GstBuffer* from) {
-  g_autoptr(GByteArray) bytes = g_byte_array_new();
-  gpointer state = nullptr;
-  while (GstMeta* meta = gst_buffer_iterate_meta(from, &state))
-    gst_meta_serialize_simple(meta, bytes);
-  Buffer to = empty();
-  for (guint at = 0; at < bytes->len;) {
-    guint32 used = 0;
-    gst_meta_deserialize(to.get(), bytes->data + at, bytes->len - at, &used);
-    if (used == 0) break;
-    at += used;
-  }
-  return to;
-}
 
 TEST_F(WireFormat, ArrivesAsItWas) {
   const std::string wanted = text_of(frame.get());

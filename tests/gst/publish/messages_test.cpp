@@ -205,6 +205,23 @@ TEST(Messages, PublishNoChangeWhileModelsSkip) {
   EXPECT_EQ(frames.add({}).size(), 1u);
 }
 
+/// A later subscriber would take the frame for one without the objects of that model.
+TEST(Messages, RetainNoFrameThatAModelSkipped) {
+  for (const char* on_change : {"", "boxes"}) {
+    PublishProps props;
+    props.on_change = on_change;
+    props.retain = "boxes";
+    Frames frames(props);
+    EXPECT_EQ(frames.add({}).size(), 1u);
+    EXPECT_TRUE(frames.last().retain);
+    EXPECT_EQ(frames.add_skipped({box_by("n", "cat")}, {"m"}).size(), 1u);
+    EXPECT_FALSE(frames.last().retain);
+    EXPECT_EQ(frames.add({box_by("n", "cat")}).size(), 1u) << "now all have looked";
+    EXPECT_TRUE(frames.last().retain);
+    EXPECT_FALSE(json::parse(frames.last().payload).contains("skipped"));
+  }
+}
+
 /// A rate whose frames are those that a model skips does not hide changes.
 TEST(Messages, PublishAChangeOnceTheRateAllowsIt) {
   PublishProps props;

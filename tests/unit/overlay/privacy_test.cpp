@@ -213,6 +213,30 @@ TEST(Privacy, CoversFramesBeforeTheFirstLook) {
   }
 }
 
+TEST(Privacy, CoversFramesUntilEachModelHasLooked) {
+  const auto both = [] {
+    g_autoptr(GstBuffer) frame = gst_buffer_new();
+    for (const char* model : {"street", "faces"})
+      note_skipped_model(frame, g_quark_from_string(model));
+    return SkippedModels(frame);
+  };
+  Stream stream({.blur = "*", .blur_lost = 0});
+  EXPECT_EQ(stream.frame_at(0, {}, both()).size(), 1u);
+  EXPECT_EQ(stream.skipped({}, "faces").size(), 1u) << "no faces yet";
+  EXPECT_EQ(stream.skipped({}, "street").size(), 0u) << "both have looked";
+  EXPECT_EQ(stream.frame_at(10 * kFrameTime, {}, both()).size(), 0u);
+}
+
+/// Kept parts are those of some objects only.
+TEST(Privacy, KeepsObjectsBesidesHeldParts) {
+  Stream stream({.blur = "*", .blur_lost = 0});
+  stream.frame({street_box("plate")});
+  FrameBox part = street_box("plate", {}, 50);
+  part.held = true;
+  part.parent = 0;
+  EXPECT_EQ(lefts(stream.skipped({part})), (Lefts{50, 10}));
+}
+
 TEST(Privacy, KeepsTheSkippedModelsApart) {
   Stream stream({.blur = "*", .blur_lost = 0});
   FrameBox face = box_of("face", {}, 50);
