@@ -226,7 +226,7 @@ Status Sender::send_queued() {
     Result<Message> message = item->stored ? disk_->read(item->number) : item->message;
     if (!message && message.error().kind != ErrorKind::kTruncated) {
       outbox_.give_back({item->number});
-      if (!std::exchange(disk_failed_, true)) warn_(message.error());
+      if (!std::exchange(warned_unread_, true)) warn_(message.error());
       break;  // it is read again later
     }
     if (!message) {

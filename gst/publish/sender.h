@@ -96,6 +96,7 @@ class Sender {
   // The thread's own:
   bool open_ = false, established_ = false;
   bool warned_ = false, warned_full_ = false, warned_message_ = false, warned_missing_ = false;
+  bool warned_unread_ = false;
   Clock::time_point next_attempt_{}, answer_by_{}, since_{};
   std::chrono::milliseconds wait_;
   size_t given_ = 0;  // messages that the broker has not confirmed

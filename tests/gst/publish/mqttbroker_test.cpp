@@ -109,6 +109,22 @@ TEST(MqttClient, BeginsWithACleanSession) {
   }
 }
 
+/// libmosquitto keeps a message that it could not write, and sends it after the next connection.
+TEST_F(BoxPublish, KeepsMessagesThatALostConnectionTakes) {
+  Mosquitto broker;
+  const auto client = client_of(broker.port());
+  ASSERT_TRUE(eventually([&] { return client->work(-1, 10) && client->ready(); }));
+  broker.kill();
+  std::vector<uint64_t> numbers;
+  ASSERT_TRUE(eventually([&] {
+    numbers.push_back(numbers.size() + 1);
+    EXPECT_TRUE(client->send({.topic = "a", .payload = "x", .qos = 1}, numbers.back()));
+    return !client->ready();
+  }));
+  EXPECT_EQ(client->take_back(), std::vector<uint64_t>{});
+  EXPECT_EQ(client->reset(), numbers);
+}
+
 /// Messages that reset() returns are not sent again by libmosquitto.
 TEST_F(BoxPublish, ForgetsMessagesWhenItIsReset) {
   Mosquitto broker;

@@ -2,15 +2,19 @@
 // The thread that sends messages, with a broker that follows a script.
 #include "gst/publish/sender.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <iterator>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -26,6 +30,7 @@ using Clock = std::chrono::steady_clock;
 /// Behaviour of a broker, and a record of the calls it got. Used by any thread.
 struct Script {
   std::atomic<bool> reachable = true, answers = true, connected = true, confirms = true;
+  std::atomic<bool> confirms_at_end = false, ended = false;
   std::atomic<int> closed = 0;
   std::atomic<bool> answers_questions = true, refuses_questions = false;
   std::atomic<bool> forbids_questions = false;
@@ -67,6 +72,7 @@ struct Script {
 class ScriptedBroker : public Broker {
  public:
   explicit ScriptedBroker(Script& script) : script_(script) {}
+  ~ScriptedBroker() override { script_.ended = true; }
 
   Status open() override {
     script_.note_attempt();
@@ -109,7 +115,11 @@ class ScriptedBroker : public Broker {
   void end_retained(const std::string&) override { ++script_.ends_of_questions; }
   std::vector<uint64_t> take_delivered() override { return std::exchange(delivered_, {}); }
   std::vector<uint64_t> take_back() override { return std::exchange(given_, {}); }
-  void close(int) override { ready_ = false, ++script_.closed; }
+  void close(int) override {
+    ready_ = false, ++script_.closed;
+    if (script_.confirms_at_end)
+      std::ranges::move(std::exchange(given_, {}), std::back_inserter(delivered_));
+  }
   std::string name() const override { return "broker:1"; }
 
  private:
@@ -447,6 +457,53 @@ TEST_F(SenderTest, GoesOnWithoutTheDisk) {
   std::signal(SIGXFSZ, handler);
 }
 
+/// Makes reads and writes of the process's open files of that name fail, until it is destroyed.
+class BrokenFiles {
+ public:
+  explicit BrokenFiles(const std::string& name) {
+    const Descriptor nothing(open("/dev/null", O_PATH | O_CLOEXEC));
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+      std::error_code gone;
+      if (!std::filesystem::read_symlink(entry, gone).string().contains(name)) continue;
+      const int number = std::stoi(entry.path().filename());
+      files_.emplace_back(number, Descriptor(fcntl(number, F_DUPFD_CLOEXEC, 0)));
+    }
+    for (const auto& [number, file] : files_) dup3(nothing.number(), number, O_CLOEXEC);
+  }
+  BrokenFiles(const BrokenFiles&) = delete;
+  BrokenFiles& operator=(const BrokenFiles&) = delete;
+  ~BrokenFiles() {
+    for (const auto& [number, file] : files_) dup3(file.number(), number, O_CLOEXEC);
+  }
+  size_t count() const { return files_.size(); }
+
+ private:
+  std::vector<std::pair<int, Descriptor>> files_;
+};
+
+/// A message that cannot be read is not lost.
+TEST_F(SenderTest, ReadsAgainAfterAnErrorOfTheDisk) {
+  const TempDir dir;
+  script_.reachable = false;
+  outbox_.push({.topic = "t", .payload = std::string(8 << 20, 'x')});  // more than SQLite caches
+  start({.first_wait = 5ms, .longest_wait = 5ms}, *DiskQueue::open(dir / "queue"));
+  ASSERT_TRUE(eventually([&] { return outbox_.unstored().empty(); }));
+  const auto count = [&](const std::string& words) {
+    return std::ranges::count_if(warnings(),
+                                 [&](const std::string& text) { return text.contains(words); });
+  };
+  {
+    const BrokenFiles broken("queue.db");
+    ASSERT_NE(broken.count(), 0u);
+    script_.reachable = true;
+    ASSERT_TRUE(eventually([&] { return count("queue.db: ") != 0; }));
+    std::this_thread::sleep_for(20ms);
+  }
+  EXPECT_TRUE(eventually([&] { return sender_->state().published == 1; }));
+  EXPECT_EQ(outbox_.dropped(), 0u);
+  EXPECT_EQ(count("queue.db: "), 1);
+}
+
 TEST_F(SenderTest, StopsAtOnceIfMessagesAreOnDisk) {
   const TempDir dir;
   script_.reachable = false;
@@ -468,6 +525,28 @@ TEST_F(SenderTest, StopsOnceAllMessagesAreDelivered) {
   EXPECT_EQ(outbox_.size(), 0u);
   EXPECT_EQ(sender_->state().published, 3u);
   EXPECT_EQ(script_.closed, 1);
+}
+
+/// An attempt to connect that still runs gives up once its broker has ended.
+TEST_F(SenderTest, EndsItsBrokerWhenItStops) {
+  start({.first_wait = 5ms, .longest_wait = 5ms});
+  ASSERT_TRUE(connects(1));
+  EXPECT_FALSE(script_.ended);
+  sender_->stop(20s);
+  EXPECT_TRUE(script_.ended);
+}
+
+TEST_F(SenderTest, CountsWhatIsConfirmedWhileTheConnectionEnds) {
+  const TempDir dir;
+  script_.confirms = false;
+  script_.confirms_at_end = true;
+  push(3);
+  start({.first_wait = 5ms, .longest_wait = 5ms}, *DiskQueue::open(dir / "queue"));
+  ASSERT_TRUE(eventually([&] { return script_.all_sent().size() == 3; }));
+  sender_->stop(50ms);
+  EXPECT_EQ(outbox_.size(), 0u);
+  EXPECT_EQ(sender_->state().published, 3u);
+  EXPECT_EQ(DiskQueue::open(dir / "queue")->unsent()->size(), 0u) << "they are not sent again";
 }
 
 TEST_F(SenderTest, StopsAfterTheTimeForMessagesThatAreNotConfirmed) {
