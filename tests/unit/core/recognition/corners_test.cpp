@@ -89,6 +89,23 @@ TEST(Corners, AreContradictedByCentres) {
   expect_words(plan->warnings[0].message(), {"box corners for yolo-corners"});
 }
 
+/// Boxes of background may be anything, but those of most rows are in order.
+TEST(Corners, MayBeReversedInAQuarterOfTheRows) {
+  Settings settings = of_640();
+  settings.detector = "yolo-corners";
+  constexpr size_t kAnchors = 8400;
+  for (const size_t reversed : {size_t{0}, kAnchors / 4, kAnchors / 4 + 1}) {
+    Tensor tensor = corners(2, false, 640, kAnchors);
+    for (size_t i = 0; i < reversed; ++i) {
+      const size_t anchor = kAnchors - 1 - i;
+      std::swap(tensor.values[anchor], tensor.values[2 * kAnchors + anchor]);
+    }
+    const auto plan = plan_of({tensor}, settings);
+    ASSERT_TRUE(plan) << plan.error().message();
+    EXPECT_EQ(plan->warnings.size(), reversed > kAnchors / 4 ? 1u : 0u) << reversed;
+  }
+}
+
 /// Cells of two strides with sigmoids of three anchors each, as YOLO-FastestV2 writes them.
 Tensor sigmoids(size_t cells) {
   std::mt19937 random(6);
@@ -134,6 +151,25 @@ TEST(Angles, AreNoClass) {
   ASSERT_TRUE(set) << set.error().message();
   ASSERT_EQ(set->warnings.size(), 1u);
   expect_words(set->warnings[0].message(), {"last score"});
+}
+
+/// A last class whose score is high in all rows says nothing where an objectness multiplies it, nor
+/// in the rows of queries.
+TEST(Angles, AreNotSeenWhereScoresOfMostRowsMeanNothing) {
+  for (const auto& [family, objectness, count] :
+       {std::tuple("yolov5", true, size_t{25200}), {"rtdetr-ultralytics", false, size_t{300}}}) {
+    Settings settings = of_640();
+    settings.detector = family;
+    std::mt19937 random(7);
+    const size_t scores = objectness ? 5 : 4, last = scores + 15;
+    const Tensor tensor = rows(count, last + 1, [&](size_t, size_t column) {
+      if (column < 4) return uniform_number(random, 0.2f, 0.4f) * (objectness ? 640 : 1);
+      return column == last ? 0.3f : 0.01f;
+    });
+    const auto plan = plan_of({tensor}, settings);
+    ASSERT_TRUE(plan) << plan.error().message();
+    EXPECT_TRUE(plan->warnings.empty()) << family << ": " << plan->warnings[0].message();
+  }
 }
 
 }  // namespace
