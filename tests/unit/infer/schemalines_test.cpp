@@ -43,6 +43,16 @@ TEST_F(SchemaLines, OfOtherThreadsPassAtOnce) {
   EXPECT_EQ(written_.str(), "Schema error: mine\n\nno line");
 }
 
+TEST_F(SchemaLines, NeedNoBuffer) {
+  std::cerr.rdbuf(nullptr);
+  {
+    const WithoutSchemaLines filter;
+    EXPECT_EQ(std::cerr.rdbuf(), nullptr) << "the application has silenced it";
+    std::cerr << "Schema err";
+  }
+  EXPECT_EQ(std::cerr.rdbuf(), nullptr);
+}
+
 TEST_F(SchemaLines, StreamsThatWereSetMeanwhileStay) {
   std::ostringstream other;
   {
