@@ -10,6 +10,7 @@
 #include "gst/metas/attachboxes.h"
 #include "gst/metas/masks.h"
 #include "gst/overlay/raster/raster.h"
+#include "tests/fonts.h"
 #include "tests/gst/device.h"
 #include "tests/gst/frames.h"
 
@@ -38,8 +39,8 @@ Buffer noisy_frame(const GstVideoInfo& info, unsigned seed) {
 }
 
 /// Upright and oriented boxes, beyond the edges and on top of each other, with keypoints, masks and
-/// labels.
-void attach_all(GstBuffer* frame) {
+/// labels. @param label of every third box
+void attach_all(GstBuffer* frame, const char* label = "Straße سيارة Привет") {
   static constexpr uint32_t kDisc[] = {0b00111100, 0b01111110, 0b11111111, 0b11111111,
                                        0b11111111, 0b01111110, 0b00111100};
   static const std::vector<Keypoint> kPoints = {{30, 40, 1}, {90, 100, 0.9f}, {33, 90, 0.8f}};
@@ -53,9 +54,7 @@ void attach_all(GstBuffer* frame) {
     const auto x = static_cast<float>(i * 37 % 320 - 8), y = static_cast<float>(i * 53 % 240 - 6);
     list.push_back(
         {.box = {x, y, x + 41.5f, y + 33}, .score = 0.9f - 0.01f * static_cast<float>(i)});
-    list.back().label = g_quark_from_string(i % 3 == 0   ? "person"
-                                            : i % 3 == 1 ? "vehicle"
-                                                         : "Straße سيارة Привет");
+    list.back().label = g_quark_from_string(i % 3 == 0 ? "person" : i % 3 == 1 ? "vehicle" : label);
     list.back().class_id = static_cast<uint32_t>(i % 3);
     if (i % 5 == 4) list.back().angle = 0.3f * static_cast<float>(i);
   }
@@ -86,7 +85,8 @@ std::vector<guint8> visible_samples(GstBuffer* buffer, const GstVideoInfo& info)
 class DeviceOverlay : public test::Gpu {
  protected:
   /// Draws two frames with the same element, so that memory is used again.
-  void expect_same(const std::string& format, const std::string& properties, bool with_stream) {
+  void expect_same(const std::string& format, const std::string& properties, bool with_stream,
+                   const char* label = "Straße سيارة Привет") {
     g_autoptr(GstCaps) caps = gst_caps_from_string(drawn_caps(format).c_str());
     GstVideoInfo info;
     ASSERT_TRUE(gst_video_info_from_caps(&info, caps));
@@ -99,8 +99,8 @@ class DeviceOverlay : public test::Gpu {
         Buffer plain = noisy_frame(info, seed);
         const auto before = visible_samples(plain.get(), info);
         Buffer there = test::on_device(context, drawn_caps(format), plain, stream);
-        attach_all(plain.get());
-        attach_all(there.get());
+        attach_all(plain.get(), label);
+        attach_all(there.get(), label);
         const Buffer wanted = host.run(plain.release()), found = device.run(there.release());
         ASSERT_TRUE(found) << device.error();
         EXPECT_TRUE(static_cast<bool>(CudaContext::of(found.get()))) << "it stays on the device";
@@ -126,6 +126,14 @@ TEST_F(DeviceOverlay, DrawsEveryKindOfMark) {
   expect_same("NV12", "thickness=40 draw-boxes=false draw-labels=false draw-scores=false", true);
   for (const char* thickness : {"thickness=1", "thickness=2", "thickness=3", "thickness=9"})
     expect_same("I420", std::string(thickness) + " draw-boxes=false font-scale=2.5", true);
+}
+
+TEST_F(DeviceOverlay, DrawsLettersOfOtherFonts) {
+  const std::string chinese = test::font_file("Droid Sans Fallback");
+  if (!chinese.contains("Droid")) GTEST_SKIP() << "Droid Sans Fallback is not installed";
+  const test::OnlyFonts fonts{test::font_file("DejaVu Sans"), chinese};
+  for (const char* format : {"NV12", "RGBA", "P010_10LE"})
+    expect_same(format, "font-scale=1.2", true, "人 Straße سيارة Привет");
 }
 
 TEST_F(DeviceOverlay, ObscuresThePixelsOfTheHost) {
