@@ -186,6 +186,7 @@ TEST_F(Cuda, FollowsCapsAndProperties) {
   EXPECT_EQ(stat_text(h.element(), "backend"), "cuda");
 }
 
+/// Other processes may take memory of the card meanwhile. A leak takes some in each round.
 TEST_F(Cuda, ReleasesAllDeviceMemory) {
   const test::TempDir dir;
   GstElement* pipeline = gst_parse_launch(
@@ -195,8 +196,7 @@ TEST_F(Cuda, ReleasesAllDeviceMemory) {
   gst_element_set_context(pipeline, given);
   gst_context_unref(given);
   GstBus* bus = gst_element_get_bus(pipeline);
-  size_t before = 0;
-  for (int i = 0; i < 1000; ++i) {
+  const auto play = [&] {
     gst_element_set_state(pipeline, GST_STATE_PLAYING);
     GstMessage* end = gst_bus_timed_pop_filtered(
         bus, 20 * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
@@ -204,9 +204,16 @@ TEST_F(Cuda, ReleasesAllDeviceMemory) {
     EXPECT_EQ(GST_MESSAGE_TYPE(end), GST_MESSAGE_EOS);
     gst_message_unref(end);
     gst_element_set_state(pipeline, GST_STATE_NULL);
-    if (i == 20) before = free_memory();
+  };
+  constexpr size_t kTolerance = size_t{1} << 20;
+  for (int i = 0; i < 20; ++i) play();
+  bool stays = false;
+  for (int round = 0; round < 3 && !stays && !HasFatalFailure(); ++round) {
+    const size_t before = free_memory();
+    for (int i = 0; i < 1000 && !HasFatalFailure(); ++i) play();
+    stays = free_memory() + kTolerance >= before;
   }
-  EXPECT_GE(free_memory() + (1u << 20), before);
+  EXPECT_TRUE(stays) << "less memory is free after each round";
   gst_object_unref(bus);
   gst_object_unref(pipeline);
 }
