@@ -121,7 +121,7 @@ std::unexpected<Error> DiskQueue::failed() {
       return file_error("There is no room for the queue " + file_ + ": " + why,
                         "make room on the disk");
     default:
-      return file_error("Cannot write to the queue " + file_ + ": " + why,
+      return file_error("Cannot read or write the queue " + file_ + ": " + why,
                         "set queue-location= to a folder with room on a local disk");
   }
 }
