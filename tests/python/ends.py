@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Tests the ends of streams: files without a video or without their end, silent and live sources,
 elements that drop frames."""
+import os
+import pathlib
 import socket
 import threading
 
@@ -15,6 +17,12 @@ import keepbox
 STARTS = 40
 SOUND = 'audiotestsrc num-buffers={} ! audioconvert ! vorbisenc'
 BLACK = np.zeros((48, 64, 3), np.uint8)
+
+
+def is_open(path):
+    """Returns True if this process has the file open."""
+    return any(pathlib.Path(f'/proc/self/fd/{each}').resolve() == path.resolve()
+               for each in os.listdir('/proc/self/fd'))
 
 
 def without_index(path):
@@ -114,6 +122,14 @@ def test_a_silent_source_ends(folder):
     assert len(frames) == 4, 'frames that wait for elements have come'
 
 
+def test_a_source_whose_frames_are_dropped_is_not_silent(folder):
+    del folder
+    dropped = detector(tracker='identity drop-probability=1.0')
+    line = ('videotestsrc is-live=true num-buffers=60'
+            ' ! video/x-raw,width=64,height=48,framerate=30/1')
+    assert within(30, lambda: list(dropped(line, timeout=.5))) == []
+
+
 def test_a_silent_server_ends(folder):
     del folder
     detect = detector()
@@ -137,6 +153,10 @@ def test_the_end_of_a_live_source_is_an_error(folder):
         error = within(60, lambda: fails(keepbox.Error, 'ended by itself',
                                          lambda: list(detect(uri))))
         assert error.source == uri and 'live=False' in error.message, vars(error)
+        stream = detect(uri)
+        within(60, lambda: fails(keepbox.Error, 'ended by itself', lambda: list(stream)))
+        assert not is_open(CLIP), 'the camera is free for the next stream'
+        del stream
         assert len(list(detect(uri, live=False))) == 250
     finally:
         _sources.LIVE = before

@@ -4,6 +4,8 @@
 import contextlib
 import pathlib
 import shutil
+import time
+import warnings
 
 import numpy as np
 
@@ -131,6 +133,23 @@ def test_the_next_array_is_not_waited_for(folder):
             yield image
     for frame in detect(camera()):
         assert given == list(range(frame.index + 1)), (frame.index, given)
+
+
+def test_the_item_after_an_unreadable_one_is_not_waited_for(folder):
+    detect, order = detector(), []
+    image = detect.detect(CLIP).image
+
+    def camera():
+        for item in image, folder / 'missing.png', image:
+            order.append('given')
+            yield item
+    with warnings.catch_warnings():
+        warnings.simplefilter('always')
+        warnings.showwarning = lambda *_: order.append('warned')
+        for _ in detect(camera()):
+            order.append('frame')
+            time.sleep(.3)  # the line has nothing left of it
+    assert order == ['given', 'frame', 'given', 'warned', 'given', 'frame'], order
 
 
 def test_lines_of_elements(folder):
