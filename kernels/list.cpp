@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // List of the backends in this build, declared in core/run/backend.h.
-#include "core/reference/reference.h"
+#include "core/reference/backend.h"
 #include "core/run/backend.h"
 #ifdef KEEPBOX_CUDA
 #include "kernels/cuda/host/cuda.h"

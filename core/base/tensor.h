@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "core/base/result.h"
-#include "core/formula/data_type.h"
+#include "core/formula/numeric.h"
 
 namespace keepbox {
 

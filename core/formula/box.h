@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "core/formula/contract.h"
+#include "core/formula/conventions.h"
 #include "core/formula/numeric.h"
 
 namespace keepbox {

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Codings of boxes, scores and keypoints: the conventions that formulas read.
+// How detectors encode boxes and scores, and what frameworks do with them.
 #pragma once
 
 #include <cstdint>
+#include <string_view>
+
+#include "core/formula/numeric.h"
 
 namespace keepbox {
+
+// Codings of boxes, scores and keypoints: the conventions that formulas read.
 
 /// Meaning of the four (or 4 x bins) values of a box. Codings with cells use the stride of the
 /// level and the column and row of the cell plus cell_offset.
@@ -57,6 +62,59 @@ enum class PointCoding : uint8_t {
 struct AnchorSize {
   float width, height;  // input pixels
   friend constexpr bool operator==(const AnchorSize&, const AnchorSize&) = default;
+};
+
+// NMS contracts: the conventions in which the post-processing of detectors differs.
+
+/// Methods of suppression.
+enum class NmsMethod : uint8_t {
+  kAuto,       // kGreedy, or kNone for models that need no NMS
+  kGreedy,     // exact: a kept box removes the boxes below it that overlap it
+  kNone,       // keep every box that passes the threshold
+  kBitmask,    // same boxes as kGreedy, by an IoU mask of all pairs
+  kSegmented,  // same boxes as kGreedy, by such a mask per class
+  kFast,       // any better box removes the boxes below it that overlap it, kept or not
+  // The following methods change boxes or scores, or use a measure other than IoU:
+  kSoftLinear,    // overlaps beyond the threshold lower scores by their IoU
+  kSoftGaussian,  // all overlaps lower scores, by e^(-IoU^2 / sigma)
+  kWeighted,      // a kept box becomes the mean of itself and the boxes it suppresses
+  kDiou,          // greedy by IoU minus the distance of the centres
+  kMatrix,        // scores are lowered once, like kSoftGaussian, by the worst better box
+  kMatrixLinear,  // likewise, as by kSoftLinear
+  kMerge,         // greedy, then the mean of all boxes that overlap the kept one
+};
+
+/// Overlap measures of oriented boxes.
+enum class OrientedOverlap : uint8_t {
+  kPolygon,  // intersection / union of the rectangles
+  kProbIou,  // of normal distributions in place of the boxes, as in Ultralytics
+};
+
+/// Comparisons and conventions of one NMS dialect. Boxes are ordered by (score descending, anchor
+/// ascending, class ascending) unless later_first is set.
+struct NmsContract {
+  std::string_view name = "exact";
+  std::string_view summary;       // one sentence for the manual
+  bool score_inclusive = false;   // keep a score equal to the threshold
+  bool iou_inclusive = false;     // suppress an IoU equal to the threshold
+  bool plus_one = false;          // the width of a box is x2 - x1 + 1 pixels
+  bool reorder_corners = false;   // corners may be any two opposite ones
+  bool empty_overlap = false;     // two boxes of zero area overlap fully
+  bool per_class_limit = false;   // max-detections is a limit per class
+  bool class_agnostic = false;    // boxes of different classes suppress each other
+  bool later_first = false;       // of equal scores the last anchor comes first
+  bool clip_keypoints = false;    // clip keypoints to the frame
+  bool drop_empty_masks = false;  // drop a box whose mask is empty
+  float class_offset = 0;         // pixels that boxes are shifted by per class id; 0: compare ids
+  float soft_factor = 1;          // factor of IoU^2 / sigma in the exponent of soft-gaussian
+  uint32_t max_candidates = 0;    // default of pre_nms_top_k; 0: the method's limit
+  OrientedOverlap oriented = OrientedOverlap::kPolygon;  // ignores plus_one, reorder_corners
+                                                         // and empty_overlap
+  NmsMethod method = NmsMethod::kGreedy;                 // default if the user sets none
+
+  /// Returns the pixel added to x2 - x1, or 0.
+  KB_HD constexpr float pixel() const { return plus_one ? 1.0f : 0.0f; }
+  friend constexpr bool operator==(const NmsContract&, const NmsContract&) = default;
 };
 
 }  // namespace keepbox

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+// Types of tensor values, and arithmetic that has the same bits on every backend.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
 // Arithmetic shared by all backends: written once, so that all of them return the same bits.
 //
 // Only additions, multiplications, divisions and bit casts in a fixed order: no libm, because its
 // exp differs between libraries, and no fused multiply-add (build with -ffp-contract=off).
-#pragma once
-
-#include <bit>
-#include <cstdint>
 
 // KB_HD marks host and device functions. KB_HD_NOINLINE prevents inlining on the device, for large
 // and rarely used functions, because instruction fetches are slow there.
@@ -183,6 +187,54 @@ KB_HD constexpr uint16_t float_to_half(float value) {
 /// Converts bfloat16 to binary32: the upper half of the same bits.
 KB_HD constexpr float bfloat16_to_float(uint16_t value) {
   return float_from_bits(static_cast<uint32_t>(value) << 16);
+}
+
+}  // namespace keepbox
+
+namespace keepbox {
+
+// Data types, and the conversion of a tensor element to float.
+
+enum class DataType : uint8_t {
+  kInt8,
+  kInt16,
+  kInt32,
+  kInt64,
+  kUInt8,
+  kUInt16,
+  kUInt32,
+  kUInt64,
+  kFloat16,
+  kBFloat16,
+  kFloat32,
+  kFloat64,
+};
+
+/// Reads a T at `bytes`, which need not be aligned.
+template <class T>
+KB_HD T read_as(const void* bytes) {
+  T value;
+  memcpy(&value, bytes, sizeof value);
+  return value;
+}
+
+/// Reads an element of that type at `bytes`, rounded to the nearest float.
+KB_HD inline float load_element(DataType type, const void* bytes) {
+  switch (type) {
+    case DataType::kInt8: return static_cast<float>(read_as<int8_t>(bytes));
+    case DataType::kInt16: return static_cast<float>(read_as<int16_t>(bytes));
+    case DataType::kInt32: return static_cast<float>(read_as<int32_t>(bytes));
+    case DataType::kInt64: return static_cast<float>(read_as<int64_t>(bytes));
+    case DataType::kUInt8: return static_cast<float>(read_as<uint8_t>(bytes));
+    case DataType::kUInt16: return static_cast<float>(read_as<uint16_t>(bytes));
+    case DataType::kUInt32: return static_cast<float>(read_as<uint32_t>(bytes));
+    case DataType::kUInt64: return static_cast<float>(read_as<uint64_t>(bytes));
+    case DataType::kFloat16: return half_to_float(read_as<uint16_t>(bytes));
+    case DataType::kBFloat16: return bfloat16_to_float(read_as<uint16_t>(bytes));
+    case DataType::kFloat32: return read_as<float>(bytes);
+    case DataType::kFloat64: return static_cast<float>(read_as<double>(bytes));
+  }
+  return 0;
 }
 
 }  // namespace keepbox

@@ -262,4 +262,18 @@ KB_HD_NOINLINE inline Box around_oriented(const Box& box, float angle) {
   return Oriented::around(shape, Oriented::extent(shape));
 }
 
+// Chooses the geometry of a plan's boxes. Host code.
+
+static_assert(BoxGeometry<Upright> && BoxGeometry<OrientedPolygon> &&
+              BoxGeometry<OrientedGaussian>);
+
+/// Returns call.operator()<Geometry>() with the geometry of these rules.
+template <class Call>
+decltype(auto) with_geometry(const Rules& rules, Call call) {
+  if (!rules.oriented) return call.template operator()<Upright>();
+  return rules.contract.oriented == OrientedOverlap::kPolygon
+             ? call.template operator()<OrientedPolygon>()
+             : call.template operator()<OrientedGaussian>();
+}
+
 }  // namespace keepbox

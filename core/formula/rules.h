@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "core/formula/coding.h"
-#include "core/formula/contract.h"
+#include "core/formula/conventions.h"
 #include "core/formula/filter.h"
 
 namespace keepbox {

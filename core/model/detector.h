@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Model families as data: where the boxes are in the output tensors, and how they are coded.
+// Description of a detector family: its tensors, their shapes, its coding, and its input.
 #pragma once
 
 #include <algorithm>
@@ -9,15 +9,158 @@
 #include <string>
 #include <string_view>
 
-#include "core/formula/contract.h"
 #include "core/formula/conventions.h"
-#include "core/model/exports.h"
-#include "core/model/input_rule.h"
-#include "core/model/keypoint_sets.h"
-#include "core/model/shape_hint.h"
-#include "core/model/tensor_rule.h"
+#include "core/formula/letterbox.h"
+#include "core/model/contracts.h"
 
 namespace keepbox {
+
+// The input that models of a family or an export expect.
+
+/// Conversion of a picture to the model input, for families whose training projects agree on it.
+/// Values are R, G, B in 0..255: input = (pixel - mean) / deviation.
+struct InputRule {
+  std::array<float, 3> deviation{};  // 0: unknown
+  std::array<float, 3> mean{};
+  bool bgr = false;  // channel order B, G, R
+  ResizeMode resize = ResizeMode::kLetterboxCenter;
+  uint8_t pad = 114;          // pad value (grey)
+  std::string_view caveat{};  // models of the family that need another input; empty: none known
+
+  bool known() const { return deviation[0] > 0; }
+};
+
+// Tensors of a family: their roles, ids and names.
+
+/// Role of a tensor.
+enum class Role : uint8_t {
+  kAll,         // kDense and kReady: all fields, at Columns
+  kBoxes,       // four values per anchor, or 4 x bins
+  kScores,      // one value per class; kOutputs: one
+  kObjectness,  // one
+  kSizes,       // w h if x y are in a tensor of their own (kBoxes)
+  kClasses,     // a class id
+  kCount,       // number of filled rows per image
+  kIndices,     // image, class, anchor
+  kKeypoints,   // keypoints that do not follow the scores or the box
+  kUnread,      // present in the model, ignored
+};
+
+/// Describes one tensor of a family, or one per level.
+struct TensorRule {
+  Role role = Role::kAll;
+  bool optional = false;
+  std::array<std::string_view, 4> ids{};  // tensor ids given by producers, unused ones empty; * is
+                                          // the stride of the level
+  std::array<std::string_view, 2> plain{};  // generic names, used only if all match
+  uint16_t channels = 0;  // values per anchor; 0: as the role implies, any number for scores
+  float scale = 1, zero_point = 0;  // of integer tensors: value = (stored - zero_point) * scale
+
+  /// True if the rule lists this id, for the level of that stride.
+  bool has(std::string_view id, uint32_t stride = 0) const;
+  bool has_plain(std::string_view name) const;
+  bool has_scale() const { return scale != 1 || zero_point != 0; }
+};
+
+// Model files as known projects export them: how they are recognised, their input and outputs.
+
+/// Project whose exporter writes metadata into model files.
+enum class Exporter : uint8_t {
+  kUnknown,
+  kUltralytics,  // names, stride, task and more
+  kYolov5,       // only names and stride: repositories of YOLOv5, YOLOv9 and derivatives
+  kLibreYolo,    // names, task, the model's family and more
+};
+
+/// Properties of all exports of a project.
+struct ExporterTraits {
+  std::string_view why;       // how an export was recognised, for messages
+  std::string_view contract;  // NMS contract of the project's own predictions; empty: unknown
+  float iou_threshold = 0;    // of these predictions; 0: unknown
+};
+
+constexpr ExporterTraits traits_of(Exporter exporter) {
+  switch (exporter) {
+    case Exporter::kUltralytics: return {"Ultralytics metadata", "ultralytics", 0.7f};
+    case Exporter::kYolov5: return {"YOLOv5 metadata", {}, 0};
+    case Exporter::kLibreYolo: return {"LibreYOLO metadata", {}, 0};
+    default: return {};
+  }
+}
+
+/// Arrangement of boxes, scores and payload in an output of three dimensions.
+enum class OutputForm : uint8_t { kPlanes, kRows, kEndToEnd };
+
+/// An output that is recognised by its name, or by all other properties that are set.
+struct ExportOutput {
+  Role role = Role::kAll;  // of the family's tensor, whose first id the output gets
+  std::string_view name{};
+  uint8_t rank = 0;  // dimensions; 1: or none
+  uint16_t columns = 0;
+  bool integer = false;
+};
+
+/// An export of a family. It is recognised by an input, or by metadata and one output's form. Its
+/// coordinates are in pixels unless those of the family are in 0..1.
+struct Export {
+  Exporter exporter = Exporter::kUnknown;  // of the metadata
+  std::string_view task{};                 // of the metadata
+  // The metadata has this class as the network's head (LibreYOLO: this family), or one of these
+  // words, in lower case, in the description. Empty: neither matters, unless another export of the
+  // task has them.
+  std::string_view head{};
+  std::array<std::string_view, 2> words{};
+  OutputForm form = OutputForm::kPlanes;
+  bool names_family = true;    // false: models of related families have such outputs too
+  std::string_view maps_id{};  // id of the output with feature maps
+
+  std::string_view size_input{};  // instead of metadata: an input that only this export has
+  std::string_view why{};         // how it was recognised, for messages; empty: by its exporter
+  std::array<ExportOutput, 3>
+      outputs{};  // the more specific first; the first output_count are used
+  uint8_t output_count = 0;
+  std::string_view missing{};  // remark if the outputs are others
+  InputRule input{};           // overrides the family's input if set
+};
+
+// Evidence by which a family is recognised without tensor ids or names.
+
+/// Pattern in the values of a family's tensors.
+enum class ValuePattern : uint8_t {
+  kNone,            // nothing, or the values are not in host memory
+  kGridOffsets,     // offsets from cells, logarithms of sizes, then probabilities: YOLOX as trained
+  kCorners,         // x1 y1 x2 y2, a score, an integer: end-to-end rows
+  kQueryRows,       // cx cy w h in 0..1, a score, an integer
+  kOnes,            // boxes, a score that is always 1, probabilities: YOLOv6's objectness
+  kQueries,         // cx cy w h in 0..1, then probabilities
+  kCornerScores,    // x1 y1 x2 y2, then probabilities, as rows or planes
+  kImageRows,       // the image, a box, a score and an integer in the family's columns
+  kCountedOutputs,  // boxes in 0..1, scores, integer classes, their count: a tensor each
+  kLabelledOutputs  // corners, scores, integer labels: a tensor each
+};
+
+/// Arrangement of a tensor of anchors x channels.
+enum class TableForm : uint8_t { kNone, kRows, kPlanes, kAny };
+
+/// Required number of anchors: that of a grid over some input, or any other.
+enum class Cells : uint8_t { kAny, kGrid, kNoGrid };
+
+/// Describes the tensor of a family with one tensor, or the tensor of the scores. Unset members are
+/// not evaluated.
+struct ShapeHint {
+  bool listed = false;  // a candidate for every tensor that it fits, at least in error messages
+  ValuePattern pattern = ValuePattern::kNone;
+  Cells cells = Cells::kAny;                // required by all evidence but max_rows
+  TableForm by_classes = TableForm::kNone;  // arrangements that the number of classes identifies
+  TableForm by_grid = TableForm::kNone;     // arrangements that the number of anchors identifies
+  uint16_t classes = 0;                     // of the published models
+  uint16_t max_rows = 0;                    // maximum of end-to-end rows, not on a grid
+  uint8_t rank = 0;                         // end-to-end rows: number of dimensions of their tensor
+  bool prototypes = false;                  // maps in another tensor identify it
+  TableForm scores = TableForm::kAny;       // required of scores in a tensor of their own
+};
+
+// Model families as data: where the boxes are in the output tensors, and how they are coded.
 
 /// Arrangement of anchors and their values in the tensors.
 enum class Reader : uint8_t {

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <string_view>
 
-#include "core/formula/contract.h"
+#include "core/formula/conventions.h"
 
 namespace keepbox {
 

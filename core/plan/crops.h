@@ -9,7 +9,7 @@
 
 #include "core/base/result.h"
 #include "core/formula/box.h"
-#include "core/formula/crop.h"
+#include "core/formula/input.h"
 #include "core/formula/keypoint.h"
 #include "core/plan/input.h"
 

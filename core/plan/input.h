@@ -9,7 +9,7 @@
 
 #include "core/base/result.h"
 #include "core/base/tensor.h"
-#include "core/formula/input_pixel.h"
+#include "core/formula/input.h"
 #include "core/formula/letterbox.h"
 
 namespace keepbox {

@@ -8,7 +8,7 @@
 
 #include "core/formula/box.h"
 #include "core/model/nms_methods.h"
-#include "core/recognition/unread.h"
+#include "core/recognition/value_checks.h"
 
 namespace keepbox {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Makes plans: recognition, units, geometry, thresholds, each checked once.
+// Makes and checks the plan of a frame.
 #include "core/plan/plan.h"
 
 #include <algorithm>
@@ -7,23 +7,46 @@
 #include <format>
 #include <iterator>
 #include <limits>
+#include <span>
+#include <string>
+#include <tuple>
 
+#include "core/formula/coding.h"
 #include "core/model/contracts.h"
 #include "core/plan/anchors.h"
-#include "core/plan/classes.h"
+#include "core/plan/limits.h"
 #include "core/plan/lint.h"
-#include "core/plan/nms_limits.h"
-#include "core/plan/payload.h"
-#include "core/plan/remarks.h"
-#include "core/plan/tile_rules.h"
-#include "core/plan/units.h"
 #include "core/recognition/fit.h"
-#include "core/recognition/grid.h"
-#include "core/recognition/ranking.h"
+#include "core/recognition/maps.h"
 #include "core/recognition/recognise.h"
+#include "core/recognition/shapes.h"
+#include "core/recognition/texts.h"
 #include "core/recognition/value_checks.h"
 
 namespace keepbox {
+
+/// Adds the other families that fit to a hint to set detector=. If none fits and the hint is empty,
+/// suggests a file that describes the model's family.
+void suggest_others(Error& error, const Plan& plan, std::span<const TensorView> tensors,
+                    const Request& request, Size input);
+
+/// Adds the conventions of the producer's framework that apply to the remark.
+void note_declared(Plan& plan, const Settings& settings);
+
+/// Sets the rules of a plan. Returns an error if its boxes cannot be joined by them.
+Status settle_tile_rules(Plan& plan, const Settings& settings);
+
+/// Sets the tiles of a plan, which are the images of its tensors, their rules and their limits.
+/// @param frame pixels.
+Status settle_tiles(Plan& plan, const Settings& settings, Size frame);
+
+/// Settles the coordinates' units by settings, family or values, with a remark and warnings.
+/// Without readable values the plan is provisional.
+/// @param box_coding_unknown true if the values have not settled the coding of cells yet.
+/// @param model size of the model input.
+void settle_units(Plan& plan, const Settings& settings, bool box_coding_unknown,
+                  std::span<const TensorView> tensors, Size model);
+
 namespace {
 
 /// Returns 0 or a normal float, because devices treat subnormal floats differently.
@@ -281,6 +304,152 @@ Status retune(Plan& plan, const Settings& settings) {
   settle_classes(plan, settings);
   plan.warnings = lint_settings(plan, settings);
   return {};
+}
+
+namespace {
+
+auto parts_of(const Layout& layout) {
+  return std::tie(layout.images, layout.anchors, layout.classes, layout.payload_count,
+                  layout.indexed, layout.segments);
+}
+
+auto parts_of(const PayloadPlan& payload) {
+  return std::tie(payload.kind, payload.count, payload.mean, payload.keypoints, payload.masks,
+                  payload.point_set.name, payload.point_set.count);
+}
+
+auto parts_of(const Plan& plan) {
+  return std::tie(plan.rules, plan.class_threshold, plan.output_threshold, plan.class_wanted,
+                  plan.priors, plan.levels, plan.anchor_sizes, plan.size_limits, plan.regions,
+                  plan.forms, plan.letterbox.model);
+}
+
+}  // namespace
+
+bool can_join(const Plan& plan) {
+  const Layout& layout = plan.layout;
+  return layout.images == 1 && plan.tiles.empty() && !plan.is_joint() &&
+         !layout[FieldId::kImage].present() && !layout[FieldId::kIndices].present();
+}
+
+Plan joint_plan(Plan plan, uint32_t frames) {
+  plan.layout.images = frames;
+  plan.maps.assign(frames, plan.letterbox);
+  for (Segment& segment : plan.layout.segments)
+    for (Field& field : segment.fields) field.image_stride = 0;  // each frame has its own tensors
+  return plan;
+}
+
+bool are_alike(const Plan& a, const Plan& b) {
+  return parts_of(a.layout) == parts_of(b.layout) && parts_of(a.payload) == parts_of(b.payload) &&
+         std::ranges::equal(a.payload.point_set.edges, b.payload.point_set.edges) &&
+         parts_of(a) == parts_of(b);
+}
+
+bool are_adjacent(std::span<const TensorView> tensors, std::span<const TensorView> next) {
+  return std::ranges::equal(tensors, next, [](const TensorView& a, const TensorView& b) {
+    const auto count = a.shape.count();
+    return count && static_cast<const std::byte*>(a.data) + *count * size_of(a.type) == b.data;
+  });
+}
+
+void suggest_others(Error& error, const Plan& plan, std::span<const TensorView> tensors,
+                    const Request& request, Size input) {
+  const std::string others = other_families(plan.layout, tensors, request, input);
+  if (others.empty() && !error.hint.empty()) return;
+  error.hint += error.hint.empty() ? "set" : ", or";
+  error.hint += " detector= to ";
+  error.hint += others.empty()         ? "a file that describes the model's family"
+                : others.contains(',') ? "one of " + others
+                                       : others;
+}
+
+void note_declared(Plan& plan, const Settings& settings) {
+  const bool contract = settings.contract == "auto" && plan.spec->contract.empty() &&
+                        !settings.declared_contract.empty();
+  const bool iou = settings.default_iou_threshold && settings.declared_iou_threshold > 0 &&
+                   !(plan.spec->iou_threshold > 0) && plan.spec->nms != NmsMethod::kNone;
+  if (contract) plan.remark += "; nms-contract=" + settings.declared_contract;
+  if (iou)
+    plan.remark += std::string(contract ? " and" : ";") +
+                   std::format(" iou-threshold={}", settings.declared_iou_threshold);
+  if (contract || iou) plan.remark += " as declared by the model";
+}
+
+Status settle_tile_rules(Plan& plan, const Settings& settings) {
+  if (settings.tile_rules.united && plan.rules.oriented)
+    return reject(ErrorKind::kInvalid, "tile-union=true is not possible with oriented boxes",
+                  "set tile-union=false");
+  plan.tile_rules = settings.tile_rules;
+  return {};
+}
+
+Status settle_tiles(Plan& plan, const Settings& settings, Size frame) {
+  if (settings.tiles.empty()) return {};
+  if (settings.tiles.size() != plan.layout.images)
+    return reject(
+        ErrorKind::kMismatch,
+        std::format("The frame has {}, but the tensors are of {}",
+                    counted(settings.tiles.size(), "tile"), counted(plan.layout.images, "image")),
+        "export the model with outputs per picture, or leave tiles= and tile-size= of "
+        "tensorinfer unset");
+  for (const Tile& each : settings.tiles) plan.tiles.push_back(scaled_to(each, frame));
+  KB_TRY(settle_tile_rules(plan, settings));
+  const bool per_class = plan.rules.contract.per_class_limit;
+  constexpr uint32_t kNoLimit = std::numeric_limits<uint32_t>::max();
+  plan.tile_detections = per_class ? kNoLimit : settings.max_detections;
+  plan.tile_class_limit = per_class ? settings.max_detections : kNoLimit;
+  if (settings.class_top_k != 0)
+    plan.tile_class_limit = std::min(plan.tile_class_limit, settings.class_top_k);
+  return {};
+}
+
+namespace {
+
+/// Observations on all boxes of the first image.
+struct CoordinateRange {
+  float largest = 0;      // of |coordinate|
+  bool readable = false;  // in system memory
+};
+
+/// @param threshold of scores, for rows of which only those of objects count.
+CoordinateRange coordinate_range(const Layout& layout, std::span<const TensorView> tensors,
+                                 float threshold) {
+  const auto box = box_ranges(layout, tensors, threshold);
+  CoordinateRange out{.readable = !box.empty()};
+  for (const Range& range : box) out.largest = std::max({out.largest, -range.min, range.max});
+  return out;
+}
+
+}  // namespace
+
+void settle_units(Plan& plan, const Settings& settings, bool box_coding_unknown,
+                  std::span<const TensorView> tensors, Size model) {
+  if (has_cells(plan.spec->coding)) {
+    plan.provisional = box_coding_unknown;
+    return;
+  }
+  const float threshold = std::min(settings.score_threshold,
+                                   settings.track_threshold.value_or(settings.score_threshold));
+  const CoordinateRange seen = coordinate_range(plan.layout, tensors, threshold);
+  Units units = settings.units != Units::kAuto ? settings.units : plan.spec->units;
+  if (units == Units::kAuto) {
+    plan.provisional = !seen.readable || seen.largest == 0;
+    units =
+        !plan.provisional && seen.largest <= kMaxNormalized ? Units::kNormalized : Units::kPixels;
+    if (!plan.provisional)
+      plan.remark +=
+          units == Units::kNormalized ? "; coordinates are in 0..1" : "; coordinates are in pixels";
+  }
+  plan.units = units;
+  if (units == Units::kNormalized) {
+    plan.rules.boxes.unit_x = static_cast<float>(model.width);
+    plan.rules.boxes.unit_y = static_cast<float>(model.height);
+    if (plan.spec->coding != BoxCoding::kPriorDelta && seen.largest > kMaxNormalized)
+      plan.warnings.push_back(problem(ErrorKind::kMismatch,
+                                      "The coordinates are not in 0..1: there are larger values",
+                                      "set box-units=pixels"));
+  }
 }
 
 }  // namespace keepbox

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/formula/keypoint.h"
 #include "core/formula/letterbox.h"
 #include "core/formula/mask.h"
-#include "core/formula/payload.h"
 #include "core/formula/rules.h"
 #include "core/plan/filters.h"
 #include "core/plan/tiles.h"
@@ -113,7 +113,7 @@ struct Plan {
   std::vector<Region> part_regions;      // of Settings::parts, for the caller, as described by
   RegionRules part_rules;                // part_rules; then there are no other regions
   Letterbox letterbox;
-  std::vector<Letterbox> maps;  // of a joint plan (see joint.h), one per image; otherwise empty
+  std::vector<Letterbox> maps;  // of a joint plan (see plan.h), one per image; otherwise empty
   std::vector<Tile> tiles;      // of the frame, one per image; empty: each image is a frame
   TileRules tile_rules;
   uint32_t tile_detections = 0;   // maximum boxes of a frame with tiles
@@ -176,5 +176,22 @@ void refit(Plan& plan, const Letterbox& letterbox, std::span<const Tile> tiles, 
 
 /// Changes the settings that need no new plan: thresholds, classes, sizes and regions.
 Status retune(Plan& plan, const Settings& settings);
+
+// Joint plans: several frames with tensors of their own, such as one of each stream, in one run.
+
+/// True if frames of this plan can have a joint plan: each is one image, and its rows do not name
+/// an image.
+bool can_join(const Plan& plan);
+
+/// Returns a plan for up to `frames` frames at a time, each with tensors of the plan's forms and
+/// with its own map. @pre can_join(plan)
+Plan joint_plan(Plan plan, uint32_t frames);
+
+/// True if both plans make the same boxes of the same tensors, except for the maps to their frames.
+bool are_alike(const Plan& a, const Plan& b);
+
+/// True if tensors follow each other in memory, one by one.
+/// @param tensors, next of two frames by the same plan.
+bool are_adjacent(std::span<const TensorView> tensors, std::span<const TensorView> next);
 
 }  // namespace keepbox

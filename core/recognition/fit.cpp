@@ -1,16 +1,32 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Fits the families of the table to tensors.
+// Fits tensors to a family, and describes what does not fit.
 #include "core/recognition/fit.h"
 
 #include <algorithm>
+#include <optional>
+#include <span>
 
+#include "core/base/result.h"
 #include "core/formula/box.h"
-#include "core/recognition/fit_errors.h"
-#include "core/recognition/fit_maps.h"
-#include "core/recognition/fit_table.h"
+#include "core/recognition/layout.h"
+#include "core/recognition/maps.h"
 #include "core/recognition/recognise.h"
+#include "core/recognition/texts.h"
 
 namespace keepbox {
+
+/// Fits a dense or ready family to one of the tensors, of any number of anchors and classes.
+Result<Layout> fit_table(const DetectorSpec& spec, std::span<const TensorView> tensors,
+                         size_t index, const Request& request);
+
+/// Returns kMismatch with the tensors that the family has and those that were found.
+std::unexpected<Error> mismatch(const DetectorSpec& spec, std::span<const TensorView> tensors,
+                                const Request& request);
+
+/// Returns kMismatch for a tensor whose values after the class scores cannot be the payload.
+std::unexpected<Error> no_payload(const DetectorSpec& spec, const TensorView& tensor,
+                                  const Request& request);
+
 namespace {
 
 constexpr uint32_t kMaxImages = 1u << 16;  // of a batch
@@ -161,6 +177,226 @@ Result<Layout> fit(const DetectorSpec& spec, std::span<const TensorView> tensors
   }
   if (layout) KB_TRY(check_limits(*layout));
   return layout;
+}
+
+namespace {
+
+/// True if end-to-end rows may have that many columns, with a payload.
+bool may_have_payload(size_t channels, const DetectorSpec& spec) {
+  const size_t before = min_channels(spec) - spec.payload_count;
+  return spec.payload != Payload::kNone && spec.payload != Payload::kAngle && channels > before &&
+         may_be_payload(channels - before, spec.payload);
+}
+
+/// True if anchors may have that many channels.
+bool may_be_channels(size_t channels, const DetectorSpec& spec) {
+  const size_t needed = min_channels(spec);
+  if (spec.reader == Reader::kReady) return channels == needed || may_have_payload(channels, spec);
+  return channels >= needed && channels - needed < kMaxClasses;
+}
+
+/// True if the first of two dimensions is that of anchors and the second that of channels. A
+/// dimension that cannot be channels is anchors; then one that equals the frame's grid; then the
+/// longer one.
+bool first_is_anchors(size_t a, size_t b, const DetectorSpec& spec, Size frame) {
+  if (may_be_channels(a, spec) != may_be_channels(b, spec)) return may_be_channels(b, spec);
+  const bool a_cells = is_grid(a, frame, spec), b_cells = is_grid(b, frame, spec);
+  if (a_cells != b_cells) return a_cells;
+  return a >= b;
+}
+
+Field column(const Field& base, int channel) {
+  if (channel < 0) return {};
+  Field field = base;
+  field.offset += static_cast<size_t>(channel) * base.channel_stride;
+  return field;
+}
+
+/// True if all fields fit in a row of that many channels.
+bool within(const DetectorSpec& spec, size_t channels) {
+  const auto fits = [&](int first, size_t count) {
+    return first < 0 || static_cast<size_t>(first) + count <= channels;
+  };
+  const auto& columns = spec.columns;
+  if (!fits(columns.box_last ? -1 : columns.box, size_t{4} * spec.bins)) return false;
+  if (!fits(columns.objectness, 1) || !fits(columns.payload, 1)) return false;
+  if (spec.reader != Reader::kReady) return true;
+  const bool oriented = spec.payload == Payload::kAngle;
+  return fits(columns.score, 1) && fits(columns.class_id, 1) && fits(columns.image, 1) &&
+         fits(oriented ? columns.angle : -1, 1);
+}
+
+/// Sets the fields of a table whose classes and payload are counted. @param base its first column.
+void set_columns(Layout& layout, const Field& base, size_t channels) {
+  const DetectorSpec& spec = *layout.spec;
+  const bool ready = spec.reader == Reader::kReady;
+  // check_limits() rejects more classes, but the columns after them might overflow an int
+  const auto classes = static_cast<int>(std::min(layout.classes, kMaxClasses));
+  layout[FieldId::kBox] =
+      column(base, spec.columns.box_last ? spec.columns.classes + classes : spec.columns.box);
+  layout[FieldId::kObjectness] = column(base, spec.columns.objectness);
+  layout[FieldId::kScores] = column(base, spec.columns.classes);
+  layout[FieldId::kScore] = column(base, spec.columns.score);
+  layout[FieldId::kClassId] = column(base, spec.columns.class_id);
+  layout[FieldId::kImage] = column(base, spec.columns.image);
+  if (layout.payload_count != 0)
+    layout[FieldId::kPayload] = column(layout[FieldId::kScores], classes);
+  if (spec.columns.payload >= 0) {
+    layout[FieldId::kPayload] = column(base, spec.columns.payload);
+    layout.payload_count =
+        ready ? narrow(channels) - static_cast<uint32_t>(spec.columns.payload) : spec.payload_count;
+  }
+  layout[FieldId::kAngle] = spec.payload != Payload::kAngle ? Field{}
+                            : ready                         ? column(base, spec.columns.angle)
+                                                            : layout[FieldId::kPayload];
+}
+
+}  // namespace
+
+Result<Layout> fit_table(const DetectorSpec& spec, std::span<const TensorView> tensors,
+                         size_t index, const Request& request) {
+  const TensorView& tensor = tensors[index];
+  const auto dims = batched(tensor.shape, 2);
+  if (!dims || !is_real(tensor)) return mismatch(spec, tensors, request);
+  const size_t a = dims->dims[0], b = dims->dims[1];
+  const bool ready = spec.reader == Reader::kReady;
+  const bool rows = ready || first_is_anchors(a, b, spec, request.frame);
+  const size_t anchors = rows ? a : b, channels = rows ? b : a;
+  const size_t needed = min_channels(spec);
+  const bool enough =
+      ready ? channels == needed || may_have_payload(channels, spec) : channels >= needed;
+  if (!enough || !within(spec, channels)) return mismatch(spec, tensors, request);
+
+  Layout layout{.spec = &spec,
+                .images = narrow(dims->images),
+                .anchors = narrow(anchors),
+                .levels = levels_of(anchors, request.frame, spec)};
+  const Field base{.tensor = static_cast<int>(index),
+                   .anchor_stride = rows ? channels : 1,
+                   .channel_stride = rows ? 1 : anchors,
+                   .image_stride = anchors * channels};
+  layout.segments[0].count = layout.anchors;
+  if (!ready) {
+    const size_t values = channels - channels_besides_classes(spec);
+    const auto payload = payload_of(spec, values, tensors, request);
+    if (!payload) return no_payload(spec, tensor, request);
+    layout.classes = narrow(values - *payload);
+    layout.payload_count = narrow(*payload);
+  }
+  set_columns(layout, base, channels);
+  return layout;
+}
+
+namespace {
+
+/// Returns "boxes 1xNx4, scores 1xNxC", with the family's channels and levels.
+std::string roles_text(const DetectorSpec& spec, const Request& request) {
+  std::string text;
+  for (const TensorRule& rule : spec.rules()) {
+    if (rule.optional) continue;
+    const size_t channels = channels_of(spec, rule, request);
+    const std::string_view name = rule.role == Role::kBoxes        ? "boxes"
+                                  : rule.role == Role::kScores     ? "scores"
+                                  : rule.role == Role::kObjectness ? "objectness"
+                                                                   : "sizes";
+    text += (text.empty() ? "" : ", ") + std::string(name) + " 1xNx" +
+            (channels == 0 ? "C" : std::to_string(channels));
+  }
+  const size_t levels = spec.level_count();
+  return levels > 1 ? text + ", one each or one for each of " + counted(levels, "level") : text;
+}
+
+std::string wanted_text(const DetectorSpec& spec, const Request& request) {
+  const std::string name(spec.name);
+  switch (spec.reader) {
+    case Reader::kReady:
+      return name + " rows: 1xNx" + std::to_string(min_channels(spec)) + " float32";
+    case Reader::kSplit: return name + " tensors: " + roles_text(spec, request);
+    case Reader::kIndices: return name + " tensors: indices Kx3, boxes 1xNx4 and scores 1xCxN";
+    case Reader::kOutputs: return name + " tensors: boxes 1xNx4, scores 1xN (classes 1xN, count 1)";
+    default:
+      return name + " rows 1xNxC or planes 1xCxN with C >= " + std::to_string(min_channels(spec)) +
+             (spec.level_count() > 1 && spec.activation != Activation::kNone
+                  ? ", or such feature maps for " + counted(spec.level_count(), "level")
+                  : "");
+  }
+}
+
+}  // namespace
+
+std::unexpected<Error> mismatch(const DetectorSpec& spec, std::span<const TensorView> tensors,
+                                const Request& request) {
+  std::string hint = "set detector= to the model's family or tensor-ids= to its tensors";
+  if (request.class_count != 0 && spec.reader == Reader::kSplit)
+    hint += ", or num-classes= to its number of classes";
+  const auto unscaled = [](const TensorView& tensor) {
+    return !is_real(tensor) && tensor.shape.rank() > 2;
+  };
+  if (std::ranges::any_of(tensors, unscaled))
+    hint += ", or quantization= to the scale and zero point of integer tensors";
+  return fail(ErrorKind::kMismatch, wanted_text(spec, request), to_string(tensors),
+              std::move(hint));
+}
+
+std::unexpected<Error> no_payload(const DetectorSpec& spec, const TensorView& tensor,
+                                  const Request& request) {
+  const std::string classes =
+      request.class_count == 0 ? "classes" : counted(request.class_count, "class");
+  return fail(ErrorKind::kMismatch,
+              std::string(spec.name) + " channels for a box, " + classes +
+                  (spec.payload == Payload::kNone ? "" : " and " + payload_text(spec, 0)),
+              tensor.to_string(), "set num-classes= to the number of the model's classes");
+}
+
+size_t channels_besides_classes(const DetectorSpec& spec) {
+  const size_t trailing_box = spec.columns.box_last ? size_t{4} * spec.bins : 0;
+  return static_cast<size_t>(spec.columns.classes) + trailing_box;
+}
+
+size_t min_channels(const DetectorSpec& spec) {
+  if (spec.reader == Reader::kReady)
+    return (spec.columns.image >= 0 ? 7u : 6u) + spec.payload_count;
+  const bool trailing = spec.payload != Payload::kNone && spec.columns.payload < 0;
+  return channels_besides_classes(spec) + 1u + (trailing ? 1 : 0);
+}
+
+size_t channels_of(const DetectorSpec& spec, const TensorRule& rule) {
+  if (rule.channels != 0) return rule.channels;
+  const auto is_sizes = [](const TensorRule& each) { return each.role == Role::kSizes; };
+  switch (rule.role) {
+    case Role::kBoxes:
+      return std::ranges::any_of(spec.rules(), is_sizes) ? 2 : size_t{4} * spec.bins;
+    case Role::kSizes: return 2;
+    case Role::kObjectness: return 1;
+    default: return 0;
+  }
+}
+
+size_t channels_of(const DetectorSpec& spec, const TensorRule& rule, const Request& request) {
+  const size_t channels = channels_of(spec, rule);
+  if (channels != 0 || rule.role != Role::kScores || request.class_count == 0) return channels;
+  return request.class_count + spec.background_count();
+}
+
+bool may_be_payload(size_t values, Payload payload) {
+  if (payload == Payload::kKeypoints) return values > 0 && (values % 3 == 0 || values % 2 == 0);
+  return payload == Payload::kNone || values > 0;
+}
+
+std::optional<size_t> payload_of(const DetectorSpec& spec, size_t values,
+                                 std::span<const TensorView> tensors, const Request& request) {
+  const auto rest_after = [&](size_t classes) -> std::optional<size_t> {
+    if (classes > values || !may_be_payload(values - classes, spec.payload)) return std::nullopt;
+    return values - classes;
+  };
+  if (spec.columns.payload >= 0) return 0;
+  if (request.class_count != 0) return rest_after(request.class_count);
+  if (spec.payload == Payload::kNone) return 0;
+  const size_t maps = spec.payload == Payload::kMaskCoefficients ? prototype_count(tensors) : 0;
+  if (maps != 0) return maps < values ? std::optional(maps) : std::nullopt;
+  if (request.label_count != 0 && spec.payload != Payload::kAngle)
+    if (const auto rest = rest_after(request.label_count)) return rest;
+  return spec.payload_count < values ? std::optional<size_t>(spec.payload_count) : std::nullopt;
 }
 
 }  // namespace keepbox

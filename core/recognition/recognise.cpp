@@ -10,9 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/recognition/match_by_shape.h"
-#include "core/recognition/ranking.h"
-#include "core/recognition/unread.h"
+#include "core/recognition/shapes.h"
 #include "core/recognition/value_checks.h"
 #include "core/recognition/value_patterns.h"
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Value checks: compares a frame's tensor values with those that the family implies.
+// Checks whether values can be those of a family: of rows, of maps, and of tensors that it leaves
+// unread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -13,6 +15,8 @@
 #include "core/recognition/layout.h"
 
 namespace keepbox {
+
+// Value checks: compares a frame's tensor values with those that the family implies.
 
 /// Maximum coordinate that may be a fraction of the input.
 inline constexpr float kMaxNormalized = 2;
@@ -74,5 +78,59 @@ Status check_best_score(const Layout& layout, float score);
 
 /// True if the values may be the family's payload: an angle, or keypoints with a score each.
 bool likely_payload(const Layout& layout, std::span<const TensorView> tensors);
+
+// Properties of all rows of a layout that tell families of the same shapes apart.
+
+/// How the four values of a box are ordered, over all rows of the first image.
+enum class BoxOrder : uint8_t {
+  kUnknown,     // too few rows, or the host cannot read them
+  kAscending,   // the third is above the first and the fourth above the second in each row: corners
+  kNearly,      // so but for rounding, and for rows without an object
+  kDisordered,  // reversed in many rows: no corners
+};
+BoxOrder box_order(const Layout& layout, std::span<const TensorView> tensors);
+
+/// Returns the position of a background among class scores that add up to 1 in each row, if it is
+/// above one half in most rows; kNone if there is none or the host cannot read them.
+Background background_of(const Layout& layout, std::span<const TensorView> tensors);
+
+/// True if the class scores of each row add up to 1; also if the host cannot read them.
+bool may_add_to_one(const Layout& layout, std::span<const TensorView> tensors);
+
+/// Numbers of class scores, or of a score per row.
+struct ScoreCount {
+  size_t all = 0, not_finite = 0;
+};
+/// Counts the scores of the first image; zeros if the host cannot read them.
+ScoreCount count_scores(const Layout& layout, std::span<const TensorView> tensors);
+
+/// True if nearly all rows have a last class score that is not close to 0, unlike the other scores:
+/// an angle, not a class.
+bool ends_in_angle(const Layout& layout, std::span<const TensorView> tensors);
+
+/// Returns the median distance between the box of an anchor with an object and the nearest one of
+/// another cell, as a share of the input. It is short for the input of the model, because detectors
+/// see an object from several cells. Nothing if the host cannot read the tensors, for families
+/// without boxes in pixels of cells, and if less than two cells have an object.
+/// @param input that may be the model's.
+std::optional<float> spread_of(const Layout& layout, std::span<const TensorView> tensors,
+                               Size input);
+
+// Tensors that a family leaves unread, as evidence against it.
+
+/// Returns the indices of the tensors that a layout reads, in ascending order.
+std::vector<size_t> read_tensors(const Layout& layout);
+
+/// True if two tensors differ in one dimension at most and share a grid's cells or as many
+/// channels: other values of the same anchors, or the same values of another level.
+bool belong_together(const Shape& a, const Shape& b);
+
+/// Returns the unread tensors that belong together with one that is read, other than those that the
+/// family ignores.
+std::vector<size_t> unread_parts(const Layout& layout, std::span<const TensorView> tensors);
+
+/// Returns the unread tensors with a name of one of the family's optional tensors, which have other
+/// channels than that.
+std::vector<size_t> misfits(const Layout& layout, std::span<const TensorView> tensors);
 
 }  // namespace keepbox

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Entry of the scalar backend, which runs every plan.
-#include "core/reference/reference.h"
+#include "core/reference/backend.h"
+
 #include "core/run/host_runner.h"
 
 namespace keepbox::reference {
-
 namespace {
 
 constexpr HostKernels kKernels = {.decode = decode,

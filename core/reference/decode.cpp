@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Decodes anchors to candidates, one after the other.
-#include <algorithm>
+// Decodes candidates and selects the best ones.
+#include "core/reference/decode.h"
 
-#include "core/reference/values.h"
-#include "core/run/collect.h"
+#include <algorithm>
+#include <array>
+
+#include "core/reference/backend.h"
+#include "core/run/host_runner.h"
 
 namespace keepbox::reference {
 
@@ -21,6 +24,24 @@ uint32_t decode(const Plan& plan, std::span<const TensorView> tensors, uint32_t 
     count += candidates.count();
   }
   return count;
+}
+
+uint32_t cut(const Rules& rules, std::span<Candidate> ordered) {
+  const auto limit = static_cast<uint32_t>(std::min<size_t>(rules.pre_nms_top_k, ordered.size()));
+  if (rules.pre_nms_class_top_k == 0) return limit;
+  std::array<uint32_t, kMaxClasses> of_class{};
+  uint32_t count = 0;
+  for (size_t i = 0; i < ordered.size() && count < limit; ++i)
+    if (of_class[key_class(ordered[i].key)]++ < rules.pre_nms_class_top_k)
+      ordered[count++] = ordered[i];
+  return count;
+}
+
+uint32_t select(const Plan& plan, std::span<const Candidate> candidates, std::span<SortSlot>,
+                std::span<Candidate> ordered) {
+  std::ranges::copy(candidates, ordered.begin());
+  std::ranges::sort(ordered.first(candidates.size()), {}, &Candidate::key);
+  return cut(plan.rules, ordered.first(candidates.size()));
 }
 
 }  // namespace keepbox::reference

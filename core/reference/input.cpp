@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Makes inputs pixel by pixel.
-#include "core/reference/reference.h"
+// Makes a model's input from a frame or a cut-out.
+
+#include "core/reference/backend.h"
 
 namespace keepbox::reference {
 namespace {
@@ -55,6 +56,61 @@ class Maker final : public InputMaker {
 
 Result<std::unique_ptr<InputMaker>> input_maker(const InputPlan& plan) {
   return std::make_unique<Maker>(plan);
+}
+
+namespace {
+
+float value_at(const FrameComponent& each, Size frame, const FramePlanes& planes, CropPoint at) {
+  const Tap column = crop_tap(at.x, each.sub_x, each.shift_x, each.samples_per_row(frame.width));
+  const Tap row = crop_tap(at.y, each.sub_y, each.shift_y, each.samples_per_column(frame.height));
+  const uint8_t* const data = planes.data[each.plane] + each.offset;
+  const ptrdiff_t stride = planes.stride[each.plane];
+  return sample(data + row.first * stride, data + row.next * stride, each.step, column, row.weight);
+}
+
+template <class T>
+void make_as(const CropPlan& plan, const FramePlanes& planes, const Crop& crop, T* input) {
+  const auto [left, top, width, height] = crop.place;
+  const PixelRules& rules = plan.rules;
+  const Size frame = plan.frame.size;
+  const auto across = static_cast<float>(frame.width), down = static_cast<float>(frame.height);
+  const auto& parts = plan.frame.components;
+  for (uint32_t y = 0; y < plan.input.size.height; ++y)
+    for (uint32_t x = 0; x < plan.input.size.width; ++x) {
+      float values[3] = {rules.padding[0], rules.padding[1], rules.padding[2]};
+      const CropPoint at = crop_point(crop.map, x, y);
+      // Differences wrap around left of and above the rectangle.
+      if (x - left < width && y - top < height && has_pixel(across, down, at))
+        to_channels(rules, value_at(parts[0], frame, planes, at),
+                    value_at(parts[1], frame, planes, at), value_at(parts[2], frame, planes, at),
+                    values);
+      const size_t pixel = size_t{y} * plan.input.size.width + x;
+      for (uint32_t c = 0; c < rules.channels; ++c)
+        store_value(input + pixel * rules.pixel_step + c * rules.channel_step, values[c]);
+    }
+}
+
+class CropInputMaker final : public CropMaker {
+ public:
+  explicit CropInputMaker(const CropPlan& plan) : plan_(plan) {}
+
+  Status make(const FramePlanes& frame, const Crop& crop, void* input, void*) override {
+    switch (plan_.rules.type) {
+      case DataType::kFloat16: make_as(plan_, frame, crop, static_cast<uint16_t*>(input)); break;
+      case DataType::kUInt8: make_as(plan_, frame, crop, static_cast<uint8_t*>(input)); break;
+      default: make_as(plan_, frame, crop, static_cast<float*>(input));
+    }
+    return {};
+  }
+
+ private:
+  const CropPlan plan_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<CropMaker>> crop_maker(const CropPlan& plan) {
+  return std::make_unique<CropInputMaker>(plan);
 }
 
 }  // namespace keepbox::reference

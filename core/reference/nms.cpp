@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Suppression of upright and oriented boxes.
-#include "core/formula/with_geometry.h"
-#include "core/reference/methods.h"
-#include "core/reference/reference.h"
+#include "core/reference/nms.h"
+
+#include "core/formula/oriented.h"
+#include "core/reference/backend.h"
 
 namespace keepbox::reference {
 

@@ -2,10 +2,10 @@
 // The payload of kept boxes, value by value.
 #include <algorithm>
 
+#include "core/formula/keypoint.h"
 #include "core/formula/mask.h"
-#include "core/formula/model_point.h"
-#include "core/reference/values.h"
-#include "core/run/masks.h"
+#include "core/reference/decode.h"
+#include "core/run/payload.h"
 
 namespace keepbox::reference {
 namespace {

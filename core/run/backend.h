@@ -8,10 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/parallel.h"
 #include "core/base/result.h"
-#include "core/base/stop.h"
 #include "core/base/tensor.h"
+#include "core/base/threads.h"
 #include "core/formula/box.h"
 #include "core/formula/mask.h"
 #include "core/plan/crops.h"

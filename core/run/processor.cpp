@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "core/plan/joint.h"
+#include "core/plan/plan.h"
 
 namespace keepbox {
 

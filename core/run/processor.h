@@ -8,12 +8,11 @@
 #include <span>
 #include <vector>
 
-#include "core/base/parallel.h"
 #include "core/base/result.h"
+#include "core/base/threads.h"
 #include "core/plan/plan.h"
 #include "core/run/backend.h"
-#include "core/run/masks.h"
-#include "core/run/payload_stage.h"
+#include "core/run/payload.h"
 #include "core/run/tile_merger.h"
 
 namespace keepbox {

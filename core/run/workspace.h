@@ -8,7 +8,7 @@
 #include <span>
 
 #include "core/base/result.h"
-#include "core/base/stop.h"
+#include "core/base/threads.h"
 #include "core/formula/box.h"
 #include "core/plan/plan.h"
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "core/track/motion.h"
+#include "core/track/track.h"
 
 namespace keepbox {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// One object that is followed from frame to frame.
+// An object that is tracked: its state and its motion.
 #pragma once
 
 #include <array>
@@ -7,10 +7,95 @@
 
 #include "core/formula/box.h"
 #include "core/track/assign.h"
-#include "core/track/direction.h"
-#include "core/track/motion.h"
 
 namespace keepbox {
+
+// Directions of movement, as OC-SORT compares them.
+
+/// A direction: the unit vector from one centre to another; 0 if they are equal.
+struct Direction {
+  float x = 0, y = 0;
+};
+
+Direction direction_of(const Box& from, const Box& to);
+
+/// Returns how well directions agree: 0.5 if they are the same, -0.5 if they are opposite, linear
+/// in the angle between them; 0 if one is unknown.
+float agreement(const Direction& a, const Direction& b);
+
+// The Kalman filter of one coordinate of a box. The filters of SORT and ByteTrack have diagonal
+// noise and start with diagonal covariance, so that their 8x8 matrices decompose into one 2x2 block
+// per coordinate.
+
+/// A coordinate with its velocity per step, and the covariance of the two.
+struct Coordinate {
+  float value = 0, velocity = 0;
+  float value_variance = 0, covariance = 0, velocity_variance = 0;
+};
+
+/// Variances that a filter adds per step or expects of a measurement.
+struct Noise {
+  float value = 0, velocity = 0;
+};
+
+/// Predicts a coordinate. For an integer number of steps it is that many predictions of the
+/// published filter, x = F x and P = F P F' + Q with F = [1 1; 0 1], as a polynomial in their
+/// number; the polynomial also holds for fractions of a step. Two predictions in sequence equal one
+/// over all their steps.
+/// @param steps at least 0. @param noise that one step adds.
+inline void advance(Coordinate& c, float steps, const Noise& noise) {
+  const float pairs = steps * (steps - 1.0f);  // twice the number of pairs of steps
+  c.value += c.velocity * steps;
+  c.value_variance += (2.0f * steps) * c.covariance + (steps * steps) * c.velocity_variance;
+  c.value_variance += steps * noise.value + (pairs * (2.0f * steps - 1.0f) / 6.0f) * noise.velocity;
+  c.covariance += steps * c.velocity_variance + (pairs * 0.5f) * noise.velocity;
+  c.velocity_variance += steps * noise.velocity;
+}
+
+/// Corrects a coordinate by a measured value. @param variance of the measurement, above 0.
+inline void correct(Coordinate& c, float measured, float variance) {
+  const float total = c.value_variance + variance;
+  const float value_gain = c.value_variance / total, velocity_gain = c.covariance / total;
+  const float residual = measured - c.value;
+  c.value += value_gain * residual;
+  c.velocity += velocity_gain * residual;
+  c.velocity_variance -= velocity_gain * c.covariance;
+  c.value_variance = value_gain * variance;
+  c.covariance = velocity_gain * variance;
+}
+
+// The motion of a box, filtered coordinate by coordinate.
+
+enum class MotionModel : uint8_t {
+  kAreaAspect,    // centre, area and aspect ratio; SORT (Bewley et al. 2016, arXiv 1602.00763)
+  kCenterHeight,  // centre, aspect ratio and height; DeepSORT (Wojke et al. 2017, arXiv 1703.07402)
+                  // and ByteTrack
+};
+
+/// A box that moves at constant velocity, with the noise that the model's authors chose. float32,
+/// one rounding per operation.
+class Motion {
+ public:
+  /// Starts at rest. @pre the box is finite, and wider and higher than 0.
+  Motion(MotionModel model, const Box& box);
+
+  /// Moves on by a number of steps, at least 0. @param observed false for an object that is lost,
+  /// whose height then stays as it is (kCenterHeight).
+  void advance(float steps, bool observed = true);
+  /// Corrects the motion by an observed box. @pre as for the constructor.
+  void correct(const Box& box);
+  /// Returns the filtered box; empty if its area is not above 0.
+  Box box() const;
+
+ private:
+  Noise noise_of(size_t i) const;
+  float variance_of(size_t i) const;
+
+  MotionModel model_;
+  std::array<Coordinate, 4> coordinates_;
+};
+
+// One object that is followed from frame to frame.
 
 /// The last boxes of an object, by the number of the analysed frame. Older ones are forgotten.
 class Observations {

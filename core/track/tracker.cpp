@@ -1,13 +1,40 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Parts that all tracking methods share: frames, starts and ends of tracks, ids.
+// Tracks: predicted, matched with boxes by a method, begun and ended.
 #include "core/track/tracker.h"
 
 #include <algorithm>
 #include <functional>
 
-#include "core/track/matching.h"
+#include "core/formula/numeric.h"
+#include "core/track/track.h"
 
 namespace keepbox {
+
+/// Collects tracks as rows and boxes without a track as columns, and returns their overlaps.
+/// @param has_track true for the tracks to match. @param box_of returns the box of a track.
+std::span<const Overlap> Tracker::collect(const auto& has_track, const auto& box_of, Use use) {
+  rows_.clear();
+  cols_.clear();
+  row_boxes_.clear();
+  col_boxes_.clear();
+  pairs_.clear();
+  for (uint32_t i = 0; i < tracks_.size(); ++i) {
+    if (tracks_[i].box != kUnmatched || !has_track(tracks_[i])) continue;
+    rows_.push_back(i);
+    row_boxes_.push_back({box_of(tracks_[i]), tracks_[i].kind});
+  }
+  for (uint32_t i = 0; i < boxes_.size(); ++i) {
+    if (use_[i] != use) continue;
+    cols_.push_back(i);
+    col_boxes_.push_back({boxes_[i].box, boxes_[i].kind});
+  }
+  if (rows_.empty() || cols_.empty()) return {};
+  return overlaps_.find(row_boxes_, col_boxes_);
+}
+
+/// Removes the tracks for which `ended` returns true.
+void Tracker::erase(const auto& ended) { std::erase_if(tracks_, ended); }
+
 namespace {
 
 constexpr int64_t kLongestGap = 1'000'000'000;  // ns; frames may be as rare as that
@@ -196,6 +223,150 @@ Box Tracker::moved(uint32_t index, int64_t time) const {
   Motion motion = tracks_[index].motion;
   if (time > time_) motion.advance(steps_until(time));
   return motion.box();
+}
+
+namespace {
+
+constexpr float kLowIou = 0.5f;         // minimum overlap with boxes of low scores
+constexpr float kNewIou = 0.3f;         // minimum overlap times score, of tracks without an id
+constexpr float kDuplicateIou = 0.85f;  // tracks that overlap by more are of one object
+
+}  // namespace
+
+/// Tracks that are not confirmed are matched without a prediction, as in the authors' code.
+void Tracker::byte_track() {
+  using enum Track::State;
+  for (Track& track : tracks_)
+    if (track.state != kNew) track.motion.advance(steps_, track.state == kSeen);
+  const auto box_of = [](const Track& track) { return track.motion.box(); };
+
+  const auto match_scored = [&](bool confirmed, float min_weight) {
+    const auto is_row = [&](const Track& track) { return (track.state != kNew) == confirmed; };
+    for (const Overlap& o : collect(is_row, box_of, Use::kHigh))
+      add_pair(o, o.iou * boxes_[cols_[o.col]].score - min_weight);
+    assign(0);
+  };
+  match_scored(true, settings_.params.match_iou);
+  const bool lost_too = settings_.params.recover_lost;
+  const auto can_be_weak = [&](const Track& track) {
+    return track.state == kSeen || (lost_too && track.state == kLost);
+  };
+  for (const Overlap& o : collect(can_be_weak, box_of, Use::kLow)) add_pair(o, o.iou - kLowIou);
+  assign(0);
+  match_scored(false, kNewIou);
+
+  erase([](const Track& track) { return track.state == kNew && track.box == kUnmatched; });
+  for (Track& track : tracks_) {
+    if (track.box == kUnmatched) track.state = kLost;
+    else if (track.state != kNew || track.streak >= settings_.params.confirm_after)
+      track.state = kSeen;
+  }
+  start_tracks();
+  end_tracks();
+  end_duplicates();
+}
+
+/// Ends one of a seen and a lost track that overlap almost completely: the one that was followed
+/// for less time, or the seen one if the times are equal.
+void Tracker::end_duplicates() {
+  using enum Track::State;
+  rows_.clear();
+  cols_.clear();
+  row_boxes_.clear();
+  col_boxes_.clear();
+  for (uint32_t i = 0; i < tracks_.size(); ++i) {
+    if (tracks_[i].state == kNew) continue;
+    const bool seen = tracks_[i].state == kSeen;
+    (seen ? rows_ : cols_).push_back(i);
+    (seen ? row_boxes_ : col_boxes_).push_back({tracks_[i].motion.box(), tracks_[i].kind});
+  }
+  if (rows_.empty() || cols_.empty()) return;
+  for (const Overlap& o : overlaps_.find(row_boxes_, col_boxes_)) {
+    if (!(o.iou > kDuplicateIou)) continue;
+    Track &seen = tracks_[rows_[o.row]], &lost = tracks_[cols_[o.col]];
+    const bool seen_longer = seen.seen - seen.since > lost.seen - lost.since;
+    (seen_longer ? lost : seen).duplicate = true;
+  }
+  erase([](const Track& track) { return track.duplicate; });
+}
+
+namespace {
+
+constexpr float kDirectionWeight = 0.2f;  // of agreeing directions, multiplied by the score
+constexpr uint64_t kMaxVirtual = 64;      // boxes between the ends of an occlusion
+
+float center(float low, float high) { return low + (high - low) * 0.5f; }
+
+Box between(const Box& a, const Box& b, float part) {
+  const auto mix = [part](float from, float to) { return from + (to - from) * part; };
+  return {mix(a.x1, b.x1), mix(a.y1, b.y1), mix(a.x2, b.x2), mix(a.y2, b.y2)};
+}
+
+}  // namespace
+
+Direction direction_of(const Box& from, const Box& to) {
+  const float x = center(to.x1, to.x2) - center(from.x1, from.x2);
+  const float y = center(to.y1, to.y2) - center(from.y1, from.y2);
+  const float length = square_root(x * x + y * y);
+  return length > 0.0f ? Direction{x / length, y / length} : Direction{};
+}
+
+float agreement(const Direction& a, const Direction& b) {
+  const float dot = a.x * b.x + a.y * b.y, cross = a.x * b.y - a.y * b.x;
+  if ((a.x == 0.0f && a.y == 0.0f) || (b.x == 0.0f && b.y == 0.0f)) return 0;
+  constexpr float kPi = 3.14159265f;
+  return (kPi * 0.5f - atan2_f32(magnitude(cross), dot)) / kPi;
+}
+
+/// The largest sum of overlaps is found first and small overlaps are dropped afterwards, as
+/// published.
+void Tracker::sort() {
+  for (Track& track : tracks_) track.motion.advance(steps_);
+  const auto any = [](const Track&) { return true; };
+  const auto overlaps =
+      collect(any, [](const Track& track) { return track.motion.box(); }, Use::kHigh);
+  const bool directed = settings_.method == TrackMethod::kOcSort;
+  for (const Overlap& o : overlaps) {
+    const Track& track = tracks_[rows_[o.row]];
+    const Observation& box = boxes_[cols_[o.col]];
+    const float agrees =
+        directed
+            ? agreement(track.direction, direction_of(track.observations.before(frame_), box.box))
+            : 0.0f;
+    const float bonus = agrees == 0.0f ? 0.0f : kDirectionWeight * agrees * box.score;
+    add_pair(o, o.iou + bonus);
+  }
+  assign(settings_.params.match_iou);
+  if (directed) match_last_seen();
+  for (Track& track : tracks_)
+    if (track.box == kUnmatched) track.streak = 0;
+  start_tracks();
+  end_tracks();
+}
+
+/// Matches the remaining tracks by their last observed boxes (observation-centric recovery).
+void Tracker::match_last_seen() {
+  const auto any = [](const Track&) { return true; };
+  const auto last = [](const Track& track) { return track.observations.last(); };
+  for (const Overlap& o : collect(any, last, Use::kHigh)) add_pair(o, o.iou);
+  assign(settings_.params.match_iou);
+}
+
+/// Corrects a motion. After frames without a match, replays it from the last match, as if the
+/// object had moved in a straight line (observation-centric re-update).
+void Tracker::correct_after_loss(Track& track, const Box& box) const {
+  const uint64_t frames = std::min(frame_ - track.seen_frame, kMaxVirtual);
+  if (frames < 2) return track.motion.correct(box);
+  const Box from = track.observations.last();
+  const auto count = static_cast<float>(frames);
+  const float steps = static_cast<float>(static_cast<double>(time_ - track.seen) /
+                                         static_cast<double>(settings_.step)) /
+                      count;
+  track.motion = track.seen_motion;
+  for (uint64_t i = 1; i <= frames; ++i) {
+    track.motion.advance(steps);
+    track.motion.correct(i == frames ? box : between(from, box, static_cast<float>(i) / count));
+  }
 }
 
 }  // namespace keepbox

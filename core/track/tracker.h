@@ -10,7 +10,6 @@
 #include "core/formula/box.h"
 #include "core/track/assign.h"
 #include "core/track/methods.h"
-#include "core/track/overlaps.h"
 #include "core/track/track.h"
 
 namespace keepbox {
@@ -94,11 +93,11 @@ class Tracker {
   void add_pair(const Overlap& overlap, float weight);
   void assign(float min_iou);
 
-  // bytetrack.cpp
+  // tracker.cpp
   void byte_track();
   void end_duplicates();
 
-  // sort.cpp
+  // tracker.cpp
   void sort();
   void match_last_seen();
   void correct_after_loss(Track& track, const Box& box) const;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/classify/text.h"
+#include "core/classify/classify.h"
 #include "core/plan/plan.h"
 #include "gst/classify/classifyprops.h"
 #include "gst/metas/records/labelrecords.h"

@@ -2,7 +2,7 @@
 // The table of classdecode's properties.
 #include "gst/classify/classifyprops.h"
 
-#include "core/classify/scores.h"
+#include "core/classify/classify.h"
 #include "gst/base/enums.h"
 
 namespace keepbox {

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "core/plan/joint.h"
+#include "core/plan/plan.h"
 #include "core/recognition/recognise.h"
 #include "gst/base/error.h"
 #include "gst/decode/decodequeries.h"

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <memory>
 
-#include "core/recognition/row_checks.h"
+#include "core/recognition/value_checks.h"
 #include "gst/decode/decodestats.h"
 #include "gst/decode/decodestream.h"
 #include "gst/decode/devicechoice.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/recognition/row_checks.h"
+#include "core/recognition/value_checks.h"
 #include "core/run/processor.h"
 
 namespace keepbox {

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "core/plan/nms_limits.h"
+#include "core/plan/limits.h"
 #include "core/recognition/value_checks.h"
 #include "gst/metas/attachboxes.h"
 #include "gst/metas/readboxes.h"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/plan/joint.h"
+#include "core/plan/plan.h"
 
 namespace keepbox {
 

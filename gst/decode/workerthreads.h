@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "core/base/parallel.h"
+#include "core/base/threads.h"
 
 namespace keepbox {
 

@@ -14,7 +14,7 @@
 
 #include "core/formula/box.h"
 #include "core/formula/keypoint.h"
-#include "core/model/keypoint_sets.h"
+#include "core/model/contracts.h"
 
 namespace keepbox {
 

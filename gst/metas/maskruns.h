@@ -9,7 +9,7 @@
 
 #include "core/formula/box.h"
 #include "core/formula/letterbox.h"
-#include "core/formula/mask_edge.h"
+#include "core/formula/mask.h"
 #include "gst/metas/masks.h"
 
 namespace keepbox {
@@ -29,7 +29,7 @@ struct PixelRun {
 /// @param limit pixels of the frame.
 MaskSide mask_side(float low, float high, int count, uint32_t limit);
 
-/// A mask enlarged to its area, line by line, by the rules of mask_edge.h.
+/// A mask enlarged to its area, line by line, by the rules of mask.h.
 class MaskRuns {
  public:
   enum class Lines { kRows, kColumns };

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <opencv2/imgproc.hpp>
 
-#include "core/formula/silhouette.h"
+#include "core/formula/mask.h"
 #include "gst/overlay/privacy/objectcover.h"
 
 namespace keepbox {

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "core/recognition/grid.h"
+#include "core/recognition/maps.h"
 #include "gst/base/customquery.h"
 
 namespace keepbox {

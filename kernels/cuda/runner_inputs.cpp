@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "core/plan/joint.h"
+#include "core/plan/plan.h"
 #include "kernels/cuda/host/upload.h"
 #include "kernels/cuda/runner.h"
 

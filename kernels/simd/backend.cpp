@@ -2,7 +2,7 @@
 // Entry of the vector backend, which runs every plan.
 #include "kernels/simd/simd.h"
 
-#include "core/reference/reference.h"
+#include "core/reference/backend.h"
 #include "core/run/host_runner.h"
 
 #undef HWY_TARGET_INCLUDE

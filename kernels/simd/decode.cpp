@@ -7,7 +7,7 @@
 #include <optional>
 #include <span>
 
-#include "core/reference/reference.h"
+#include "core/reference/backend.h"
 #include "kernels/simd/field_reader.h"
 #include "kernels/simd/scores.h"
 #include "kernels/simd/simd.h"

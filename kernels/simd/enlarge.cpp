@@ -9,8 +9,8 @@
 
 #include <algorithm>
 
-#include "core/reference/reference.h"
-#include "core/run/masks.h"
+#include "core/reference/backend.h"
+#include "core/run/payload.h"
 #include "kernels/simd/maskbits-inl.h"
 
 HWY_BEFORE_NAMESPACE();

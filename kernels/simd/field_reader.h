@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-#include "core/run/collect.h"
+#include "core/run/host_runner.h"
 
 namespace keepbox::simd {
 

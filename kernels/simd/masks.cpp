@@ -10,7 +10,7 @@
 #include <algorithm>
 
 #include "core/formula/mask.h"
-#include "core/reference/reference.h"
+#include "core/reference/backend.h"
 #include "kernels/simd/field_reader.h"
 #include "kernels/simd/maskbits-inl.h"
 

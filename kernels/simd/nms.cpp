@@ -9,9 +9,9 @@
 
 #include <numeric>
 
-#include "core/formula/with_geometry.h"
+#include "core/formula/oriented.h"
 #include "core/model/nms_methods.h"
-#include "core/reference/reference.h"
+#include "core/reference/backend.h"
 #include "kernels/simd/fast-inl.h"
 #include "kernels/simd/greedy-inl.h"
 #include "kernels/simd/oriented-inl.h"

@@ -7,8 +7,8 @@
 #include <span>
 
 #include "core/formula/coding.h"
-#include "core/formula/contract.h"
-#include "core/formula/data_type.h"
+#include "core/formula/conventions.h"
+#include "core/formula/numeric.h"
 
 namespace keepbox::simd {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/reference/reference.h"
+#include "core/reference/backend.h"
 #include "kernels/simd/simd.h"
 
 namespace keepbox::simd {

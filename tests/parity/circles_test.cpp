@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "core/formula/emit.h"
-#include "core/reference/methods.h"
+#include "core/reference/nms.h"
 #ifdef KEEPBOX_SIMD
 #include "kernels/simd/simd.h"
 #endif

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <memory>
 
-#include "core/recognition/grid.h"
+#include "core/recognition/maps.h"
 #include "tests/parity/makers.h"
 #include "tests/parity/values.h"
 

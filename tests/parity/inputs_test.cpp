@@ -4,7 +4,7 @@
 
 #include <format>
 
-#include "core/reference/reference.h"
+#include "core/reference/backend.h"
 #include "tests/parity/candidates.h"
 #include "tests/parity/inputs.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Processors of a backend that decode several frames together: each has the boxes that it has
 // alone.
-#include "core/plan/joint.h"
+#include "core/plan/plan.h"
 
 #include <gtest/gtest.h>
 

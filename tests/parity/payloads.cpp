@@ -2,7 +2,7 @@
 // Inputs with keypoints and masks.
 #include <cmath>
 
-#include "core/formula/data_type.h"
+#include "core/formula/numeric.h"
 #include "tests/parity/makers.h"
 
 namespace keepbox::test {

@@ -10,7 +10,7 @@
 #include <format>
 #include <utility>
 
-#include "core/run/masks.h"
+#include "core/run/payload.h"
 #include "tests/parity/cuda_subject.h"
 #include "tests/parity/families.h"
 

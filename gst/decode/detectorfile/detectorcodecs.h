@@ -14,7 +14,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/formula/contract.h"
+#include "core/formula/conventions.h"
 #include "core/model/contracts.h"
 #include "core/model/detector.h"
 #include "gst/base/words.h"

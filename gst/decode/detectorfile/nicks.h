@@ -6,7 +6,7 @@
 #include <iterator>
 #include <string_view>
 
-#include "core/formula/contract.h"
+#include "core/formula/conventions.h"
 #include "core/model/detector.h"
 #include "core/model/nms_methods.h"
 

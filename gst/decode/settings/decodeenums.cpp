@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/formula/contract.h"
+#include "core/formula/conventions.h"
 #include "core/model/contracts.h"
 #include "core/plan/tiles.h"
 #include "core/run/backend.h"

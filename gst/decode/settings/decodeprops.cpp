@@ -4,7 +4,7 @@
 
 #include <cfloat>
 
-#include "core/base/parallel.h"
+#include "core/base/threads.h"
 #include "core/formula/box.h"
 #include "gst/base/enums.h"
 #include "gst/decode/settings/decodeenums.h"

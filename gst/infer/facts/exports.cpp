@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "core/recognition/fit.h"
-#include "core/recognition/grid.h"
+#include "core/recognition/maps.h"
 
 namespace keepbox {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/formula/letterbox.h"
-#include "core/model/exports.h"
+#include "core/model/detector.h"
 
 namespace keepbox {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "core/formula/payload.h"
+#include "core/formula/keypoint.h"
 #include "gst/metas/framebox.h"
 #include "gst/metas/records/boxrecords.h"
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "core/formula/crop.h"
+#include "core/formula/input.h"
 #include "gst/metas/records/boxrecords.h"
 
 namespace keepbox {

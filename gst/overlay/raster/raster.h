@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/base/result.h"
-#include "core/formula/mask_edge.h"
+#include "core/formula/mask.h"
 #include "gst/metas/masks.h"
 
 namespace keepbox {

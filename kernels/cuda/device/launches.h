@@ -8,8 +8,8 @@
 #include <cstdint>
 
 #include "core/formula/box.h"
-#include "core/formula/data_type.h"
 #include "core/formula/letterbox.h"
+#include "core/formula/numeric.h"
 #include "core/formula/rules.h"
 
 namespace keepbox {

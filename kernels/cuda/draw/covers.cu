@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Coverage of masks, tile by tile. A block finds the object's pixels as bits, erodes them in words
 // of 32, and smooths the result.
-#include "core/formula/silhouette.h"
+#include "core/formula/mask.h"
 #include "kernels/cuda/draw/draw.h"
 
 namespace keepbox::cuda {

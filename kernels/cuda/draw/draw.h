@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/formula/mask_edge.h"
+#include "core/formula/mask.h"
 
 namespace keepbox::cuda {
 

@@ -6,7 +6,7 @@
 #include <bit>
 #include <utility>
 
-#include "core/formula/silhouette.h"
+#include "core/formula/mask.h"
 
 namespace keepbox::cuda {
 namespace {

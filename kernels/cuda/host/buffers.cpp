@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/formula/with_geometry.h"
+#include "core/formula/oriented.h"
 
 namespace keepbox::cuda {
 

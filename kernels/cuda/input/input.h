@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/formula/input_pixel.h"
+#include "core/formula/input.h"
 
 namespace keepbox::cuda {
 

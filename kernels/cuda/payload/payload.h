@@ -2,8 +2,8 @@
 // Launches that compute the payload of kept boxes.
 #pragma once
 
+#include "core/formula/keypoint.h"
 #include "core/formula/mask.h"
-#include "core/formula/payload.h"
 #include "kernels/cuda/device/launches.h"
 
 namespace keepbox::cuda {

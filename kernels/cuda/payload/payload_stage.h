@@ -7,7 +7,7 @@
 #include "core/formula/mask.h"
 #include "core/plan/plan.h"
 #include "core/run/backend.h"
-#include "core/run/masks.h"
+#include "core/run/payload.h"
 #include "kernels/cuda/host/memory.h"
 #include "kernels/cuda/payload/payload.h"
 

@@ -2,7 +2,7 @@
 // Values and keypoints of kept boxes, with one thread per value or point.
 #include <algorithm>
 
-#include "core/formula/model_point.h"
+#include "core/formula/keypoint.h"
 #include "kernels/cuda/payload/payload_reader.cuh"
 
 namespace keepbox::cuda {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "core/plan/joint.h"
+#include "core/plan/plan.h"
 #include "tests/bench/gpu/scale.h"
 
 namespace keepbox::test::gpu {

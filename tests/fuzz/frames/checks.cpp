@@ -11,7 +11,7 @@
 #include "core/formula/emit.h"
 #include "core/formula/mask.h"
 #include "core/model/nms_methods.h"
-#include "core/run/masks.h"
+#include "core/run/payload.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace keepbox::fuzz {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/recognition/fit.h"
-#include "core/recognition/grid.h"
+#include "core/recognition/maps.h"
 
 namespace keepbox::fuzz {
 namespace {

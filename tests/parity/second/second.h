@@ -4,7 +4,7 @@
 
 #include "core/formula/mask.h"
 #include "core/run/backend.h"
-#include "core/run/masks.h"
+#include "core/run/payload.h"
 
 namespace keepbox::test {
 

@@ -9,7 +9,7 @@
 #include <random>
 
 #include "core/plan/crops.h"
-#include "core/reference/reference.h"
+#include "core/reference/backend.h"
 
 namespace keepbox {
 namespace {

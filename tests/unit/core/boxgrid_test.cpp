@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Boxes near another one are found by their places, without visiting all boxes.
-#include "core/run/box_grid.h"
+#include "core/run/tile_merger.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // Limits of candidates for methods that compare pairs, and the warning for frames with more.
 #include <gtest/gtest.h>
 
-#include "core/plan/nms_limits.h"
+#include "core/plan/limits.h"
 #include "tests/scene.h"
 
 namespace keepbox {

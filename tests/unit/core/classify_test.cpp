@@ -4,8 +4,7 @@
 
 #include <cmath>
 
-#include "core/classify/scores.h"
-#include "core/classify/text.h"
+#include "core/classify/classify.h"
 
 namespace keepbox {
 namespace {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "core/reference/reference.h"
+#include "core/reference/backend.h"
 
 namespace keepbox {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Plans of several frames in one run.
-#include "core/plan/joint.h"
+#include "core/plan/plan.h"
 
 #include <gtest/gtest.h>
 

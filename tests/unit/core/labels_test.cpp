@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/recognition/fit.h"
-#include "core/reference/reference.h"
+#include "core/reference/backend.h"
 #include "tests/unit/core/hosts.h"
 
 namespace keepbox {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/track/direction.h"
+#include "core/track/track.h"
 #include "tests/unit/track/own.h"
 #include "tests/unit/track/second.h"
 

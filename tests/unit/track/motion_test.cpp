@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Filters of motion against dense matrices, and their laws.
-#include "core/track/motion.h"
+#include "core/track/track.h"
 
 #include <gtest/gtest.h>
 

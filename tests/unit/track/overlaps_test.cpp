@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Overlapping pairs against a test of all pairs.
-#include "core/track/overlaps.h"
+#include "core/track/assign.h"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/formula/box.h"
-#include "core/track/motion.h"
+#include "core/track/track.h"
 
 namespace keepbox::test {
 

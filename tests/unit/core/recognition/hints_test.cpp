@@ -6,7 +6,7 @@
 #include "core/model/contracts.h"
 #include "core/plan/plan.h"
 #include "core/recognition/fit.h"
-#include "core/recognition/others.h"
+#include "core/recognition/texts.h"
 #include "tests/dense.h"
 
 namespace keepbox {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Recognition by id and by shape.
 #include "core/recognition/layout.h"
-#include "core/recognition/grid.h"
+#include "core/recognition/maps.h"
 #include "core/recognition/recognise.h"
 
 #include <gtest/gtest.h>

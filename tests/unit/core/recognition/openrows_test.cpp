@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/plan/plan.h"
-#include "core/recognition/ranking.h"
+#include "core/recognition/shapes.h"
 #include "tests/scene.h"
 
 namespace keepbox {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/plan/plan.h"
-#include "core/recognition/grid.h"
+#include "core/recognition/maps.h"
 #include "core/recognition/recognise.h"
 #include "core/recognition/value_patterns.h"
 #include "tests/unit/core/recognition/patterns.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Families of a single tensor, ranked by the hints of their rows.
-#include "core/recognition/ranking.h"
+#include "core/recognition/shapes.h"
 
 #include <gtest/gtest.h>
 

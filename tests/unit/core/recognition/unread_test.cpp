@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Tensors that a family leaves unread, levels that a model lacks, and backgrounds.
-#include "core/recognition/unread.h"
+#include "core/recognition/value_checks.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "core/recognition/grid.h"
+#include "core/recognition/maps.h"
 #include "tests/unit/core/recognition/patterns.h"
 
 namespace keepbox {

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The motion of a tracked object, predicted and corrected.
+#include "core/track/track.h"
+
+#include "core/formula/numeric.h"
+
+namespace keepbox {
+namespace {
+
+constexpr float squared(float x) { return x * x; }
+
+// kCenterHeight: standard deviations as a part of the height, except for the aspect ratio.
+constexpr float kPosition = 1.0f / 20, kVelocity = 1.0f / 160;
+constexpr Noise kAspect = {squared(1e-2f), squared(1e-5f)};
+constexpr float kAspectMeasured = squared(1e-1f);
+
+// kAreaAspect: variances of x, y, area and aspect ratio, whose velocity is always 0.
+constexpr Noise kStart = {10, 10'000}, kStartAspect = {10, 0};
+constexpr std::array<Noise, 4> kStep = {{{1, 0.01f}, {1, 0.01f}, {1, 0.0001f}, {1, 0}}};
+constexpr std::array<float, 4> kMeasured = {1, 1, 10, 10};
+
+std::array<float, 4> coordinates_of(MotionModel model, const Box& b) {
+  const float w = b.x2 - b.x1, h = b.y2 - b.y1;
+  const float x = b.x1 + w * 0.5f, y = b.y1 + h * 0.5f;
+  if (model == MotionModel::kAreaAspect) return {x, y, w * h, w / h};
+  return {x, y, w / h, h};
+}
+
+}  // namespace
+
+/// Returns what one step adds to the variances of a coordinate.
+Noise Motion::noise_of(size_t i) const {
+  if (model_ == MotionModel::kAreaAspect) return kStep[i];
+  if (i == 2) return kAspect;
+  const float height = coordinates_[3].value;
+  return {squared(kPosition * height), squared(kVelocity * height)};
+}
+
+float Motion::variance_of(size_t i) const {
+  if (model_ == MotionModel::kAreaAspect) return kMeasured[i];
+  return i == 2 ? kAspectMeasured : squared(kPosition * coordinates_[3].value);
+}
+
+Motion::Motion(MotionModel model, const Box& box) : model_(model) {
+  const auto values = coordinates_of(model, box);
+  for (size_t i = 0; i < values.size(); ++i) {
+    Noise start = i == 3 ? kStartAspect : kStart;
+    if (model == MotionModel::kCenterHeight)
+      start = i == 2
+                  ? kAspect
+                  : Noise{squared(2 * kPosition * values[3]), squared(10 * kVelocity * values[3])};
+    coordinates_[i] = {
+        .value = values[i], .value_variance = start.value, .velocity_variance = start.velocity};
+  }
+}
+
+void Motion::advance(float steps, bool observed) {
+  if (model_ == MotionModel::kAreaAspect) {
+    Coordinate& area = coordinates_[2];
+    if (area.value + area.velocity * steps <= 0.0f) area.velocity = 0;
+  } else if (!observed) {
+    coordinates_[3].velocity = 0;
+  }
+  std::array<Noise, 4> noise;  // by the height before the step
+  for (size_t i = 0; i < noise.size(); ++i) noise[i] = noise_of(i);
+  for (size_t i = 0; i < noise.size(); ++i) keepbox::advance(coordinates_[i], steps, noise[i]);
+}
+
+void Motion::correct(const Box& box) {
+  const auto values = coordinates_of(model_, box);
+  std::array<float, 4> variance;  // by the height before the correction
+  for (size_t i = 0; i < variance.size(); ++i) variance[i] = variance_of(i);
+  for (size_t i = 0; i < variance.size(); ++i)
+    keepbox::correct(coordinates_[i], values[i], variance[i]);
+}
+
+Box Motion::box() const {
+  const auto& [x, y, third, fourth] = coordinates_;
+  float w = third.value * fourth.value, h = fourth.value;
+  if (model_ == MotionModel::kAreaAspect) {
+    w = square_root(w);
+    h = third.value / w;
+  }
+  if (!(w > 0.0f && h > 0.0f)) return {x.value, y.value, x.value, y.value};
+  const float left = x.value - w * 0.5f, top = y.value - h * 0.5f;
+  return {left, top, left + w, top + h};
+}
+
+}  // namespace keepbox
