@@ -3,10 +3,10 @@
 #include "core/reference/backend.h"
 #include "core/run/backend.h"
 #ifdef KEEPBOX_CUDA
-#include "kernels/cuda/host/cuda.h"
+#include "kernels/cuda/host/memory.h"
 #endif
 #ifdef KEEPBOX_SIMD
-#include "kernels/simd/simd.h"
+#include "kernels/simd/backend.h"
 #endif
 
 namespace keepbox {

@@ -18,7 +18,7 @@ bool compares_all(const Rules& rules) {
          (rules.contract.class_agnostic && rules.limits_classes());
 }
 
-/// Maximum count in a tally, see scan_counters.cuh.
+/// Maximum count in a tally, see warp.cuh.
 constexpr uint64_t kMaxScored = (uint64_t{1} << 22) - 1;
 
 Status supports(const Plan& plan) {

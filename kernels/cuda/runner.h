@@ -6,10 +6,7 @@
 #include <vector>
 
 #include "kernels/cuda/host/buffers.h"
-#include "kernels/cuda/host/cuda.h"
-#include "kernels/cuda/host/grid.h"
 #include "kernels/cuda/host/memory.h"
-#include "kernels/cuda/host/staging.h"
 #include "kernels/cuda/payload/payload_stage.h"
 
 namespace keepbox::cuda {

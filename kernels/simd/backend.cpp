@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Entry of the vector backend, which runs every plan.
-#include "kernels/simd/simd.h"
+#include "kernels/simd/backend.h"
 
 #include "core/reference/backend.h"
 #include "core/run/host_runner.h"

@@ -8,9 +8,8 @@
 #include <span>
 
 #include "core/reference/backend.h"
-#include "kernels/simd/field_reader.h"
+#include "kernels/simd/backend.h"
 #include "kernels/simd/scores.h"
-#include "kernels/simd/simd.h"
 
 namespace keepbox::simd {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Enlarges masks: a row of sums is interpolated once, and then read by up to 16 pixels at once.
-#include "kernels/simd/simd.h"
+#include "kernels/simd/backend.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/simd/enlarge.cpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Model inputs: each source row is resampled once, to floats; an input row blends two of them per
 // component.
-#include "kernels/simd/simd.h"
+#include "kernels/simd/backend.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/simd/input.cpp"

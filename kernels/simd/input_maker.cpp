@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "core/base/tensor.h"
+#include "kernels/simd/backend.h"
 #include "kernels/simd/input_rows.h"
-#include "kernels/simd/simd.h"
 
 namespace keepbox::simd {
 namespace {

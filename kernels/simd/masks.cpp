@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Masks: sums of prototypes, for all boxes of a row before the next row, which stays in the cache.
-#include "kernels/simd/simd.h"
+#include "kernels/simd/backend.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/simd/masks.cpp"
@@ -11,8 +11,8 @@
 
 #include "core/formula/mask.h"
 #include "core/reference/backend.h"
-#include "kernels/simd/field_reader.h"
 #include "kernels/simd/maskbits-inl.h"
+#include "kernels/simd/scores.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace keepbox::simd::HWY_NAMESPACE {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Suppression of upright and oriented boxes.
-#include "kernels/simd/simd.h"
+#include "kernels/simd/backend.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/simd/nms.cpp"

@@ -2,8 +2,8 @@
 // Decode of end-to-end rows: most are below the threshold, and only their score is read.
 #include <algorithm>
 
-#include "kernels/simd/field_reader.h"
-#include "kernels/simd/simd.h"
+#include "kernels/simd/backend.h"
+#include "kernels/simd/scores.h"
 
 namespace keepbox::simd {
 

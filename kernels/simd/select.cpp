@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/reference/backend.h"
-#include "kernels/simd/simd.h"
+#include "kernels/simd/backend.h"
 
 namespace keepbox::simd {
 namespace {

@@ -14,7 +14,7 @@
 #include "core/run/processor.h"
 #include "gst/tensors/tensors.h"
 #ifdef KEEPBOX_SIMD
-#include "kernels/simd/simd.h"
+#include "kernels/simd/backend.h"
 #endif
 #include "tests/bench/cpu.h"
 

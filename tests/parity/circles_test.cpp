@@ -11,7 +11,7 @@
 #include "core/formula/emit.h"
 #include "core/reference/nms.h"
 #ifdef KEEPBOX_SIMD
-#include "kernels/simd/simd.h"
+#include "kernels/simd/backend.h"
 #endif
 #include "tests/parity/candidates.h"
 #include "tests/parity/circle.h"

@@ -10,7 +10,7 @@
 #include <unordered_map>
 
 #include "kernels/cuda/host/buffers.h"
-#include "kernels/cuda/host/cuda.h"
+#include "kernels/cuda/host/memory.h"
 #include "tests/parity/circle_cuda.h"
 #include "tests/parity/harness.h"
 

@@ -10,7 +10,7 @@
 #include <format>
 
 #ifdef KEEPBOX_SIMD
-#include "kernels/simd/simd.h"
+#include "kernels/simd/backend.h"
 #endif
 #include "tests/parity/candidates.h"
 #include "tests/parity/cuda_subject.h"

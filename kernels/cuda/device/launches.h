@@ -95,8 +95,9 @@ struct DevicePlan {
   DeviceField fields[kCommonFields];
   Tables tables;
   Letterbox letterbox;
-  uint32_t best_high = 0;  // for ByScore in bins.cuh: upper half of a key with the best score
-  uint32_t octaves = 1;    // relevant octaves below it
+  uint32_t best_high =
+      0;  // for ByScore in kernels/cuda/device/boxes.cuh: upper half of a key with the best score
+  uint32_t octaves = 1;                    // relevant octaves below it
   float per_pixel_x = 0, per_pixel_y = 0;  // reciprocals of the model input's sides; for large
                                            // numbers of candidates only
   float* angles = nullptr;  // of oriented boxes: by anchor, image after image; single-image kernels
@@ -132,7 +133,7 @@ inline constexpr uint32_t kNotComplete = ~0u;
 /// Counters of an image, shared by blocks. They are 0 between frames, except for the tally and the
 /// numbers of boxes of the last frame.
 struct Control {
-  uint64_t tally[2] = {};  // see scan_counters.cuh; alternate between frames because of late reads
+  uint64_t tally[2] = {};  // see warp.cuh; alternate between frames because of late reads
   uint32_t taken = 0;      // used entries of the image's list
   uint32_t not_finite = 0;
   uint32_t finished = 0;           // groups of buckets with finished suppression

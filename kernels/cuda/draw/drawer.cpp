@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <utility>
 
 #include "core/formula/mask.h"
@@ -182,6 +183,51 @@ Status Drawer::write(uint32_t plane, const DrawnRect& at, const uint8_t* pixels,
   KB_TRY_CUDA(cudaMemcpy2DAsync(address(to, at), to.stride, pixels, stride, row_bytes(to, at),
                                 static_cast<size_t>(at.height), cudaMemcpyHostToDevice, stream_));
   return check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+}
+
+namespace {
+
+constexpr size_t kAlignment = 16, kMinCapacity = size_t{1} << 16;
+
+}  // namespace
+
+/// Returns memory at the next aligned offset, which becomes the last one in use.
+Result<std::byte*> UploadArena::reserve(size_t count) {
+  const size_t first = (used_ + kAlignment - 1) / kAlignment * kAlignment;
+  if (first + count > host_capacity_) {
+    const size_t next = std::max({first + count, 2 * host_capacity_, kMinCapacity});
+    KB_ASSIGN(HostBlob larger, allocate_host(next));
+    if (used_ != 0) std::memcpy(larger.get(), host_.get(), used_);
+    host_ = std::move(larger);
+    host_capacity_ = next;
+  }
+  used_ = first + count;
+  return host_.get() + first;
+}
+
+Result<size_t> UploadArena::add(const void* bytes, size_t count) {
+  KB_ASSIGN(std::byte* const to, reserve(count));
+  if (count != 0) std::memcpy(to, bytes, count);
+  return static_cast<size_t>(to - host_.get());
+}
+
+Result<size_t> UploadArena::add(const ByteRows& rows) {
+  const auto width = static_cast<size_t>(rows.width), height = static_cast<size_t>(rows.height);
+  if (rows.stride == width) return add(rows.bytes, width * height);
+  KB_ASSIGN(std::byte* const to, reserve(width * height));
+  for (size_t y = 0; y < height; ++y)
+    std::memcpy(to + y * width, rows.bytes + y * rows.stride, width);
+  return static_cast<size_t>(to - host_.get());
+}
+
+Status UploadArena::upload(cudaStream_t stream) {
+  if (used_ > device_capacity_) {
+    device_capacity_ = 0;
+    KB_ASSIGN(device_, allocate_device(host_capacity_));
+    device_capacity_ = host_capacity_;
+  }
+  return check(cudaMemcpyAsync(device_.get(), host_.get(), used_, cudaMemcpyHostToDevice, stream),
+               "cudaMemcpyAsync");
 }
 
 }  // namespace keepbox::cuda

@@ -2,7 +2,7 @@
 // End of a frame: sorts kept boxes, maps them to the frame and writes them to the host.
 #pragma once
 
-#include "kernels/cuda/device/emit.cuh"
+#include "kernels/cuda/device/boxes.cuh"
 
 namespace keepbox::cuda {
 

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Memory of a runner: one block on the device, one on the host that the device can write to, and a
-// device copy of the plan with pointers into them.
+// Device buffers of a runner, its grids, and uploads.
 #pragma once
 
 #include <span>
 #include <vector>
 
+#include "core/base/result.h"
 #include "core/base/tensor.h"
 #include "core/plan/plan.h"
 #include "core/run/workspace.h"
 #include "kernels/cuda/device/launches.h"
+#include "kernels/cuda/host/memory.h"
 
 namespace keepbox::cuda {
+
+// Memory of a runner: one block on the device, one on the host that the device can write to, and a
+// device copy of the plan with pointers into them.
 
 /// Candidates in device memory.
 struct BoxSpans {
@@ -74,5 +78,32 @@ std::vector<DeviceSegment> device_segments(const Plan& plan, uint32_t width,
 /// them.
 LoadKind bind_fields(DevicePlan& plan, SegmentTable& segments, const Plan& from,
                      std::span<const TensorView> tensors, std::span<const std::byte* const> data);
+
+// Distribution of the work of a frame over the blocks of the frame kernel.
+
+struct FrameGrid {
+  dim3 blocks;
+  uint32_t slices = 1;      // warps that share the classes of an anchor
+  uint32_t processors = 0;  // multiprocessors of the device
+};
+
+/// Returns the grid on the current device: few blocks per multiprocessor for one image, and none
+/// without work.
+Result<FrameGrid> choose_grid(const DevicePlan& plan, uint32_t images);
+
+// Copies what a plan has in host memory to a runner's device memory.
+
+/// Copies values, and waits. cudaMemcpy() may return before a copy from pageable memory is
+/// complete.
+/// @pre `to` is at least as long.
+template <class T>
+Status upload(std::span<T> to, std::span<const std::type_identity_t<T>> from, cudaStream_t stream) {
+  KB_TRY_CUDA(
+      cudaMemcpyAsync(to.data(), from.data(), from.size_bytes(), cudaMemcpyHostToDevice, stream));
+  return check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+}
+
+/// Copies the tables of a plan, and waits.
+Status upload_tables(const Plan& plan, const Buffers& buffers, cudaStream_t stream);
 
 }  // namespace keepbox::cuda

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Model inputs: one thread per pixel, with the arithmetic of the reference.
+// Makes a model's input from a frame or from cut-outs.
 #include "kernels/cuda/input/input.h"
 
 namespace keepbox::cuda {
@@ -59,6 +59,63 @@ cudaError_t load_input() {
   cudaError_t error = cudaFuncGetAttributes(&attributes, make_input<float>);
   if (error == cudaSuccess) error = cudaFuncGetAttributes(&attributes, make_input<uint16_t>);
   if (error == cudaSuccess) error = cudaFuncGetAttributes(&attributes, make_input<uint8_t>);
+  return error;
+}
+
+namespace {
+
+constexpr uint32_t kBlockWidth = 32, kBlockHeight = 8;  // threads per block
+
+__device__ float value_at(const CropComponent& each, const CropPoint& at) {
+  const Tap column = crop_tap(at.x, each.sub_x, each.shift_x, each.across);
+  const Tap row = crop_tap(at.y, each.sub_y, each.shift_y, each.down);
+  const ptrdiff_t stride = each.stride;
+  return sample(each.data + row.first * stride, each.data + row.next * stride, each.step, column,
+                row.weight);
+}
+
+template <class T>
+__global__ void make_crop(const __grid_constant__ CropArgs args, T* input) {
+  const uint32_t x = blockIdx.x * kBlockWidth + threadIdx.x,
+                 y = blockIdx.y * kBlockHeight + threadIdx.y;
+  if (x >= args.width || y >= args.height) return;
+  const PixelRules& rules = args.rules;
+  float values[3] = {rules.padding[0], rules.padding[1], rules.padding[2]};
+  const CropPoint at = crop_point(args.map, x, y);
+  // Differences wrap around left of and above the rectangle.
+  if (x - args.left < args.across && y - args.top < args.down &&
+      has_pixel(args.frame_width, args.frame_height, at))
+    to_channels(rules, value_at(args.components[0], at), value_at(args.components[1], at),
+                value_at(args.components[2], at), values);
+  T* const to = input + (size_t{y} * args.width + x) * rules.pixel_step;
+#pragma unroll
+  for (uint32_t i = 0; i < 3; ++i)
+    if (i < rules.channels) store_value(to + i * rules.channel_step, values[i]);
+}
+
+}  // namespace
+
+cudaError_t launch_crop(const CropArgs& args, void* input, cudaStream_t stream) {
+  const dim3 block(kBlockWidth, kBlockHeight);
+  const dim3 grid((args.width + kBlockWidth - 1) / kBlockWidth,
+                  (args.height + kBlockHeight - 1) / kBlockHeight);
+  switch (args.rules.type) {
+    case DataType::kFloat16:
+      make_crop<<<grid, block, 0, stream>>>(args, static_cast<uint16_t*>(input));
+      break;
+    case DataType::kUInt8:
+      make_crop<<<grid, block, 0, stream>>>(args, static_cast<uint8_t*>(input));
+      break;
+    default: make_crop<<<grid, block, 0, stream>>>(args, static_cast<float*>(input));
+  }
+  return cudaGetLastError();
+}
+
+cudaError_t load_crop() {
+  cudaFuncAttributes attributes;
+  cudaError_t error = cudaFuncGetAttributes(&attributes, make_crop<float>);
+  if (error == cudaSuccess) error = cudaFuncGetAttributes(&attributes, make_crop<uint16_t>);
+  if (error == cudaSuccess) error = cudaFuncGetAttributes(&attributes, make_crop<uint8_t>);
   return error;
 }
 

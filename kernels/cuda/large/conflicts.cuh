@@ -5,7 +5,7 @@
 
 #include <cooperative_groups.h>
 
-#include "kernels/cuda/large/spatial_bins.cuh"
+#include "kernels/cuda/large/nms.cuh"
 
 namespace keepbox::cuda {
 
@@ -25,7 +25,7 @@ struct Conflicts {
   uint32_t* full;        // non-zero if there are too many conflicts or pairs to list
   uint32_t* near_count;  // pairs of near groups
   uint32_t* near;        // both groups of each pair, packed
-  uint32_t* open;        // by group of spatial_bins.cuh: a bit for each open candidate
+  uint32_t* open;        // by group of nms.cuh: a bit for each open candidate
   uint32_t* kept;        // by word of ranks: a bit for each kept one
   uint32_t* counts;      // by rank: conflicts with better ones
   uint8_t* fates;        // by rank

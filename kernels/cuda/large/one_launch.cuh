@@ -4,9 +4,8 @@
 // last one to finish resolves them and writes out the kept boxes.
 #pragma once
 
-#include "kernels/cuda/device/resolve.cuh"
-#include "kernels/cuda/device/scan_counters.cuh"
-#include "kernels/cuda/large/overlaps.cuh"
+#include "kernels/cuda/device/warp.cuh"
+#include "kernels/cuda/large/nms.cuh"
 
 namespace keepbox::cuda {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Select for many candidates: blocks sort runs of them, then each key finds its rank by a search in
 // the other runs.
-#include "kernels/cuda/device/bins.cuh"
+#include "kernels/cuda/device/boxes.cuh"
 #include "kernels/cuda/large/nms.cuh"
 
 namespace keepbox::cuda {

@@ -2,9 +2,9 @@
 // Shared by the payload's kernels: the values of kept boxes, and the report to the host.
 #pragma once
 
-#include "kernels/cuda/device/emit.cuh"
+#include "kernels/cuda/device/boxes.cuh"
 #include "kernels/cuda/device/field_reader.cuh"
-#include "kernels/cuda/device/scan_counters.cuh"
+#include "kernels/cuda/device/warp.cuh"
 #include "kernels/cuda/payload/payload.h"
 
 namespace keepbox::cuda {

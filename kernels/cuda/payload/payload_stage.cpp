@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstring>
 
-#include "kernels/cuda/host/spin.h"
+#include "kernels/cuda/host/memory.h"
 
 namespace keepbox::cuda {
 namespace {

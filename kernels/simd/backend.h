@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The vector backend: one source for all instruction sets (Highway), chosen at run time.
+// The backend of SIMD kernels by Highway, and their functions.
 #pragma once
 
 #include <string_view>
