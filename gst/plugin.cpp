@@ -2,9 +2,9 @@
 // Entry of the plugin: registers its elements and its tracer.
 #include <dlfcn.h>
 
-#include "gst/base/elements.h"
-#include "gst/metas/wire/wiremeta.h"
-#include "gst/statistics/statstracer.h"
+#include "gst/base/element.h"
+#include "gst/metas/relationmeta.h"
+#include "gst/statistics/statistics.h"
 
 namespace {
 

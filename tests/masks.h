@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gst/metas/framebox.h"
+#include "gst/metas/boxes.h"
 
 namespace keepbox::test {
 

@@ -113,7 +113,7 @@ struct Plan {
   std::vector<Region> part_regions;      // of Settings::parts, for the caller, as described by
   RegionRules part_rules;                // part_rules; then there are no other regions
   Letterbox letterbox;
-  std::vector<Letterbox> maps;  // of a joint plan (see plan.h), one per image; otherwise empty
+  std::vector<Letterbox> maps;  // of a joint plan (see below), one per image; otherwise empty
   std::vector<Tile> tiles;      // of the frame, one per image; empty: each image is a frame
   TileRules tile_rules;
   uint32_t tile_detections = 0;   // maximum boxes of a frame with tiles

@@ -5,7 +5,7 @@
 
 #include "gst/api/keepbox.h"
 #include "gst/api/packedboxes.h"
-#include "gst/metas/framelabels.h"
+#include "gst/metas/labels.h"
 #include "gst/metas/skippedmodels.h"
 
 namespace keepbox {

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "gst/api/keepbox.h"
+#include "gst/metas/boxes.h"
 #include "gst/metas/masks.h"
 #include "gst/metas/objecttensors.h"
-#include "gst/metas/readboxes.h"
 
 namespace keepbox {
 

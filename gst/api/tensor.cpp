@@ -12,8 +12,6 @@
 #include "gst/api/keepbox.h"
 #include "gst/base/error.h"
 #include "gst/tensors/cudascope.h"
-#include "gst/tensors/cudawrap.h"
-#include "gst/tensors/slices.h"
 #include "gst/tensors/tensors.h"
 
 struct _KeepboxTensorInfo {

@@ -3,13 +3,27 @@
 #pragma once
 
 #include <gst/gst.h>
+#include <gst/video/video.h>
 
 #include <concepts>
+#include <cstdint>
+#include <optional>
 #include <source_location>
 
 #include "core/base/result.h"
-#include "gst/base/elementname.h"
+#include "core/formula/letterbox.h"
 #include "gst/base/props.h"
+
+namespace keepbox {
+
+// Default names of elements.
+
+/// Names instances that are created without a name after their factory: "boxdecode0", "boxdecode1"
+/// and so on. GStreamer uses the type's name, and drops only its own prefix. To be called in
+/// class_init. @pre no parent class has called it.
+void name_by_factory(gpointer klass);
+
+}  // namespace keepbox
 
 namespace keepbox {
 
@@ -157,3 +171,51 @@ class PostedError {
 #define KEEPBOX_DEFINE_ELEMENT(factory, Type, type, Parent, PARENT_TYPE) \
   KEEPBOX_DEFINE_TYPE(Type, type, Parent, PARENT_TYPE)                   \
   GST_ELEMENT_REGISTER_DEFINE(factory, #factory, GST_RANK_NONE, type##_get_type())
+
+// The elements of this plugin.
+
+G_BEGIN_DECLS
+
+GST_ELEMENT_REGISTER_DECLARE(boxdecode)
+GST_ELEMENT_REGISTER_DECLARE(boxoverlay)
+GST_ELEMENT_REGISTER_DECLARE(boxpublish)
+GST_ELEMENT_REGISTER_DECLARE(boxsink)
+GST_ELEMENT_REGISTER_DECLARE(boxtrack)
+GST_ELEMENT_REGISTER_DECLARE(classdecode)
+GST_ELEMENT_REGISTER_DECLARE(framerestore)
+GST_ELEMENT_REGISTER_DECLARE(framesave)
+GST_ELEMENT_REGISTER_DECLARE(tensorinfer)
+GST_ELEMENT_REGISTER_DECLARE(tensorrecord)
+GST_ELEMENT_REGISTER_DECLARE(tensorreplay)
+
+G_END_DECLS
+
+namespace keepbox {
+
+// Running times of frames, also of those without timestamps.
+
+/// Returns the interval of frames in ns by their caps; 0 if it varies.
+int64_t interval_of(const GstCaps* caps);
+
+/// Returns the running time of a frame in ns; without one, that of the next frame after `last`.
+/// @param interval of frames in ns; 0: that of 30 frames per second
+int64_t running_time_after(int64_t last, int64_t interval, const GstSegment& segment,
+                           GstBuffer* buffer);
+
+// Caps of elements that accept any video, and the picture size from caps.
+
+/// Returns size, pixel aspect ratio and chroma of fixed video caps of any format and memory;
+/// std::nullopt if they lack a size.
+std::optional<Picture> picture_of(const GstCaps* caps);
+
+Picture picture_of(const GstVideoInfo& info);
+
+/// Reads the size of fixed video caps. @return false if they lack one.
+bool read_size(const GstCaps* caps, Size& size);
+
+/// Adds pad templates "sink" and "src" with these caps.
+void add_templates(gpointer klass, GstCaps* caps, GstPadPresence sink = GST_PAD_ALWAYS);
+/// Adds pad templates "sink" and "src" for video of any format and memory.
+void add_video_templates(gpointer klass, GstPadPresence sink = GST_PAD_ALWAYS);
+
+}  // namespace keepbox

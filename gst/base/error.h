@@ -8,7 +8,7 @@
 #include <span>
 
 #include "core/base/result.h"
-#include "gst/base/fileerror.h"
+#include "gst/base/infile.h"
 
 namespace keepbox {
 

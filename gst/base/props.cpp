@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Nicks of properties.
+// Values of properties and their enums.
 #include "gst/base/props.h"
+
+#include "core/formula/letterbox.h"
 
 namespace keepbox {
 
@@ -8,6 +10,46 @@ const gchar* nick_of(const gchar* name) {
   g_autofree gchar* nick = g_strdelimit(g_strdup(name), "-", ' ');
   *nick = g_ascii_toupper(*nick);
   return g_intern_string(nick);
+}
+
+/// Registers a type, unless another plugin of the project did. GObject keeps pointers to the table
+/// and its strings, which live as long as the process.
+GType register_enum(const char* name, const std::vector<EnumValue>& values) {
+  if (const GType there = g_type_from_name(name); there != 0) return there;
+  auto* table = g_new0(GEnumValue, values.size() + 1);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const std::string nick(values[i].nick), summary(values[i].summary);
+    table[i] = {values[i].value, g_intern_string(summary.c_str()), g_intern_string(nick.c_str())};
+  }
+  const GType type = g_enum_register_static(name, table);
+  gst_type_mark_as_plugin_api(type, static_cast<GstPluginAPIFlags>(0));
+  return type;
+}
+
+GType resize_mode_type() {
+  static const GType type = register_enum(
+      "KeepboxResizeMode",
+      {{static_cast<int>(ResizeMode::kStretch), "stretch", "Each axis is scaled independently"},
+       {static_cast<int>(ResizeMode::kLetterboxCenter), "letterbox-center",
+        "Aspect ratio is kept, padded equally on both sides"},
+       {static_cast<int>(ResizeMode::kLetterboxTopLeft), "letterbox-topleft",
+        "Aspect ratio is kept, padded on the right or at the bottom"},
+       {static_cast<int>(ResizeMode::kLetterboxScaler), "letterbox-scaler",
+        "As letterbox-center, but with the picture rounded down to whole pixels of the model "
+        "input, as videoconvertscale does; this shifts edges by less than one pixel"},
+       {static_cast<int>(ResizeMode::kCrop), "crop",
+        "Aspect ratio is kept, scaled to fill the model input, and what does not fit is cut off "
+        "equally on both sides, as torchvision's Resize and CenterCrop do; objects in the parts "
+        "cut off cannot be found"}});
+  return type;
+}
+
+std::string nick_of(GType type, int value) {
+  auto* enums = static_cast<GEnumClass*>(g_type_class_ref(type));
+  const GEnumValue* found = g_enum_get_value(enums, value);
+  std::string nick = found != nullptr ? found->value_nick : "";
+  g_type_class_unref(enums);
+  return nick;
 }
 
 }  // namespace keepbox

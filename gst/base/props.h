@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <variant>
+#include <vector>
 
 namespace keepbox {
 
@@ -159,5 +161,21 @@ bool PropertyTable<Props>::only_live_differ(const Props& a, const Props& b) cons
     return p.live || std::visit([&](auto member) { return a.*member == b.*member; }, p.member);
   });
 }
+
+// GEnum types of properties: registration, and the type that several elements share.
+
+struct EnumValue {
+  int value;
+  std::string_view nick;     // as users type it
+  std::string_view summary;  // description for gst-inspect-1.0
+};
+
+/// Registers a GEnum that is part of the plugin's interface. Once per name.
+GType register_enum(const char* name, const std::vector<EnumValue>& values);
+
+/// Returns the nick of a value.
+std::string nick_of(GType type, int value);
+
+GType resize_mode_type();  // ResizeMode
 
 }  // namespace keepbox

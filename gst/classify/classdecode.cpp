@@ -6,16 +6,13 @@
 #include <utility>
 
 #include "gst/base/element.h"
-#include "gst/base/elements.h"
 #include "gst/base/error.h"
-#include "gst/base/picture.h"
-#include "gst/base/words.h"
-#include "gst/classify/attachresults.h"
+#include "gst/base/text.h"
 #include "gst/classify/classifier.h"
-#include "gst/classify/classifystats.h"
-#include "gst/metas/records/picturerecords.h"
-#include "gst/tensors/decodednote.h"
-#include "gst/tensors/familyquery.h"
+#include "gst/classify/properties.h"
+#include "gst/classify/results.h"
+#include "gst/metas/records.h"
+#include "gst/tensors/provenance.h"
 
 GST_DEBUG_CATEGORY_STATIC(classdecode_debug);
 #define GST_CAT_DEFAULT classdecode_debug

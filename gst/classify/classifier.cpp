@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "core/recognition/value_patterns.h"
-#include "gst/base/plainfile.h"
-#include "gst/base/words.h"
+#include "gst/base/infile.h"
+#include "gst/base/text.h"
 
 namespace keepbox {
 namespace {

@@ -12,8 +12,8 @@
 #include "core/base/result.h"
 #include "core/classify/classify.h"
 #include "core/plan/plan.h"
-#include "gst/classify/classifyprops.h"
-#include "gst/metas/records/labelrecords.h"
+#include "gst/classify/properties.h"
+#include "gst/metas/records.h"
 #include "gst/tensors/labels.h"
 #include "gst/tensors/tensors.h"
 

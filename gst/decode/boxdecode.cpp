@@ -1,33 +1,71 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // boxdecode: a detector's tensors on a frame become boxes on it.
+
 #include <gst/base/gstbasetransform.h>
+#include <gst/gst.h>
 
 #include <atomic>
+#include <memory>
 #include <utility>
+#include <vector>
 
-#include "gst/base/batchcaps.h"
+#include "gst/base/batches.h"
 #include "gst/base/element.h"
-#include "gst/base/elements.h"
 #include "gst/base/error.h"
-#include "gst/base/picture.h"
-#include "gst/decode/decodebatches.h"
-#include "gst/decode/decodelog.h"
-#include "gst/decode/decodequeries.h"
 #include "gst/decode/decoder.h"
-#include "gst/decode/decodestats.h"
-#include "gst/decode/mismatches.h"
-#include "gst/decode/settings/decodeenums.h"
-#include "gst/decode/settings/decodeprops.h"
-#include "gst/decode/settings/decodesettings.h"
-#include "gst/metas/attachboxes.h"
+#include "gst/decode/properties.h"
+#include "gst/decode/settings.h"
+#include "gst/decode/stats.h"
+#include "gst/metas/boxes.h"
 #include "gst/metas/skippedmodels.h"
-#include "gst/metas/weakboxes.h"
-#include "gst/tensors/decodednote.h"
-#include "gst/tensors/familyquery.h"
+#include "gst/tensors/provenance.h"
 #include "gst/tensors/tensorcaps.h"
 #include "gst/tensors/tensors.h"
 
 #define GST_CAT_DEFAULT ::keepbox::decode_log()
+
+namespace keepbox {
+
+/// A stream of the batches.
+struct DecodeStreamState {
+  std::unique_ptr<Decoder> own;  // unless it is the element's
+  Decoder& decoder;
+  RepeatedEvents events;
+  bool decodes = false;  // the stream is video
+};
+
+/// The streams of an element's batches, each with a decoder for its picture and its tensors. For
+/// the streaming thread.
+class DecodeBatches {
+ public:
+  /// @param element, @param stop as for Decoder. @param first decodes the first stream. All outlive
+  /// this.
+  DecodeBatches(GstElement* element, const std::atomic<bool>* stop, Decoder& first)
+      : element_(element), stop_(stop), first_(first) {}
+
+  /// Decodes the frames of a batch, those with the same plan together: first those that each stream
+  /// begins with, then the next of each. Streams other than video pass.
+  /// @param batch writable. @param finish attaches the boxes of a frame; no frame is decoded after
+  /// one that does not flow. kMismatch if it is no batch.
+  Result<GstFlowReturn> run(GstBuffer* batch, const FrameGroup::Finish& finish);
+
+  /// Sets properties like Decoder::set_props(), for the streams that are not the element's own.
+  void set_props(const DecodeProps& props);
+  /// Forgets the streams.
+  void clear();
+
+ private:
+  std::vector<DecodeStreamState*> follow(const std::vector<BatchedStream>& streams);
+  void keep_joints(const std::vector<DecodeStreamState*>& lanes);
+
+  GstElement* element_;
+  const std::atomic<bool>* stop_;
+  Decoder& first_;
+  BatchStreamStates<DecodeStreamState> states_;
+  FrameGroup group_;
+};
+
+}  // namespace keepbox
 
 /**
  * SECTION:element-boxdecode
@@ -304,3 +342,111 @@ static void keepbox_box_decode_class_init(KeepboxBoxDecodeClass* klass) {
   transform->transform_ip = transform_ip;
   transform->passthrough_on_same_caps = FALSE;
 }
+
+namespace keepbox {
+namespace {
+
+void set_caps(DecodeStreamState& state, const GstCaps* caps) {
+  const bool video = gst_structure_has_name(gst_caps_get_structure(caps, 0), "video/x-raw");
+  const auto picture = video ? picture_of(caps) : std::nullopt;
+  state.decodes = picture.has_value();
+  if (picture) state.decoder.set_picture(*picture);
+}
+
+/// A stream's part of the batch.
+struct DecodeTurn {
+  DecodeStreamState& state;
+  const BatchedStream& stream;
+  size_t next = 0;  // item
+};
+
+/// The decoding of one batch.
+class DecodeRun {
+ public:
+  DecodeRun(FrameGroup& group, const FrameGroup::Finish& finish) : group_(group), finish_(finish) {}
+
+  GstFlowReturn run(std::vector<DecodeTurn>& turns) {
+    for (const DecodeTurn& turn : turns)
+      for (GstEvent* event : turn.stream.sticky) take(turn.state, event);
+    for (bool more = true; more;) {
+      more = false;
+      for (DecodeTurn& turn : turns) more = advance(turn) || more;
+    }
+    finish();
+    return flow_;
+  }
+
+ private:
+  /// Gathers a stream's next frame, and takes the events before it. Returns false after the last
+  /// frame.
+  bool advance(DecodeTurn& turn) {
+    while (flow_ == GST_FLOW_OK && turn.next < turn.stream.items.size()) {
+      const BatchItem& item = turn.stream.items[turn.next++];
+      if (item.event != nullptr) take(turn.state, item.event);
+      if (!item.frame || !turn.state.decodes) continue;
+      group_.add(turn.state.decoder, item.frame.get());
+      return true;
+    }
+    return false;
+  }
+
+  void take(DecodeStreamState& state, GstEvent* event) {
+    if (!state.events.take(event) || GST_EVENT_TYPE(event) != GST_EVENT_CAPS) return;
+    finish();  // frames before the caps
+    GstCaps* caps = nullptr;
+    gst_event_parse_caps(event, &caps);
+    set_caps(state, caps);
+  }
+
+  void finish() {
+    if (flow_ == GST_FLOW_OK) flow_ = group_.finish(finish_);
+  }
+
+  FrameGroup& group_;
+  const FrameGroup::Finish& finish_;
+  GstFlowReturn flow_ = GST_FLOW_OK;
+};
+
+}  // namespace
+
+std::vector<DecodeStreamState*> DecodeBatches::follow(const std::vector<BatchedStream>& streams) {
+  bool taken = false;
+  states_.for_each([&](const DecodeStreamState& state) { taken = taken || !state.own; });
+  return states_.follow(streams, [&] {
+    const bool apart = std::exchange(taken, true);
+    auto own = apart ? std::make_unique<Decoder>(element_, stop_, first_) : nullptr;
+    Decoder& decoder = own ? *own : first_;
+    return std::make_unique<DecodeStreamState>(std::move(own), decoder);
+  });
+}
+
+/// Drops what no stream needs any more.
+void DecodeBatches::keep_joints(const std::vector<DecodeStreamState*>& lanes) {
+  std::vector<const Decoder*> decoders;
+  for (const DecodeStreamState* state : lanes) decoders.push_back(&state->decoder);
+  group_.keep_for(decoders);
+}
+
+Result<GstFlowReturn> DecodeBatches::run(GstBuffer* buffer, const FrameGroup::Finish& finish) {
+  FrameBatch batch(buffer);
+  if (!batch) return no_batch();
+  const std::vector<DecodeStreamState*> lanes = follow(batch.streams());
+  std::vector<DecodeTurn> turns;
+  for (size_t i = 0; i < lanes.size(); ++i) turns.push_back({*lanes[i], batch.streams()[i]});
+  const GstFlowReturn flow = DecodeRun(group_, finish).run(turns);
+  keep_joints(lanes);
+  return flow;
+}
+
+void DecodeBatches::set_props(const DecodeProps& props) {
+  states_.for_each([&](DecodeStreamState& state) {
+    if (state.own) state.own->set_props(props);
+  });
+}
+
+void DecodeBatches::clear() {
+  states_.clear();
+  group_.clear();
+}
+
+}  // namespace keepbox

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Passes a frame's tensors from the intake by the planner to the processor, and falls back to the
-// CPU.
+// Decodes the frames of a stream, alone or in joint runs with other streams.
 #include "gst/decode/decoder.h"
 
+#include <algorithm>
 #include <bit>
 #include <string>
 #include <utility>
 
+#include "core/model/detector.h"
 #include "core/plan/plan.h"
 #include "core/recognition/recognise.h"
 #include "gst/base/error.h"
-#include "gst/decode/decodequeries.h"
+#include "gst/decode/detectorfile/detectorfile.h"
 #include "gst/metas/skippedmodels.h"
-#include "gst/tensors/decodednote.h"
+#include "gst/tensors/provenance.h"
 
 namespace keepbox {
 
@@ -294,6 +295,178 @@ Status Decoder::decode_on_cpu(GstBuffer* buffer, const Error& device) {
   if (device_.failed()) return std::unexpected(device);  // its memory went with it
   device_.retry();
   return again;
+}
+
+void remove_tensors_from_caps(GstQuery* query) {
+  GstCaps *result = nullptr, *filter = nullptr;
+  gst_query_parse_caps_result(query, &result);
+  gst_query_parse_caps(query, &filter);
+  GstCaps* plain = gst_caps_copy(result);
+  for (guint i = 0; i < gst_caps_get_size(plain); ++i)
+    gst_structure_remove_field(gst_caps_get_structure(plain, i), "tensors");
+  plain = gst_caps_simplify(plain);
+  if (filter != nullptr) {
+    GstCaps* both = gst_caps_intersect_full(filter, plain, GST_CAPS_INTERSECT_FIRST);
+    gst_caps_replace(&plain, both);
+    gst_caps_unref(both);
+  }
+  gst_query_set_caps_result(query, plain);
+  gst_caps_unref(plain);
+}
+
+std::optional<WantedFamily> wanted_family(const std::string& detector) {
+  if (const DetectorSpec* spec = find_detector(detector))
+    return WantedFamily{detector, spec->input, std::string(spec->input.caveat)};
+  if (!means_detector_file(detector)) return std::nullopt;
+  const auto file = load_detector(detector);
+  if (!file) return std::nullopt;
+  InputRule input = file->family->input;
+  const std::string caveat(std::exchange(input.caveat, {}));
+  return WantedFamily{detector, input, caveat};
+}
+
+JointProcessor* FrameGroup::joint_for(const StreamProcessor& processor) {
+  for (const auto& each : joints_)
+    if (each->takes(processor)) return each.get();
+  return joints_.emplace_back(std::make_unique<JointProcessor>(processor)).get();
+}
+
+void FrameGroup::add(Decoder& decoder, GstBuffer* frame) {
+  const GstClockTime started = gst_util_get_timestamp();
+  Entry& entry = entries_.emplace_back(&decoder, frame, 0, decoder.prepare(frame));
+  if (entry.prepared) entry.joint = joint_for(decoder.stream_processor());
+  entry.spent = gst_util_get_timestamp() - started;
+}
+
+/// Returns the frames that can be in a run with a prepared one and are not before it.
+std::vector<FrameGroup::Entry*> FrameGroup::run_of(size_t first) {
+  std::vector<Entry*> out{&entries_[first]};
+  for (Entry& each : std::span(entries_).subspan(first + 1)) {
+    if (!each.prepared || each.joint != out.front()->joint) continue;
+    const bool fits = out.size() < JointProcessor::kMost &&
+                      each.joint->follows(*out.back()->prepared, *each.prepared);
+    if (!fits) break;
+    out.push_back(&each);
+  }
+  return out;
+}
+
+/// Runs a prepared frame with those that can be in its run. Frames that cannot be run together are
+/// not prepared any more. @return kInterrupted if stopped.
+Status FrameGroup::run_from(size_t first) {
+  const GstClockTime started = gst_util_get_timestamp();
+  const std::vector<Entry*> run = run_of(first);
+  std::vector<const PreparedFrame*> frames;
+  for (const Entry* each : run) frames.push_back(&*each->prepared);
+  const bool together = run.size() > 1;
+  const Status ran = together ? run.front()->joint->run(frames) : Status{};
+  if (!ran && ran.error().kind == ErrorKind::kInterrupted) return ran;
+  const GstClockTime share = (gst_util_get_timestamp() - started) / run.size();
+  for (uint32_t i = 0; i < run.size(); ++i) {
+    run[i]->spent += share;
+    run[i]->number = i;
+    run[i]->ran = together && ran;
+    if (!run[i]->ran) run[i]->prepared.reset();
+  }
+  return {};
+}
+
+/// Decodes a frame, or takes its boxes from the run that it is in. A decoder takes none if it has
+/// made another plan since, for a frame before.
+Status FrameGroup::complete(Entry& entry) {
+  if (entry.ran) {
+    const Status taken =
+        entry.decoder->take(entry.frame, *entry.prepared, **entry.joint, entry.number);
+    entry.prepared.reset();  // before the frame gets metas
+    if (taken) return taken;
+  }
+  return entry.decoder->decode(entry.frame);
+}
+
+GstFlowReturn FrameGroup::finish(const Finish& finish) {
+  GstFlowReturn flow = GST_FLOW_OK;
+  for (size_t i = 0; i < entries_.size() && flow == GST_FLOW_OK; ++i) {
+    Entry& entry = entries_[i];
+    const Status ran = entry.prepared && !entry.ran ? run_from(i) : Status{};
+    const GstClockTime started = gst_util_get_timestamp();
+    const Status status = ran ? complete(entry) : ran;
+    flow = finish(*entry.decoder, entry.frame, status, started - entry.spent);
+  }
+  entries_.clear();
+  return flow;
+}
+
+void FrameGroup::keep_for(std::span<const Decoder* const> decoders) {
+  std::vector<ProcessorNumber> numbers;
+  for (const Decoder* each : decoders) numbers.push_back(each->stream_processor().number());
+  std::erase_if(joints_, [&](const auto& joint) { return !joint->keep(numbers); });
+}
+
+void FrameGroup::clear() {
+  entries_.clear();
+  joints_.clear();
+}
+
+JointProcessor::JointProcessor(const StreamProcessor& like)
+    : plan_(like->plan()), site_(like.site()), alike_{like.number()} {}
+
+bool JointProcessor::keep(std::vector<ProcessorNumber>& numbers) {
+  std::erase_if(alike_,
+                [&](const ProcessorNumber& each) { return std::erase(numbers, each) == 0; });
+  return !alike_.empty();
+}
+
+bool JointProcessor::takes(const StreamProcessor& other) {
+  const ProcessorNumber& number = other.number();
+  if (std::ranges::contains(alike_, number)) return true;
+  if (!are_alike(site_, other.site())) return false;
+  if (are_alike(plan_, other->plan())) {
+    alike_.push_back(number);
+    return true;
+  }
+  const bool tuned = std::ranges::contains(alike_, number.made, &ProcessorNumber::made);
+  if (tuned) retune(other);
+  return tuned;
+}
+
+void JointProcessor::retune(const StreamProcessor& like) {
+  plan_ = like->plan();
+  alike_ = {like.number()};
+  if (!processor_) return;
+  const DeviceScope scope(site_.memory_context);
+  made_ = scope.status() ? processor_->retune_joint(plan_) : scope.status();
+}
+
+bool JointProcessor::follows(const PreparedFrame& frame, const PreparedFrame& next) const {
+  return site_.memory == MemorySpace::kSystem ||
+         are_adjacent(frame.tensors->views(), next.tensors->views());
+}
+
+Status JointProcessor::make(size_t frames) {
+  drop();
+  KB_ASSIGN(processor_, site_.make(joint_plan(plan_, static_cast<uint32_t>(frames))));
+  return {};
+}
+
+Status JointProcessor::run(std::span<const PreparedFrame* const> frames) {
+  const DeviceScope scope(site_.memory_context);
+  KB_TRY(scope.status());
+  if (made_ && (!processor_ || processor_->plan().frames() < frames.size()))
+    made_ = make(frames.size());
+  KB_TRY(made_);
+  std::vector<Letterbox> maps;
+  std::vector<TensorView> tensors;
+  for (const PreparedFrame* each : frames) {
+    maps.push_back(each->map);
+    tensors.insert(tensors.end(), each->tensors->views().begin(), each->tensors->views().end());
+  }
+  processor_->set_maps(maps);
+  return processor_->run(tensors);
+}
+
+void JointProcessor::drop() {
+  const DeviceScope scope(site_.memory_context);
+  processor_.reset();
 }
 
 }  // namespace keepbox

@@ -1,23 +1,31 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Decodes a frame's tensors to boxes on the best available backend; runs in the streaming thread.
+// Decodes the frames of a stream, alone or in joint runs with other streams.
 #pragma once
 
 #include <gst/gst.h>
 
 #include <atomic>
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "core/recognition/value_checks.h"
-#include "gst/decode/decodestats.h"
-#include "gst/decode/decodestream.h"
-#include "gst/decode/devicechoice.h"
-#include "gst/decode/imagedecoder.h"
-#include "gst/decode/planner.h"
-#include "gst/decode/streamprocessor.h"
-#include "gst/decode/tensorintake.h"
+#include "core/run/processor.h"
+#include "gst/decode/image.h"
+#include "gst/decode/intake.h"
+#include "gst/decode/settings.h"
+#include "gst/decode/stats.h"
+#include "gst/decode/stream.h"
 #include "gst/decode/workerthreads.h"
+#include "gst/tensors/provenance.h"
 
 namespace keepbox {
+
+// Decodes a frame's tensors to boxes on the best available backend; runs in the streaming thread.
 
 /// A frame of which the tensors are mapped for a run together with others.
 struct PreparedFrame {
@@ -129,6 +137,104 @@ class Decoder {
   bool planned_ = false;
   bool skipped_ = false;
   bool shares_device_ = false;  // the device is another one's
+};
+
+// Answers to queries that boxdecode gets from elements upstream: caps without tensors, and the
+// input of the family that is set.
+
+/// Removes the tensors that the template lists for tensordecodebin from the result of a caps query:
+/// upstream needs none to link, and downstream gets the actual ones with the caps.
+void remove_tensors_from_caps(GstQuery* query);
+
+/// Returns the family that is set; std::nullopt for auto and for a file that cannot be read, which
+/// is reported with the first frame. May run in any thread, so a file is read just for this.
+/// @param detector the property.
+std::optional<WantedFamily> wanted_family(const std::string& detector);
+
+// A processor for frames of several decoders whose plans are alike.
+
+/// Decodes prepared frames in one run.
+class JointProcessor {
+ public:
+  /// Maximum number of frames in a run, which limits its memory.
+  static constexpr size_t kMost = 64;
+
+  /// @param like runs frames with the same plan one by one.
+  explicit JointProcessor(const StreamProcessor& like);
+  JointProcessor(const JointProcessor&) = delete;
+  JointProcessor& operator=(const JointProcessor&) = delete;
+  ~JointProcessor() { drop(); }
+
+  /// True if a run makes the same boxes of its frames as that processor. If the settings of one
+  /// that it took have changed, it takes that one again, and others if theirs have changed, too.
+  /// @pre there is one
+  bool takes(const StreamProcessor& other);
+  /// Forgets all processors but those with these numbers, which it removes from them. @return false
+  /// if it knows none.
+  bool keep(std::vector<ProcessorNumber>& numbers);
+
+  /// True if a frame can be in a run directly after another one. @param frame, next of processors
+  /// that it takes.
+  bool follows(const PreparedFrame& frame, const PreparedFrame& next) const;
+  /// Decodes up to kMost frames of processors that it takes. kNoResource if there is no memory for
+  /// so many, and from then on.
+  Status run(std::span<const PreparedFrame* const> frames);
+  /// Returns the processor with the results of the last run. @pre it was successful.
+  const Processor& operator*() const { return *processor_; }
+
+ private:
+  Status make(size_t frames);
+  void retune(const StreamProcessor& like);
+  void drop();
+
+  Plan plan_;  // of one frame
+  ProcessorSite site_;
+  std::vector<ProcessorNumber> alike_;  // of processors that it takes
+  std::optional<Processor> processor_;
+  Status made_;  // an error if there is no processor for these settings
+};
+
+// Decodes the frames of a batch together.
+
+/// Gathers frames of several decoders. Those with the same plan are decoded in one run, others one
+/// by one, as is each frame for which that fails.
+class FrameGroup {
+ public:
+  /// Gets each frame in turn when it is decoded: the decoder has its boxes. @param started when its
+  /// decoding would have begun if it had taken place at once.
+  using Finish = std::function<GstFlowReturn(Decoder& decoder, GstBuffer* frame,
+                                             const Status& status, GstClockTime started)>;
+
+  /// Adds a frame. Both outlive the next finish() or clear().
+  void add(Decoder& decoder, GstBuffer* frame);
+  /// True if there is a frame to be decoded.
+  bool has_frames() const { return !entries_.empty(); }
+  /// Decodes the frames in their order, up to the first that does not flow.
+  GstFlowReturn finish(const Finish& finish);
+
+  /// Drops processors that none of the decoders needs.
+  void keep_for(std::span<const Decoder* const> decoders);
+  /// Drops all processors and frames.
+  void clear();
+
+ private:
+  struct Entry {
+    Decoder* decoder;
+    GstBuffer* frame;
+    GstClockTime spent;                     // so far
+    std::optional<PreparedFrame> prepared;  // none: to be decoded alone
+    JointProcessor* joint = nullptr;        // of a prepared frame
+    uint32_t number = 0;                    // in the run
+    bool ran = false;                       // the processor has its boxes
+  };
+
+  JointProcessor* joint_for(const StreamProcessor& processor);
+  Status run_from(size_t first);
+  std::vector<Entry*> run_of(size_t first);
+  static Status complete(Entry& entry);
+
+  std::vector<std::unique_ptr<JointProcessor>> joints_;
+  std::vector<Entry> entries_;
 };
 
 }  // namespace keepbox

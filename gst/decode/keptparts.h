@@ -12,9 +12,8 @@
 #include <vector>
 
 #include "core/formula/letterbox.h"
-#include "gst/base/ownedbuffer.h"
-#include "gst/metas/framebox.h"
-#include "gst/metas/objectkey.h"
+#include "gst/base/batches.h"
+#include "gst/metas/boxes.h"
 
 namespace keepbox {
 

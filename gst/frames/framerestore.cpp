@@ -6,13 +6,8 @@
 
 #include "core/formula/letterbox.h"
 #include "gst/base/element.h"
-#include "gst/base/elements.h"
-#include "gst/base/enums.h"
 #include "gst/base/error.h"
-#include "gst/base/picture.h"
 #include "gst/base/props.h"
-#include "gst/frames/framemeta.h"
-#include "gst/frames/heldevents.h"
 #include "gst/frames/restore.h"
 #include "gst/frames/tunnel.h"
 

@@ -4,12 +4,8 @@
 #include <utility>
 
 #include "gst/base/element.h"
-#include "gst/base/elements.h"
 #include "gst/base/error.h"
-#include "gst/base/picture.h"
 #include "gst/base/props.h"
-#include "gst/frames/allocation.h"
-#include "gst/frames/framemeta.h"
 #include "gst/frames/keptframes.h"
 #include "gst/frames/tunnel.h"
 #include "gst/metas/relationmeta.h"

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "gst/base/picture.h"
-#include "gst/frames/framemeta.h"
+#include "gst/base/element.h"
+#include "gst/frames/tunnel.h"
 #include "gst/metas/carry.h"
-#include "gst/metas/pixeltransforms.h"
+#include "gst/metas/pixelmap.h"
 #include "gst/metas/relationmeta.h"
 #include "gst/tensors/tensors.h"
 
@@ -165,6 +165,22 @@ GstBuffer* with_plain_planes(GstBuffer* frame, const FrameFormat& as) {
   GstBuffer* kept = copied ? plain : frame;
   gst_buffer_unref(copied ? frame : plain);
   return kept;
+}
+
+void HeldEvents::push_to(GstPad* pad) {
+  for (GstEvent* event : std::exchange(events_, {})) gst_pad_push_event(pad, event);
+}
+
+void HeldEvents::drop_segments() {
+  std::erase_if(events_, [](GstEvent* event) {
+    if (GST_EVENT_TYPE(event) != GST_EVENT_SEGMENT) return false;
+    gst_event_unref(event);
+    return true;
+  });
+}
+
+void HeldEvents::clear() {
+  for (GstEvent* event : std::exchange(events_, {})) gst_event_unref(event);
 }
 
 }  // namespace keepbox

@@ -6,6 +6,7 @@
 #include <gst/video/video.h>
 
 #include <optional>
+#include <vector>
 
 #include "core/formula/letterbox.h"
 #include "gst/metas/pixelmap.h"
@@ -35,5 +36,27 @@ void transfer_metas(GstBuffer* scaled, const FrameFormat& from, GstBuffer* full,
 /// Returns a frame whose planes are laid out as its caps require, for elements that ignore
 /// GstVideoMeta: the buffer itself or a copy. Transfer full of both.
 GstBuffer* with_plain_planes(GstBuffer* frame, const FrameFormat& as);
+
+// Events that wait for caps which must precede them.
+
+/// Owns sticky events in their order.
+class HeldEvents {
+ public:
+  HeldEvents() = default;
+  HeldEvents(const HeldEvents&) = delete;
+  HeldEvents& operator=(const HeldEvents&) = delete;
+  ~HeldEvents() { clear(); }
+
+  /// @param event transfer full.
+  void add(GstEvent* event) { events_.push_back(event); }
+  /// Pushes the events, which are then no longer held.
+  void push_to(GstPad* pad);
+  /// Drops segments on a flush and keeps the other sticky events, as pads do.
+  void drop_segments();
+  void clear();
+
+ private:
+  std::vector<GstEvent*> events_;
+};
 
 }  // namespace keepbox

@@ -3,17 +3,19 @@
 #include "gst/infer/model.h"
 
 #include <algorithm>
+#include <format>
 #include <span>
 #include <utility>
 
-#include "gst/base/picture.h"
-#include "gst/infer/facts/modelinput.h"
-#include "gst/infer/frameform.h"
-#include "gst/infer/provider.h"
-#include "gst/metas/attachboxes.h"
+#include "gst/base/element.h"
+#include "gst/base/error.h"
+#include "gst/infer/facts/modelports.h"
+#include "gst/infer/run/pictures.h"
+#include "gst/infer/settings.h"
+#include "gst/metas/boxes.h"
 #include "gst/metas/objecttensors.h"
-#include "gst/metas/pixeltransforms.h"
-#include "gst/tensors/familyquery.h"
+#include "gst/metas/pixelmap.h"
+#include "gst/tensors/provenance.h"
 #include "gst/tensors/tensors.h"
 
 GST_DEBUG_CATEGORY_EXTERN(tensorinfer_debug);
@@ -269,6 +271,81 @@ void Model::attach(GstBuffer* frame) const {
   }
   add_tensors(frame, tensors);
   if (!objects_) begin_transforms(frame, number_, picture_of(info_));
+}
+
+void ModelWarnings::post(const std::string& key, const Error& error) {
+  if (posted_.insert(key).second) post_warning(element_, error);
+}
+
+void ModelWarnings::guesses(const InferProps& props, const ModelFacts& facts) {
+  const auto warn = [&](const Error& error) { post(error.message(), error); };
+  if (!facts.assumed.empty()) warn(assumption(facts, props.model_file));
+  for (const std::string& text : facts.warnings)
+    warn(problem(ErrorKind::kUnsupported,
+                 "the metadata of " + props.model_file + " is incomplete: " + text,
+                 "export the model again, or set what is missing, such as label-file= of boxdecode "
+                 "for class names"));
+}
+
+void ModelWarnings::no_boxes(const Objects& objects) {
+  constexpr unsigned kFrames = 30;
+  if (objects.without_boxes() != kFrames) return;
+  post("no boxes", problem(ErrorKind::kMismatch,
+                           std::format("regions=objects found no boxes on {} frames", kFrames),
+                           "put a detector before it: tensorinfer ! boxdecode"));
+}
+
+void ModelWarnings::left_out_tensors(size_t count) {
+  if (count == 0) return;
+  post("tensor-mtd",
+       problem(ErrorKind::kUnsupported,
+               std::format("{} tensors are not attached to their objects: a frame can "
+                           "have {} boxes and tensors",
+                           count, kMaxMtds),
+               "lower max-objects="));
+}
+
+void ModelWarnings::no_batches(const InferProps& props, const Error& why) {
+  if (props.batch_size <= 1) return;
+  const bool named = why.hint.contains("batch-size=1");
+  post(why.message(),
+       problem(ErrorKind::kUnsupported,
+               std::format("batch-size={} has no effect: {}", props.batch_size, why.statement()),
+               why.hint + (named ? "" : ", or set batch-size=1")));
+}
+
+void InferStats::add_inferred(const InferTimes& times, GstClockTime time) {
+  ++inferred_;
+  time_ += time;
+  last_ = times;
+  timed_ += times.model_us > 0;
+  for (auto each : {&InferTimes::input_us, &InferTimes::model_us, &InferTimes::queued_us})
+    sum_.*each += times.*each;
+}
+
+void InferStats::add_between(bool held) {
+  ++skipped_;
+  held_ += held;
+}
+
+GstStructure* InferStats::structure(const BatchCounts& batches) const {
+  const double frames = static_cast<double>(std::max<guint64>(inferred_, 1));
+  const double timed = static_cast<double>(std::max<guint64>(timed_, 1));
+  const double runs = static_cast<double>(std::max<uint64_t>(batches.batches, 1));
+  return gst_structure_new(
+      "tensorinfer-stats", "frames", G_TYPE_UINT64, inferred_ + skipped_, "inferred", G_TYPE_UINT64,
+      inferred_, "skipped", G_TYPE_UINT64, skipped_, "held", G_TYPE_UINT64, held_, "late",
+      G_TYPE_UINT64, late_, "time-per-frame-us", G_TYPE_DOUBLE,
+      static_cast<double>(time_) / GST_USECOND / frames, "preprocess-us", G_TYPE_DOUBLE,
+      sum_.input_us / timed, "inference-us", G_TYPE_DOUBLE, sum_.model_us / timed, "queue-us",
+      G_TYPE_DOUBLE, sum_.queued_us / frames, "last-preprocess-us", G_TYPE_DOUBLE, last_.input_us,
+      "last-inference-us", G_TYPE_DOUBLE, last_.model_us, "provider", G_TYPE_STRING,
+      setup_.provider.c_str(), "provider-reason", G_TYPE_STRING, setup_.reason.c_str(), "runtime",
+      G_TYPE_STRING, setup_.runtime.c_str(), "batch-size", G_TYPE_UINT, batches.capacity, "batches",
+      G_TYPE_UINT64, guint64{batches.batches}, "batch-fill", G_TYPE_DOUBLE,
+      static_cast<double>(batches.pictures) / runs, "batch-dropped", G_TYPE_UINT64,
+      guint64{batches.dropped}, "cuda-graph", G_TYPE_BOOLEAN, setup_.graph ? TRUE : FALSE,
+      "recognized", G_TYPE_STRING, setup_.recognized.c_str(), nullptr);
 }
 
 }  // namespace keepbox

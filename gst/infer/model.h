@@ -9,22 +9,89 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
-#include "gst/infer/background.h"
 #include "gst/infer/facts/modelfacts.h"
-#include "gst/infer/inferencer.h"
-#include "gst/infer/inferstats.h"
-#include "gst/infer/loadedmodel.h"
-#include "gst/infer/modelwarnings.h"
-#include "gst/infer/objects/objects.h"
-#include "gst/infer/provider.h"
-#include "gst/infer/settings/inferprops.h"
+#include "gst/infer/loading.h"
+#include "gst/infer/objects.h"
+#include "gst/infer/properties.h"
+#include "gst/infer/run/inferencer.h"
+#include "gst/infer/settings.h"
 #include "gst/tensors/cudascope.h"
-#include "gst/tensors/tensorsource.h"
+#include "gst/tensors/provenance.h"
 
 namespace keepbox {
+
+// The counters behind tensorinfer's `stats` property.
+
+/// The setup of the model, settled at the start.
+struct InferSetup {
+  std::string provider;  // "cpu", "cuda", or another
+  std::string reason;    // why it was chosen
+  std::string runtime;   // "ONNX Runtime 1.21.0"
+  std::string recognized;
+  bool graph = false;
+};
+
+/// Describes the structure for the property.
+inline constexpr const char* kInferStats =
+    "Counters since the start: frames, of which inferred, skipped, held (skipped, with the "
+    "tensors of the last run) and late (skipped because of qos). Microseconds per inferred "
+    "frame: preprocess-us, inference-us, queue-us, and time-per-frame-us of the streaming "
+    "thread. For all elements that share the model: batch-size (its maximum), batches, "
+    "batch-fill (mean number of frames, tiles or objects per batch) and batch-dropped (how many "
+    "of them flushes dropped). How the model runs: provider, provider-reason, runtime, cuda-graph, "
+    "recognized.";
+
+/// Counts since the start. Plain data, guarded by its owner.
+class InferStats {
+ public:
+  void set(InferSetup setup) { setup_ = std::move(setup); }
+  void add_inferred(const InferTimes& times, GstClockTime time);
+  /// @param held the frame got the tensors of the last run.
+  void add_between(bool held);
+  /// Counts a frame that is skipped because it would be late.
+  void add_late() { ++late_; }
+
+  /// Returns the structure "tensorinfer-stats". Transfer full.
+  GstStructure* structure(const BatchCounts& batches) const;
+
+ private:
+  InferSetup setup_;
+  guint64 inferred_ = 0, skipped_ = 0, held_ = 0, late_ = 0;
+  guint64 timed_ = 0;  // frames with known times; on a GPU they arrive with later frames
+  GstClockTime time_ = 0;
+  InferTimes sum_, last_;
+};
+
+// The warnings of tensorinfer's model.
+
+/// Posts each warning once, because caps may be set repeatedly.
+class ModelWarnings {
+ public:
+  /// @param element posts the messages and must outlive this.
+  explicit ModelWarnings(GstElement* element) : element_(element) {}
+
+  /// Allows all warnings again.
+  void clear() { posted_.clear(); }
+
+  /// Warns of what was assumed about the model, and of incomplete metadata.
+  void guesses(const InferProps& props, const ModelFacts& facts);
+  /// Warns if a decoder upstream seems to be missing.
+  void no_boxes(const Objects& objects);
+  /// Warns if a frame has no room for some tensors of objects.
+  void left_out_tensors(size_t count);
+  /// Warns if batches were asked for and cannot be run.
+  void no_batches(const InferProps& props, const Error& why);
+
+ private:
+  void post(const std::string& key, const Error& error);
+
+  GstElement* element_;
+  std::set<std::string> posted_;
+};
 
 /// Runs a model for one element. Only cuda() and interrupt() may be called from other threads.
 class Model {

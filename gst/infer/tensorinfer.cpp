@@ -1,19 +1,54 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // tensorinfer: runs a model on frames of any size and attaches its tensors.
+#include "gst/infer/tensorinfer.h"
+
 #include <gst/base/gstbasetransform.h>
+#include <gst/gst.h>
 #include <gst/video/video.h>
 
+#include <atomic>
 #include <utility>
 
-#include "gst/base/batchcaps.h"
+#include "gst/base/batches.h"
 #include "gst/base/element.h"
-#include "gst/base/elements.h"
-#include "gst/base/picture.h"
-#include "gst/infer/frameform.h"
-#include "gst/infer/inferqueries.h"
-#include "gst/infer/inferstate.h"
-#include "gst/tensors/familyquery.h"
+#include "gst/infer/model.h"
+#include "gst/infer/properties.h"
+#include "gst/infer/run/pictures.h"
+#include "gst/infer/stream.h"
+#include "gst/tensors/provenance.h"
 #include "gst/tensors/tensors.h"
+
+namespace keepbox {
+
+struct InferState : CountedProps<InferProps, infer_properties, InferStats> {
+  explicit InferState(GstElement* of) : element(of), stream(element), batches(element, stream) {}
+  bool get(guint id, GValue* value) const;
+
+  Model& model() { return stream.model(); }
+  const Model& model() const { return stream.model(); }
+  /// Makes all waits for the model fail while `on`. From any thread.
+  void interrupt(bool on);
+  /// Starts a new stream, independent of the one before. @pre no frame is in the line.
+  void restart_stream();
+
+  /// Returns the rules for the frame, or the batch, of that running time.
+  InferBatches::Rules rules_at(GstClockTime running);
+  /// Counts a frame that a model has run, or that passes. @param late a frame of a batch that is
+  /// skipped because it would be late; others are counted by rules_at().
+  void count(const InferStream::Completed& frame, const Model& by, bool late = false);
+  void show_setup();
+
+  GstElement* const element;
+  Lateness lateness;                     // set by any thread
+  std::atomic<bool> in_batches = false;  // the caps are those of batches
+  // The streaming thread's own:
+  InferStream stream;
+  InferBatches batches;
+  PostedError failed;
+  OrientationCheck orientation;
+};
+
+}  // namespace keepbox
 
 GST_DEBUG_CATEGORY(tensorinfer_debug);
 #define GST_CAT_DEFAULT tensorinfer_debug
@@ -285,3 +320,73 @@ static void keepbox_tensor_infer_class_init(KeepboxTensorInferClass* klass) {
   transform->transform_ip = transform_ip;
   transform->generate_output = generate_output;
 }
+
+namespace keepbox {
+
+bool InferState::get(guint id, GValue* value) const {
+  if (!is_stats(id)) return TableProps::get(id, value);
+  g_value_take_boxed(value, stats.structure(model().batch_counts()));
+  return true;
+}
+
+void InferState::interrupt(bool on) {
+  model().interrupt(on);
+  batches.interrupt(on);
+}
+
+void InferState::restart_stream() {
+  lateness.reset();
+  stream.forget();
+  batches.forget();
+}
+
+InferBatches::Rules InferState::rules_at(GstClockTime running) {
+  GST_OBJECT_LOCK(element);
+  const InferBatches::Rules rules{.skip = {.interval = props.interval, .hold = props.hold},
+                                  .late = props.qos && lateness.is_late(running)};
+  if (rules.late && !in_batches) stats.add_late();
+  GST_OBJECT_UNLOCK(element);
+  return rules;
+}
+
+void InferState::count(const InferStream::Completed& frame, const Model& by, bool late) {
+  GST_OBJECT_LOCK(element);
+  if (late) stats.add_late();
+  if (frame.use == FrameUse::kInferred) stats.add_inferred(by.times(), frame.took);
+  else stats.add_between(frame.held);
+  GST_OBJECT_UNLOCK(element);
+}
+
+void InferState::show_setup() {
+  GST_OBJECT_LOCK(element);
+  stats.set(model().setup());
+  GST_OBJECT_UNLOCK(element);
+}
+
+std::optional<bool> add_latency(GstPad* sink, GstQuery* query, GstClockTime own) {
+  if (!gst_pad_peer_query(sink, query)) return std::nullopt;
+  gboolean live = FALSE;
+  GstClockTime min = 0, max = 0;
+  gst_query_parse_latency(query, &live, &min, &max);
+  if (GST_CLOCK_TIME_IS_VALID(max)) max += own;
+  gst_query_set_latency(query, live, min + own, max);
+  return live != FALSE;
+}
+
+void drop_crop_meta(GstQuery* query) {
+  guint crop = 0;
+  if (gst_query_find_allocation_meta(query, GST_VIDEO_CROP_META_API_TYPE, &crop))
+    gst_query_remove_nth_allocation_meta(query, crop);
+}
+
+void raise_pools(GstQuery* query, guint held) {
+  for (guint i = 0; i < gst_query_get_n_allocation_pools(query); ++i) {
+    GstBufferPool* pool = nullptr;
+    guint size = 0, min = 0, max = 0;
+    gst_query_parse_nth_allocation_pool(query, i, &pool, &size, &min, &max);
+    gst_query_set_nth_allocation_pool(query, i, pool, size, min + held, max == 0 ? 0 : max + held);
+    gst_clear_object(&pool);
+  }
+}
+
+}  // namespace keepbox

@@ -6,7 +6,7 @@
 #include <gst/video/video.h>
 
 #include "gst/metas/pixelmap.h"
-#include "gst/tensors/tensorsource.h"
+#include "gst/tensors/provenance.h"
 
 namespace keepbox {
 

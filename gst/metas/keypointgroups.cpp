@@ -7,7 +7,7 @@
 #include <limits>
 #include <optional>
 
-#include "gst/base/functionbyname.h"
+#include "gst/base/library.h"
 
 namespace keepbox {
 namespace {

@@ -6,7 +6,7 @@
 #include <gst/analytics/analytics.h>
 #include <gst/gst.h>
 
-#include "gst/metas/framebox.h"
+#include "gst/metas/boxes.h"
 #include "gst/metas/pixelmap.h"
 
 namespace keepbox {

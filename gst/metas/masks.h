@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Masks of objects in GStreamer's form: GRAY8 buffers with a GstVideoMeta.
+// Masks of boxes as GStreamer's metas, and their pixels in rows.
 #pragma once
 
 #include <gst/gst.h>
 #include <gst/video/video.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "core/formula/box.h"
+#include "core/formula/letterbox.h"
 #include "core/formula/mask.h"
-#include "gst/metas/framebox.h"
+#include "gst/metas/boxes.h"
 #include "gst/metas/pixelmap.h"
 
 namespace keepbox {
+
+// Masks of objects in GStreamer's form: GRAY8 buffers with a GstVideoMeta.
 
 /// Returns the pixel value for the objects of a mask: 1 to 10 in turn, because segmentationoverlay
 /// distinguishes no more by default. @param index of the mask in the frame.
@@ -79,5 +84,57 @@ bool is_mask(GstBuffer* pixels);
 /// in the rows of the new picture. Exact for flips and quarter turns.
 /// @param pixels borrowed. @return transfer full in `pixels`, nullptr if unreadable.
 FrameMask moved_mask(GstBuffer* pixels, const Box& place, const PixelMap& map);
+
+// Finds the pixels of a frame that a mask covers.
+
+/// True if the mask's pixels are readable, and in the format of a FrameMask.
+inline bool is_mask(const MaskView& mask) {
+  return mask && mask.format() == GST_VIDEO_FORMAT_GRAY8;
+}
+
+/// Pixels of a line, from first up to but not including last.
+struct PixelRun {
+  int first = 0, last = 0;
+  friend constexpr bool operator==(const PixelRun&, const PixelRun&) = default;
+};
+
+/// Returns an axis of a mask. @param low, high its area, in frame pixels. @param count its pixels.
+/// @param limit pixels of the frame.
+MaskSide mask_side(float low, float high, int count, uint32_t limit);
+
+/// A mask enlarged to its area, line by line, by the rules of core/formula/mask.h.
+class MaskRuns {
+ public:
+  enum class Lines { kRows, kColumns };
+
+  /// @param mask outlives this. @param place in frame pixels; without an area, nothing is covered.
+  /// @pre is_mask(mask)
+  MaskRuns(const MaskView& mask, const Box& place, Size frame, Lines lines);
+
+  /// Return the rows or columns of the frame that may have pixels of the object, and the pixels of
+  /// a line.
+  PixelRun lines() const { return {down_.first, down_.last}; }
+  PixelRun reach() const { return {along_.first, along_.last}; }
+
+  /// Returns the object's pixels in one of lines(), ascending and separate; valid until the next
+  /// call.
+  std::span<const PixelRun> of(int line);
+
+ private:
+  /// A change of two adjacent lines of the mask: bit 0 is the pixel of the second one, bit 1 that
+  /// of the first one.
+  struct Change {
+    int at, before, now;
+  };
+  void find_changes(int above);
+  void add(PixelRun run);
+
+  const uint8_t* data_;
+  MaskSide down_, along_;
+  std::ptrdiff_t down_stride_, along_stride_;  // bytes from one mask pixel to the next
+  std::vector<PixelRun> runs_;
+  std::vector<Change> changes_;  // of the line `above_` and the next one
+  int above_ = -1, first_ = 0;   // and the pixels that these begin with
+};
 
 }  // namespace keepbox

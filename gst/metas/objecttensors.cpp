@@ -8,9 +8,8 @@
 #include <map>
 #include <utility>
 
-#include "gst/metas/attachboxes.h"
-#include "gst/metas/records/picturerecords.h"
-#include "gst/tensors/tensormtd.h"
+#include "gst/metas/boxes.h"
+#include "gst/metas/records.h"
 #include "gst/tensors/tensors.h"
 
 namespace keepbox {

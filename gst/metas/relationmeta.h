@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The relation meta of a frame: its size, and boxes as it has them.
+// The relation meta of a frame: found, made, copied and serialized.
 #pragma once
 
 #include <gst/analytics/analytics.h>
@@ -11,6 +11,8 @@
 #include "core/formula/letterbox.h"
 
 namespace keepbox {
+
+// The relation meta of a frame: its size, and boxes as it has them.
 
 /// A detection in pixels: edges rounded, at least one apart, inside the frame if its size is known.
 struct Pixels {
@@ -27,5 +29,17 @@ std::optional<guint> parent_of(GstAnalyticsRelationMeta* meta, guint od_id);
 
 /// True if it is the API of a meta that holds boxes.
 bool is_analytics(GType api);
+
+// Lets the boxes of a frame reach another process through unixfdsink and similar sinks.
+//
+// GStreamer has no serializer of GstAnalyticsRelationMeta. A meta of ours on the same buffer has
+// one: it holds nothing, and packs the boxes that the buffer has when it is asked for bytes. Where
+// the bytes arrive, they become boxes like a decoder's.
+
+/// Registers the meta with GStreamer, which must know it before bytes arrive.
+void register_wire_meta();
+
+/// Adds the meta to a writable buffer that does not have it.
+void add_wire_meta(GstBuffer* buffer);
 
 }  // namespace keepbox

@@ -6,10 +6,9 @@
 #include <cstring>
 #include <utility>
 
-#include "gst/metas/records/recordblock.h"
+#include "gst/metas/records.h"
 #include "gst/metas/relationmeta.h"
-#include "gst/metas/wire/wiremeta.h"
-#include "gst/tensors/decodednote.h"
+#include "gst/tensors/provenance.h"
 
 namespace keepbox {
 namespace {

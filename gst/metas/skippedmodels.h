@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "gst/tensors/tensorsource.h"
+#include "gst/tensors/provenance.h"
 
 namespace keepbox {
 

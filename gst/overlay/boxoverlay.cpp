@@ -50,14 +50,12 @@
 #include <utility>
 
 #include "gst/base/element.h"
-#include "gst/base/elements.h"
 #include "gst/base/error.h"
-#include "gst/base/picture.h"
+#include "gst/overlay/canvas.h"
+#include "gst/overlay/devicedrawing.h"
 #include "gst/overlay/framepainter.h"
-#include "gst/overlay/layer.h"
+#include "gst/overlay/obscure.h"
 #include "gst/overlay/overlayprops.h"
-#include "gst/overlay/privacy/obscure.h"
-#include "gst/overlay/raster/devicedrawing.h"
 #include "gst/overlay/rendering.h"
 #include "gst/tensors/tensors.h"
 

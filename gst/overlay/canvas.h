@@ -3,18 +3,22 @@
 #pragma once
 
 #include <gst/video/video.h>
+#include <opencv2/core.hpp>
 
 #include <array>
 #include <cstdint>
-#include <opencv2/core.hpp>
+#include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "core/base/result.h"
+#include "core/formula/box.h"
 #include "core/formula/letterbox.h"
-#include "gst/metas/framebox.h"
-#include "gst/metas/maskruns.h"
+#include "gst/metas/boxes.h"
+#include "gst/metas/masks.h"
 #include "gst/overlay/colors.h"
-#include "gst/overlay/raster/raster.h"
+#include "gst/overlay/raster.h"
 
 namespace keepbox {
 
@@ -84,6 +88,54 @@ class HostCanvas : public Canvas {
 
  private:
   HostRaster pixels_;
+};
+
+// The outline of a box in pixels of a frame.
+
+/// The outline of one box.
+struct Outline {
+  Box box;          // upper left before lower right, within the range of fixed point
+  float angle = 0;  // radians, clockwise about the centre
+  cv::Rect extent;  // enclosing pixels; exact for an upright box, at least one
+
+  bool upright() const { return angle == 0; }
+
+  /// Returns the corners of an oriented box, moved inwards; the first edge is the upper one at
+  /// angle 0.
+  std::array<cv::Point2d, 4> corners(double inset) const;
+
+  /// Returns the four edges of an upright box, inside it.
+  std::array<cv::Rect, 4> edges(int thickness) const;
+};
+
+/// Returns the outline of a box given by any two corners; std::nullopt if a coordinate is not
+/// finite.
+std::optional<Outline> outline_of(const Box& box, float angle);
+
+// A transparent picture above a frame, of which only the parts that were drawn on are attached.
+
+/// Draws on transparent pixels, and attaches the tiles that were drawn on as rectangles. Keeps its
+/// memory between frames.
+class Layer {
+ public:
+  /// Side of a tile in pixels. Smaller tiles copy fewer transparent pixels and make more
+  /// rectangles, each of which costs a sink a texture.
+  static constexpr int kTile = 64;
+
+  /// Draws on a layer of this size, and adds what was drawn to the composition of a frame.
+  /// @param by enlargement of the frame on the layer, which covers it.
+  Status attach(GstBuffer* buffer, Size frame, float by, const std::function<void(Canvas&)>& act);
+
+ private:
+  class Pixels;
+
+  void resize(cv::Size size);
+  std::vector<cv::Rect> drawn() const;
+  GstBuffer* cut(const cv::Rect& at);
+  void add(GstBuffer* buffer, Size frame);
+
+  cv::Mat pixels_;   // BGRA, premultiplied; transparent between frames
+  cv::Mat touched_;  // a byte for each tile
 };
 
 }  // namespace keepbox

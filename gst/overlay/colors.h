@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The colours of boxes.
+// Colours of boxes, and trails of tracks.
 #pragma once
 
 #include <gst/gst.h>
 
 #include <cstdint>
+#include <deque>
+#include <map>
 #include <span>
 #include <string_view>
 #include <vector>
 
-#include "gst/metas/framebox.h"
+#include "gst/metas/boxes.h"
 
 namespace keepbox {
+
+// The colours of boxes.
 
 struct Rgb {
   uint8_t r = 0, g = 0, b = 0;
@@ -51,6 +55,38 @@ class Colors {
   uint32_t number_of_model(GQuark model);
 
   std::vector<GQuark> models_;  // in order of appearance
+};
+
+// The ways that tracked objects have taken.
+
+/// A point of a trail in frame pixels.
+struct TrailPoint {
+  float x = 0, y = 0;
+};
+
+/// Remembers the centres of boxes with a tracking id for a time.
+class Trails {
+ public:
+  /// The maximum number of points per trail, and of trails; older ones are forgotten.
+  static constexpr size_t kMaxPoints = 1000, kMaxTrails = 4096;
+
+  /// Adds a frame's boxes, and forgets what is older than `length` or later than the frame, as
+  /// after a seek. @param time of the frame; GST_CLOCK_TIME_NONE: nothing is added.
+  void add(std::span<const FrameBox> boxes, GstClockTime time, GstClockTime length);
+  void clear() { trails_.clear(); }
+
+  /// Returns the points of a box's object, the oldest first; empty for boxes without an
+  /// id.
+  std::vector<TrailPoint> of(const FrameBox& box) const;
+
+ private:
+  struct Entry {
+    GstClockTime time;
+    TrailPoint at;
+  };
+  void forget(GstClockTime time, GstClockTime length);
+
+  std::map<ObjectKey, std::deque<Entry>> trails_;
 };
 
 }  // namespace keepbox

@@ -7,10 +7,10 @@
 #include <string>
 
 #include "gst/base/props.h"
-#include "gst/overlay/captions.h"
 #include "gst/overlay/colors.h"
-#include "gst/overlay/privacy/obscure.h"
+#include "gst/overlay/obscure.h"
 #include "gst/overlay/rendering.h"
+#include "gst/overlay/typeface.h"
 
 namespace keepbox {
 

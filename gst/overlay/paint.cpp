@@ -2,15 +2,38 @@
 // Selects what is drawn of boxes, and its order.
 #include "gst/overlay/paint.h"
 
+#include <opencv2/imgproc.hpp>
+
 #include <algorithm>
+#include <cmath>
 #include <exception>
+#include <limits>
 #include <optional>
 #include <ranges>
 
-#include "gst/overlay/silhouette.h"
-#include "gst/overlay/skeleton.h"
+#include "core/formula/mask.h"
+#include "gst/metas/boxes.h"
+#include "gst/overlay/canvas.h"
+#include "gst/overlay/obscure.h"
 
 namespace keepbox {
+
+/// Tints the object's pixels translucently, with an opaque edge. The edge is inside the object, and
+/// omitted where the frame ends. Unreadable masks are skipped.
+/// @param edge width in pixels, at least 1.
+void draw_silhouette(Canvas& canvas, const FrameMask& mask, Rgb color, int edge,
+                     PaintScratch& scratch);
+
+struct SkeletonPen {
+  int thickness = 1;      // of lines, in pixels; less if keypoints are close to each other
+  float threshold = 0.5;  // minimum score of drawn keypoints
+};
+
+/// Draws keypoints and the lines between them. A line needs both of its ends; keypoints that are
+/// not finite are skipped.
+void draw_skeleton(Canvas& canvas, const FrameKeypoints& keypoints, Rgb color, SkeletonPen pen,
+                   Strokes& strokes, PaintScratch& scratch);
+
 namespace {
 
 void draw_outline(Canvas& canvas, const Outline& outline, Rgb color, int thickness,
@@ -124,6 +147,157 @@ Status Painter::paint(Canvas& canvas, std::span<const Mark> marks, Pen pen) try 
 } catch (const std::exception& error) {
   return reject(ErrorKind::kUnsupported,
                 std::string("OpenCV cannot draw on the frame: ") + error.what());
+}
+
+namespace {
+
+constexpr int kShift = 8;  // fractional bits
+constexpr int kOne = 1 << kShift;
+constexpr double kFarthest = 1 << 21;  // pixels; beyond every frame, and safe in fixed point
+
+cv::Point2l fixed(cv::Point2d p) {
+  const auto near = [](double v) { return std::clamp(v, -kFarthest, kFarthest); };
+  return {std::llround(near(p.x) * kOne), std::llround(near(p.y) * kOne)};
+}
+
+int pixel(int64_t v) { return static_cast<int>(v >> kShift); }
+
+}  // namespace
+
+void Strokes::start(cv::Size frame) {
+  frame_ = frame;
+  lines_.clear();
+  dots_.clear();
+  touched_ = {};
+}
+
+void Strokes::touch(cv::Point2l at, int margin) {
+  const cv::Point center(pixel(at.x), pixel(at.y)), reach(margin, margin);
+  touched_ |= cv::Rect(center - reach, center + reach + cv::Point(1, 1));
+}
+
+void Strokes::line(cv::Point2d from, cv::Point2d to, int thickness) {
+  // Fixed point covers only the vicinity of the frame.
+  const int margin = thickness + 2;
+  const cv::Point2d corner(margin, margin);
+  cv::Point2l a = fixed(from + corner), b = fixed(to + corner);
+  const auto size = [&](int v) { return int64_t{v + 2 * margin} << kShift; };
+  if (!cv::clipLine(cv::Size2l(size(frame_.width), size(frame_.height)), a, b)) return;
+  const cv::Point2l back = fixed(corner);
+  lines_.push_back({a - back, b - back, thickness});
+  touch(a - back, margin);
+  touch(b - back, margin);
+}
+
+void Strokes::dot(cv::Point2d center, double radius) {
+  const int margin = cvCeil(radius) + 2;
+  const cv::Rect2d near(-margin, -margin, frame_.width + 2 * margin, frame_.height + 2 * margin);
+  if (!near.contains(center)) return;
+  dots_.push_back({fixed(center), cvRound(radius * kOne)});
+  touch(dots_.back().center, margin);
+}
+
+void Strokes::draw(Canvas& canvas, Rgb color, PaintScratch& scratch) const {
+  const cv::Rect at = canvas.aligned(touched_ & canvas.bounds());
+  if (at.empty()) return;
+  cv::Mat mask = cleared(scratch.cover, at.size());
+  // Integers are pixel centres in OpenCV, but pixel edges in boxes.
+  const cv::Point2l origin(int64_t{at.x} * kOne + kOne / 2, int64_t{at.y} * kOne + kOne / 2);
+  const cv::Scalar full(255);
+  for (const Line& line : lines_)
+    cv::line(mask, cv::Point(line.from - origin), cv::Point(line.to - origin), full, line.thickness,
+             cv::LINE_AA, kShift);
+  for (const Dot& dot : dots_)
+    cv::circle(mask, cv::Point(dot.center - origin), dot.radius, full, cv::FILLED, cv::LINE_AA,
+               kShift);
+  canvas.blend(at, mask, scratch.coarse, color, 2);  // the gain keeps thin lines from looking grey
+}
+
+namespace {
+
+/// Removes the outer pixels of an object; alternating crosses and squares are nearly a disc, and
+/// faster.
+void erode(const cv::Mat& object, cv::Mat& inner, int pixels) {
+  // ISOLATED keeps older drawings next to this part of the memory out.
+  constexpr int kBorder = cv::BORDER_CONSTANT | cv::BORDER_ISOLATED;
+  static const cv::Mat cross = cv::getStructuringElement(cv::MORPH_CROSS, {3, 3});
+  cv::erode(object, inner, cross, {-1, -1}, 1, kBorder);
+  for (int i = 1; i < pixels; ++i)
+    cv::erode(inner, inner, i % 2 == 1 ? cv::Mat() : cross, {-1, -1}, 1, kBorder);
+}
+
+/// Smooths with 1/4, 1/2, 1/4 in both directions. GaussianBlur() has the same values, but wakes all
+/// threads of OpenCV's pool for each mask, and these wait busily.
+void smooth_cover(cv::Mat& cover) {
+  static const cv::Mat kernel = (cv::Mat_<float>(3, 1) << 0.25f, 0.5f, 0.25f);
+  cv::sepFilter2D(cover, cover, CV_8U, kernel, kernel, {-1, -1}, 0,
+                  cv::BORDER_REPLICATE | cv::BORDER_ISOLATED);
+}
+
+}  // namespace
+
+void draw_silhouette(Canvas& canvas, const FrameMask& mask, Rgb color, int edge,
+                     PaintScratch& scratch) {
+  if (canvas.tint(mask, color, edge)) return;
+  const cv::Rect at = cover_object(canvas, mask, kSmoothingMargin, scratch);
+  if (at.empty()) return;
+  cv::Mat cover = scratch.cover(cv::Rect({0, 0}, at.size()));
+  cv::Mat inner = cleared(scratch.other, at.size());
+  erode(cover, inner, std::min(edge, kWidestEdge));
+  cv::bitwise_and(inner, cv::Scalar(255 - kTintCover), inner);
+  cv::subtract(cover, inner, cover);
+  if (edge > 1) smooth_cover(cover);
+  canvas.blend(at, cover, scratch.coarse, color);
+}
+
+namespace {
+
+constexpr double kDotPerSpacing = 0.3;  // radius of a dot, relative to the space between keypoints
+constexpr double kCore = 0.55;          // part of the radius in the contrasting colour
+constexpr double kMinRimRadius = 3;     // minimum radius in pixels of a dot with two colours
+
+bool is_shown(const Keypoint& p, float threshold) {
+  return p.score >= threshold && std::isfinite(p.x) && std::isfinite(p.y);
+}
+
+/// Returns about half of the distance between neighbours if they were spread evenly.
+double spacing_of(const FrameKeypoints& keypoints, float threshold) {
+  double left = std::numeric_limits<double>::infinity(), top = left, right = -left, bottom = -left;
+  int count = 0;
+  for (const Keypoint& p : keypoints.points) {
+    if (!is_shown(p, threshold)) continue;
+    ++count;
+    left = std::min(left, double{p.x}), right = std::max(right, double{p.x});
+    top = std::min(top, double{p.y}), bottom = std::max(bottom, double{p.y});
+  }
+  return count < 2 ? left : std::max(right - left, bottom - top) / std::sqrt(count) / 2;
+}
+
+}  // namespace
+
+void draw_skeleton(Canvas& canvas, const FrameKeypoints& keypoints, Rgb color, SkeletonPen pen,
+                   Strokes& strokes, PaintScratch& scratch) {
+  const double room = spacing_of(keypoints, pen.threshold);
+  const double radius = std::clamp(room * kDotPerSpacing, 1.0, 0.75 + 1.25 * pen.thickness);
+  const int thickness = std::clamp(cvRound(radius), 1, pen.thickness);
+  const auto at = [](const Keypoint& p) { return cv::Point2d(p.x, p.y); };
+  strokes.start(canvas.bounds().size());
+  for (const Edge& edge : keypoints.edges) {
+    if (std::max(edge.from, edge.to) >= keypoints.points.size()) continue;
+    const Keypoint &a = keypoints.points[edge.from], &b = keypoints.points[edge.to];
+    if (is_shown(a, pen.threshold) && is_shown(b, pen.threshold))
+      strokes.line(at(a), at(b), thickness);
+  }
+  const auto dots = [&](double size) {
+    for (const Keypoint& p : keypoints.points)
+      if (is_shown(p, pen.threshold)) strokes.dot(at(p), size);
+  };
+  dots(radius);
+  strokes.draw(canvas, color, scratch);
+  if (radius < kMinRimRadius) return;
+  strokes.start(canvas.bounds().size());
+  dots(radius * kCore);
+  strokes.draw(canvas, text_color(color), scratch);
 }
 
 }  // namespace keepbox

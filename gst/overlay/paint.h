@@ -3,8 +3,9 @@
 #pragma once
 
 #include <gst/video/video.h>
-
 #include <opencv2/core.hpp>
+
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,16 +14,45 @@
 #include "core/base/result.h"
 #include "core/formula/box.h"
 #include "core/formula/letterbox.h"
-#include "gst/metas/framebox.h"
+#include "gst/metas/boxes.h"
 #include "gst/overlay/canvas.h"
-#include "gst/overlay/captions.h"
 #include "gst/overlay/colors.h"
-#include "gst/overlay/letters.h"
-#include "gst/overlay/outline.h"
-#include "gst/overlay/strokes.h"
-#include "gst/overlay/trails.h"
+#include "gst/overlay/typeface.h"
 
 namespace keepbox {
+
+// Slanted lines and dots with smooth edges.
+
+/// Lines and dots in one colour, drawn together so that no pixel is blended twice. Coordinates are
+/// as in boxes: integers are the edges of pixels.
+class Strokes {
+ public:
+  /// Starts a new drawing. @param frame bounds the visible part.
+  void start(cv::Size frame);
+
+  /// Adds a line, clipped to the frame. @pre finite coordinates, thickness and radius of at least
+  /// 1.
+  void line(cv::Point2d from, cv::Point2d to, int thickness);
+  void dot(cv::Point2d center, double radius);
+
+  void draw(Canvas& canvas, Rgb color, PaintScratch& scratch) const;
+
+ private:
+  struct Line {
+    cv::Point2l from, to;  // in fixed point
+    int thickness;
+  };
+  struct Dot {
+    cv::Point2l center;
+    int radius;  // in fixed point
+  };
+  void touch(cv::Point2l at, int margin);
+
+  cv::Size frame_;
+  std::vector<Line> lines_;
+  std::vector<Dot> dots_;
+  cv::Rect touched_;  // by all of them
+};
 
 /// A box to draw.
 struct Mark {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Entry of the overlay plugin, separate from the main one because of OpenCV and Pango.
-#include "gst/base/elements.h"
-#include "gst/metas/wire/wiremeta.h"
+#include "gst/base/element.h"
+#include "gst/metas/relationmeta.h"
 
 namespace {
 

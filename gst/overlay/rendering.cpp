@@ -6,10 +6,10 @@
 #include <cmath>
 #include <string>
 
-#include "gst/base/enums.h"
-#include "gst/overlay/layer.h"
+#include "gst/base/props.h"
+#include "gst/overlay/canvas.h"
+#include "gst/overlay/cudaraster.h"
 #include "gst/overlay/paint.h"
-#include "gst/overlay/raster/cudaraster.h"
 
 namespace keepbox {
 namespace {

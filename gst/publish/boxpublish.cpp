@@ -37,18 +37,14 @@
 #include <vector>
 
 #include "gst/base/element.h"
-#include "gst/base/elements.h"
 #include "gst/base/error.h"
-#include "gst/base/frametimes.h"
-#include "gst/base/picture.h"
 #include "gst/publish/diskqueue.h"
 #include "gst/publish/messages.h"
 #include "gst/publish/mqttbroker.h"
 #include "gst/publish/outbox.h"
-#include "gst/publish/publishprops.h"
+#include "gst/publish/properties.h"
 #include "gst/publish/sender.h"
-#include "gst/publish/stalecounts.h"
-#include "gst/sink/boxreader.h"
+#include "gst/sink/frameinfo.h"
 
 GST_DEBUG_CATEGORY_STATIC(boxpublish_debug);
 #define GST_CAT_DEFAULT boxpublish_debug

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "gst/publish/message.h"
 #include "gst/publish/outbox.h"
 
 struct sqlite3;

@@ -10,7 +10,7 @@
 #include <atomic>
 #include <thread>
 
-#include "gst/base/plainfile.h"
+#include "gst/base/infile.h"
 
 namespace keepbox {
 

@@ -3,18 +3,21 @@
 #include "gst/publish/mqttclient.h"
 
 #include <glib.h>
+#include <netdb.h>
 #include <poll.h>
+#include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <memory>
 #include <mutex>
+#include <string_view>
 #include <utility>
 
-#include "gst/base/fileerror.h"
-#include "gst/base/plainfile.h"
-#include "gst/base/words.h"
-#include "gst/publish/reachable.h"
+#include "gst/base/infile.h"
+#include "gst/base/text.h"
 
 namespace keepbox {
 namespace {
@@ -289,6 +292,107 @@ void MqttClient::on_message(mosquitto*, void* self, const mosquitto_message* mes
 void MqttClient::on_log(mosquitto*, void* self, int level, const char* text) {
   if (level != MOSQ_LOG_ERR) return;
   static_cast<MqttClient*>(self)->last_log_ = trimmed(text);
+}
+
+namespace {
+
+constexpr int kPlainPort = 1883, kTlsPort = 8883, kHighestPort = 65535;
+
+/// Rejects an address, without a user and a password that it may have.
+std::unexpected<Error> wrong(const std::string& text) {
+  const size_t at = text.rfind('@'), scheme = text.find("://");
+  std::string shown = text;
+  if (at != text.npos)
+    shown = (scheme < at ? text.substr(0, scheme + 3) : std::string()) + "..." + text.substr(at);
+  if (const size_t query = shown.find_first_of("?#"); query != shown.npos)
+    shown = shown.substr(0, query + 1) + "...";
+  return reject(ErrorKind::kInvalid, "address=" + shown + " is not the address of a broker",
+                std::string("set address= to HOST, HOST:PORT, mqtt://HOST:PORT or "
+                            "mqtts://HOST:PORT") +
+                    (at != text.npos ? ", and the user by username= and password-file=" : ""));
+}
+
+}  // namespace
+
+Result<BrokerAddress> BrokerAddress::parse(const std::string& text) {
+  BrokerAddress out;
+  std::string_view rest = trimmed(text);
+  if (const size_t end = rest.find("://"); end != rest.npos) {
+    const std::string_view scheme = rest.substr(0, end);
+    if (scheme != "mqtt" && scheme != "mqtts") return wrong(text);
+    out.tls = scheme == "mqtts";
+    rest.remove_prefix(end + 3);
+  }
+  out.port = out.tls ? kTlsPort : kPlainPort;
+  const bool bracket = rest.starts_with('[');
+  const size_t end = bracket ? rest.find(']') : rest.find(':');
+  if (bracket && end == rest.npos) return wrong(text);
+  out.host = rest.substr(bracket, end == rest.npos ? end : end - bracket);
+  rest = end == rest.npos ? std::string_view() : rest.substr(end + bracket);
+  if (out.host.empty() || out.host.find_first_of(" /@?#") != out.host.npos) return wrong(text);
+  if (rest.empty()) return out;
+  if (!rest.starts_with(':') || !keepbox::parse(rest.substr(1), out.port) || out.port < 1 ||
+      out.port > kHighestPort)
+    return wrong(text);
+  return out;
+}
+
+std::string BrokerAddress::text() const {
+  const bool bracket = host.find(':') != host.npos;
+  return (bracket ? '[' + host + ']' : host) + ':' + std::to_string(port);
+}
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kSlice = 100;  // milliseconds between two checks of `stopping`
+
+/// Waits for a connection that was begun. @return 0, or errno; ECANCELED if it is to stop.
+int finish_connecting(int socket, Clock::time_point deadline, const std::atomic<bool>& stopping) {
+  pollfd wanted{.fd = socket, .events = POLLOUT, .revents = 0};
+  while (!stopping && Clock::now() < deadline) {
+    if (poll(&wanted, 1, kSlice) <= 0) continue;
+    int error = 0;
+    socklen_t size = sizeof error;
+    getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size);
+    return error;
+  }
+  return stopping ? ECANCELED : ETIMEDOUT;
+}
+
+int try_address(const addrinfo& address, Clock::time_point deadline,
+                const std::atomic<bool>& stopping) {
+  const Descriptor socket(
+      ::socket(address.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, address.ai_protocol));
+  if (!socket) return errno;
+  if (connect(socket.number(), address.ai_addr, address.ai_addrlen) == 0) return 0;
+  return errno == EINPROGRESS ? finish_connecting(socket.number(), deadline, stopping) : errno;
+}
+
+}  // namespace
+
+Result<std::string> reachable_address(const std::string& host, int port,
+                                      std::chrono::milliseconds within,
+                                      const std::atomic<bool>& stopping) {
+  const auto unreachable = [&](const char* why) { return file_error(why); };
+  addrinfo* found = nullptr;
+  const addrinfo hints{
+      .ai_flags = AI_ADDRCONFIG, .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+  const int failed = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  if (failed != 0) return unreachable(gai_strerror(failed));
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> all(found, freeaddrinfo);
+  int error = ENOENT;
+  for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
+    error = try_address(*at, Clock::now() + within, stopping);
+    if (error == ECANCELED)
+      return reject(ErrorKind::kInterrupted, "The connection was interrupted");
+    std::array<char, NI_MAXHOST> number{};
+    if (error == 0 && getnameinfo(at->ai_addr, at->ai_addrlen, number.data(), number.size(),
+                                  nullptr, 0, NI_NUMERICHOST) == 0)
+      return std::string(number.data());
+  }
+  return unreachable(g_strerror(error));
 }
 
 }  // namespace keepbox

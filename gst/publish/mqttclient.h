@@ -5,6 +5,7 @@
 #include <mosquitto.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -13,10 +14,23 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "gst/publish/brokeraddress.h"
-#include "gst/publish/message.h"
+#include "gst/publish/outbox.h"
 
 namespace keepbox {
+
+// Addresses of brokers.
+
+struct BrokerAddress {
+  std::string host;
+  int port = 0;
+  bool tls = false;
+
+  /// Parses HOST, HOST:PORT, mqtt://HOST:PORT or, with TLS, mqtts://HOST:PORT. An IPv6 address is
+  /// in brackets. The default ports are 1883 and, with TLS, 8883.
+  static Result<BrokerAddress> parse(const std::string& text);
+
+  std::string text() const;
+};
 
 struct MqttSettings {
   BrokerAddress address;
@@ -89,5 +103,13 @@ class MqttClient {
   std::string refused_reason_;  // by the broker, of a connection
   std::string last_log_;        // error of libmosquitto or its TLS library
 };
+
+// Finds the address at which a server can be reached.
+
+/// Resolves a name and returns the first of its addresses, as a number, that accepts a connection
+/// within that time. kInterrupted if `stopping` becomes true.
+Result<std::string> reachable_address(const std::string& host, int port,
+                                      std::chrono::milliseconds within,
+                                      const std::atomic<bool>& stopping);
 
 }  // namespace keepbox

@@ -2,6 +2,7 @@
 // Messages on their way from the stream to the broker.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -12,10 +13,22 @@
 #include <utility>
 #include <vector>
 
-#include "gst/base/plainfile.h"
-#include "gst/publish/message.h"
+#include "gst/base/infile.h"
 
 namespace keepbox {
+
+// A message for a broker.
+
+struct Message {
+  std::string topic;
+  std::string payload;
+  int qos = 1;          // 0: at most once, 1: at least once, 2: once
+  bool retain = false;  // the broker keeps it for later subscribers
+  bool state = false;   // only the newest one of its topic is true
+
+  size_t bytes() const { return topic.size() + payload.size(); }
+  friend bool operator==(const Message&, const Message&) = default;
+};
 
 struct OutboxLimits {
   size_t messages = 10000;

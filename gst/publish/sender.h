@@ -10,18 +10,91 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "core/base/result.h"
-#include "gst/publish/broker.h"
-#include "gst/publish/camera.h"
+#include "gst/publish/counts.h"
 #include "gst/publish/diskqueue.h"
+#include "gst/publish/mqttbroker.h"
 #include "gst/publish/outbox.h"
-#include "gst/publish/stalecounts.h"
 
 namespace keepbox {
+
+// The state of a camera: whether it delivers frames.
+
+/// Whether frames arrive. From any thread.
+class Camera {
+ public:
+  enum class State {
+    kOffline,  // before the first frame, and after the end of the stream
+    kOnline,
+    kStalled,  // no frame for the timeout
+  };
+
+  explicit Camera(std::chrono::milliseconds timeout) : timeout_(timeout), last_(now()) {}
+
+  /// Notes that a frame arrived.
+  void frame() {
+    last_ = now();
+    online_ = true;
+    ended_ = false;
+  }
+  /// Notes the end of the stream.
+  void end() {
+    online_ = false;
+    ended_ = true;
+  }
+
+  State state() const {
+    if (ended_) return State::kOffline;
+    if (now() - last_ > Clock::duration(timeout_).count()) return State::kStalled;
+    return online_ ? State::kOnline : State::kOffline;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static Clock::rep now() { return Clock::now().time_since_epoch().count(); }
+
+  const std::chrono::milliseconds timeout_;
+  std::atomic<Clock::rep> last_;  // time of a frame, or of the start
+  std::atomic<bool> online_ = false, ended_ = false;
+};
+
+// Retained numbers that an earlier run left on the broker.
+
+/// Finds retained numbers of a source by one subscription, and sets to 0 those that this run does
+/// not publish. For one thread.
+class StaleCounts {
+ public:
+  /// @param topics of the numbers; an empty pattern: nothing is looked for
+  StaleCounts(TopicPattern topics, std::string source, int qos);
+
+  /// Adds the topic of a message that an earlier run did not send, if it is that of a number.
+  void add(const std::string& topic);
+  /// Asks a broker to which a connection was established, unless it has answered.
+  void ask(Broker& broker);
+  /// True if the broker has not answered yet.
+  bool is_asking() const { return attempts_ > 0 && !answered_; }
+  /// Takes what the broker has sent. @return a warning if it refuses the subscription; once
+  std::optional<Error> collect(Broker& broker);
+  /// Sets the numbers to 0 that were found so far. @pre this run has published its own
+  void clear(Outbox& outbox);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::optional<Error> refused();
+
+  TopicPattern pattern_;
+  std::string source_, filter_;
+  int qos_;
+  std::set<std::string> topics_;
+  int attempts_ = 0;
+  bool answered_ = false;
+  std::optional<Clock::time_point> until_;  // when the subscription ends
+};
 
 struct SenderSettings {
   std::chrono::milliseconds first_wait{500};  // before the second attempt to connect

@@ -15,13 +15,12 @@
 
 #include "gst/base/element.h"
 #include "gst/base/error.h"
-#include "gst/base/picture.h"
 #include "gst/metas/skippedmodels.h"
 #include "gst/recording/replayprops.h"
-#include "gst/recording/streamtime.h"
 #include "gst/recording/tensorreader.h"
+#include "gst/recording/timeline.h"
 #include "gst/tensors/device.h"
-#include "gst/tensors/familyquery.h"
+#include "gst/tensors/provenance.h"
 #include "gst/tensors/tensors.h"
 
 GST_DEBUG_CATEGORY_EXTERN(tensorreplay_debug);

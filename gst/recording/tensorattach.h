@@ -21,7 +21,7 @@ struct RecordedFrames {
 };
 
 /// Opens the recording for the next start, whose buffers have its frame numbers as offsets (see
-/// blacksource.h). Posts an error and returns std::nullopt if it fails.
+/// replayprops.h). Posts an error and returns std::nullopt if it fails.
 std::optional<RecordedFrames> open_recording(GstElement* attach);
 
 /// Drops what open_recording() opened, if it was not started.

@@ -8,8 +8,8 @@
 
 #include "core/recognition/layout.h"
 #include "gst/base/error.h"
-#include "gst/recording/npy.h"
-#include "gst/tensors/slices.h"
+#include "gst/recording/files.h"
+#include "gst/tensors/tensors.h"
 
 namespace keepbox {
 namespace {

@@ -16,8 +16,8 @@
 #include "core/base/tensor.h"
 #include "core/formula/letterbox.h"
 #include "core/plan/plan.h"
-#include "gst/recording/folder.h"
-#include "gst/recording/recordindex.h"
+#include "gst/recording/files.h"
+#include "gst/recording/index.h"
 
 namespace keepbox {
 

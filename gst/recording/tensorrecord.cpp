@@ -34,15 +34,12 @@
 #include <vector>
 
 #include "gst/base/element.h"
-#include "gst/base/elements.h"
 #include "gst/base/error.h"
-#include "gst/base/picture.h"
 #include "gst/base/props.h"
-#include "gst/recording/streamtime.h"
 #include "gst/recording/tensorwriter.h"
-#include "gst/tensors/decodednote.h"
+#include "gst/recording/timeline.h"
+#include "gst/tensors/provenance.h"
 #include "gst/tensors/tensors.h"
-#include "gst/tensors/tensorwalk.h"
 
 GST_DEBUG_CATEGORY_STATIC(tensorrecord_debug);
 #define GST_CAT_DEFAULT tensorrecord_debug

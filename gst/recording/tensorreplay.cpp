@@ -30,9 +30,6 @@
 #include <utility>
 
 #include "gst/base/element.h"
-#include "gst/base/elements.h"
-#include "gst/base/picture.h"
-#include "gst/recording/blacksource.h"
 #include "gst/recording/replayprops.h"
 #include "gst/recording/tensorattach.h"
 

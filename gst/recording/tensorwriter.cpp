@@ -8,8 +8,8 @@
 #include <cerrno>
 
 #include "gst/base/error.h"
-#include "gst/recording/npy.h"
-#include "gst/recording/recordindex.h"
+#include "gst/recording/files.h"
+#include "gst/recording/index.h"
 
 namespace keepbox {
 namespace {

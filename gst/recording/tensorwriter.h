@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Writes recordings: a folder with an index (recordindex.h) and the .npy and .labels files that it
-// names.
+// Writes recordings: a folder with an index (recording/index.h) and the .npy and .labels files that
+// it names.
 #pragma once
 
 #include <gst/analytics/analytics.h>
@@ -15,8 +15,8 @@
 #include "core/base/tensor.h"
 #include "core/formula/letterbox.h"
 #include "gst/base/outfile.h"
-#include "gst/recording/folder.h"
-#include "gst/tensors/tensorsource.h"
+#include "gst/recording/files.h"
+#include "gst/tensors/provenance.h"
 
 namespace keepbox {
 

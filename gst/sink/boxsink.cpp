@@ -36,14 +36,11 @@
 #include <utility>
 
 #include "gst/base/element.h"
-#include "gst/base/elements.h"
 #include "gst/base/error.h"
-#include "gst/base/picture.h"
-#include "gst/base/trackerquery.h"
-#include "gst/sink/boxreader.h"
-#include "gst/sink/jsonprops.h"
-#include "gst/sink/session.h"
-#include "gst/sink/text.h"
+#include "gst/base/queries.h"
+#include "gst/sink/classes.h"
+#include "gst/sink/files.h"
+#include "gst/sink/frameinfo.h"
 
 GST_DEBUG_CATEGORY_STATIC(boxsink_debug);
 #define GST_CAT_DEFAULT boxsink_debug

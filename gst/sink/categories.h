@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Maps a box's class to a COCO category id.
+// Numbers of categories, images and objects in files.
 #pragma once
+
+#include <gst/gst.h>
 
 #include <cstdint>
 #include <map>
@@ -12,9 +14,11 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "gst/metas/framebox.h"
+#include "gst/metas/boxes.h"
 
 namespace keepbox {
+
+// Maps a box's class to a COCO category id.
 
 /// A line of a file of COCO ids: a number, and an optional name.
 struct CocoId {
@@ -74,6 +78,39 @@ class CategoryIds {
   bool coco_chosen_ = false;
   int64_t labels_ = 0;  // numbered so far
   CategoryMessages messages_;
+};
+
+// The numbers of objects in MOTChallenge files, which have no column for the model.
+
+/// Gives the objects of a stream different numbers: their ids, as long as these differ. Ids of a
+/// model that has those of another one, as from a tracker of its own, are raised by kStep or a
+/// multiple of it. Trackers are expected to count upwards.
+class MotIds {
+ public:
+  static constexpr guint64 kStep = 1'000'000;
+
+  /// Begins the next frame.
+  void start_frame();
+  /// Returns the number of an object on the frame.
+  guint64 of(const ObjectKey& object);
+  /// Returns a warning that ids were raised, once per model.
+  std::optional<Error> take_warning() { return std::exchange(warning_, std::nullopt); }
+
+ private:
+  struct Model {
+    GQuark name = 0;
+    std::optional<guint64> newest{}, newest_before{};  // highest id so far, and before this frame
+    std::optional<guint64> raised_from{};              // ids from there on are raised
+    guint64 raise = 0;
+  };
+  Model& model_of(GQuark name);
+  bool is_of_another(const Model& model, guint64 id) const;
+  void raise(Model& model, guint64 from);
+
+  std::vector<Model> models_;                // in order of appearance
+  std::map<guint64, GQuark> on_this_frame_;  // models of ids
+  guint64 raised_ = 0;                       // number of models
+  std::optional<Error> warning_;
 };
 
 }  // namespace keepbox

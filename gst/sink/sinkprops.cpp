@@ -2,8 +2,8 @@
 // The table of boxsink's properties: name, blurb and where the value is kept.
 #include "gst/sink/sinkprops.h"
 
-#include "gst/base/enums.h"
 #include "gst/base/error.h"
+#include "gst/base/props.h"
 
 namespace keepbox {
 namespace {

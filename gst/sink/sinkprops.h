@@ -7,8 +7,8 @@
 #include <string>
 
 #include "gst/base/props.h"
-#include "gst/sink/boxwriter.h"
-#include "gst/sink/jsonprops.h"
+#include "gst/sink/frameinfo.h"
+#include "gst/sink/writer.h"
 
 namespace keepbox {
 

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Finds the driver's functions, and makes its objects.
+// The driver's and libgstcuda's functions, loaded at run time, and owners of the driver's objects.
 #include "gst/tensors/cudaobjects.h"
 
 #include <chrono>
-
-#include "gst/tensors/gstcuda.h"
 
 namespace keepbox {
 namespace {
@@ -94,6 +92,11 @@ Result<DeviceMemory> allocate(const CudaContext& context, size_t bytes) {
   const std::string what = "allocating " + std::to_string(bytes) + " bytes of device memory";
   KB_TRY(cuda_status(cuda_driver().alloc(&data, bytes), what.c_str()));
   return DeviceMemory(context, data, bytes);
+}
+
+const GstCuda& gst_cuda() {
+  static const GstCuda loaded{LateLibrary("libgstcuda-1.0.so.0")};
+  return loaded;
 }
 
 }  // namespace keepbox

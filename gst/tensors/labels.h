@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Class names as GQuarks, and lists of classes as users write them.
+// Names of classes from files and models, and COCO's.
 #pragma once
 
 #include <gst/gst.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/base/result.h"
-#include "gst/tensors/tensorsource.h"
+#include "gst/tensors/provenance.h"
 
 namespace keepbox {
+
+// Class names as GQuarks, and lists of classes as users write them.
 
 /// The names of a model's classes; several classes may have the same name. A label file has one
 /// name per line in UTF-8, the first for class 0, or a number and a name on each line.
@@ -62,5 +67,24 @@ class Labels {
   bool unknown_names_ = false;
   mutable std::vector<GQuark> quarks_;  // made on first use
 };
+
+// The classes of the COCO data set.
+
+/// A class by its number in the data set, 1 to 90 with gaps.
+struct CocoClass {
+  int64_t id = 0;
+  std::string name;
+};
+
+/// Returns the 80 classes in the order in which models number them.
+std::span<const CocoClass> coco_classes();
+
+/// Returns the index of a class by its name: as COCO or darknet spells it, in lower or upper case,
+/// with or without blanks, hyphens and underscores.
+std::optional<size_t> coco_class_called(std::string_view name);
+
+/// True if a model's first 80 classes are COCO's. Up to half of the names may differ, as if they
+/// are misspelt or of another language.
+bool are_coco_classes(std::span<const std::string> names);
 
 }  // namespace keepbox

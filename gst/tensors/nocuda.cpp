@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Stubs of cudascope.h and cudawrap.h for builds without libgstcuda.
+// Stubs of cudascope.h for builds without libgstcuda.
 #include "gst/tensors/cudascope.h"
-#include "gst/tensors/cudawrap.h"
 
 namespace keepbox {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/model/detector.h"
-#include "gst/base/functionbyname.h"
+#include "gst/base/library.h"
 
 namespace keepbox {
 namespace {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Maps tensors, checks their metas and writes new ones.
+// Tensors attached to a buffer, of any producer, in any memory.
 #include "gst/tensors/tensors.h"
 
 #include <algorithm>
 #include <numeric>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "gst/base/library.h"
 #include "gst/tensors/cudascope.h"
-#include "gst/tensors/decodednote.h"
-#include "gst/tensors/slices.h"
-#include "gst/tensors/tensorwalk.h"
+#include "gst/tensors/provenance.h"
 
 namespace keepbox {
 namespace {
@@ -265,6 +265,134 @@ bool holds_tensors(GType api) {
 GstFlowReturn writable_with_tensors(GstBaseTransform*, GstBuffer* input, GstBuffer** output) {
   *output = gst_buffer_is_writable(input) ? input : copy_with_tensors(input);
   return GST_FLOW_OK;
+}
+
+namespace {
+
+/// Most mtds of objects are part of theirs, which is found fast.
+bool is_of_object(const GstAnalyticsMtd& mtd) {
+  gpointer state = nullptr;
+  GstAnalyticsMtd od;
+  if (gst_analytics_relation_meta_get_direct_related(mtd.meta, mtd.id, GST_ANALYTICS_REL_TYPE_ANY,
+                                                     gst_analytics_od_mtd_get_mtd_type(), &state,
+                                                     &od))
+    return true;
+  state = nullptr;
+  while (gst_analytics_relation_meta_iterate(mtd.meta, &state, gst_analytics_od_mtd_get_mtd_type(),
+                                             &od))
+    if (are_related(mtd, od)) return true;
+  return false;
+}
+
+bool is_in_tensor_meta(GstBuffer* buffer, const GstBuffer* data) {
+  gpointer state = nullptr;
+  while (GstMeta* meta =
+             gst_buffer_iterate_meta_filtered(buffer, &state, gst_tensor_meta_api_get_type())) {
+    auto* tensors = reinterpret_cast<GstTensorMeta*>(meta);
+    for (size_t i = 0; i < tensors->num_tensors; ++i)
+      if (const GstTensor* tensor = gst_tensor_meta_get(tensors, i);
+          tensor != nullptr && tensor->data != nullptr && tensor->data == data)
+        return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+TensorWalk::TensorWalk(GstBuffer* buffer) : buffer_(buffer), metas_done_(buffer == nullptr) {}
+
+const GstTensor* TensorWalk::next() {
+  const GstTensor* tensor = metas_done_ ? nullptr : next_of_metas();
+  return tensor != nullptr ? tensor : next_of_mtds();
+}
+
+const GstTensor* TensorWalk::next_of_metas() {
+  while (true) {
+    while (meta_ != nullptr && index_ < meta_->num_tensors)
+      if (const GstTensor* tensor = gst_tensor_meta_get(meta_, index_++)) return tensor;
+    attachment_ = meta_ = reinterpret_cast<GstTensorMeta*>(
+        gst_buffer_iterate_meta_filtered(buffer_, &meta_state_, gst_tensor_meta_api_get_type()));
+    index_ = 0;
+    metas_done_ = meta_ == nullptr;
+    if (metas_done_) return nullptr;
+  }
+}
+
+const GstTensor* TensorWalk::next_of_mtds() {
+  if (buffer_ == nullptr) return nullptr;
+  auto* meta = gst_buffer_get_analytics_relation_meta(buffer_);
+  if (meta == nullptr) return nullptr;
+  GstAnalyticsMtd mtd;
+  while (iterate_tensor_mtds(meta, &mtd_state_, &mtd)) {
+    const GstTensor* tensor = tensor_of_mtd(mtd);
+    if (tensor == nullptr || is_of_object(mtd) || is_in_tensor_meta(buffer_, tensor->data))
+      continue;
+    attachment_ = tensor;
+    return tensor;
+  }
+  return nullptr;
+}
+
+bool are_related(const GstAnalyticsMtd& a, const GstAnalyticsMtd& b) {
+  return gst_analytics_relation_meta_get_relation(a.meta, a.id, b.id) !=
+             GST_ANALYTICS_REL_TYPE_NONE ||
+         gst_analytics_relation_meta_get_relation(a.meta, b.id, a.id) !=
+             GST_ANALYTICS_REL_TYPE_NONE;
+}
+
+namespace {
+
+struct TensorMtdApi {
+  GstAnalyticsMtdType (*type)() = nullptr;
+  GstTensor* (*tensor)(const GstAnalyticsMtd*) = nullptr;
+  gboolean (*add)(GstAnalyticsRelationMeta*, GQuark, GstTensorDataType, GstBuffer*,
+                  GstTensorDimOrder, gsize, gsize*, GstAnalyticsMtd*) = nullptr;
+};
+
+/// Returns the functions, or nullptr before GStreamer 1.28.
+const TensorMtdApi* tensor_api() {
+  static TensorMtdApi api;
+  static const bool whole =
+      find_function(api.type, "gst_analytics_tensor_mtd_get_mtd_type") &&
+      find_function(api.tensor, "gst_analytics_tensor_mtd_get_tensor") &&
+      find_function(api.add, "gst_analytics_relation_meta_add_tensor_mtd_simple");
+  return whole ? &api : nullptr;
+}
+
+}  // namespace
+
+bool has_tensor_mtds() { return tensor_api() != nullptr; }
+
+bool is_tensor_mtd(GstAnalyticsMtdType type) {
+  return tensor_api() != nullptr && tensor_api()->type() == type;
+}
+
+bool iterate_tensor_mtds(GstAnalyticsRelationMeta* meta, gpointer* state, GstAnalyticsMtd* mtd) {
+  return tensor_api() != nullptr &&
+         gst_analytics_relation_meta_iterate(meta, state, tensor_api()->type(), mtd);
+}
+
+const GstTensor* tensor_of_mtd(const GstAnalyticsMtd& mtd) {
+  return is_tensor_mtd(gst_analytics_mtd_get_mtd_type(&mtd)) ? tensor_api()->tensor(&mtd) : nullptr;
+}
+
+void add_tensor_of_object(GstAnalyticsRelationMeta* meta, guint od_id, const NewTensor& tensor) {
+  const auto dims = tensor.shape.dims();
+  std::vector<gsize> sizes(dims.begin(), dims.end());  // GStreamer takes what is not const
+  GstAnalyticsMtd mtd{};
+  if (!tensor_api()->add(meta, tensor.id.empty() ? 0 : g_quark_from_string(tensor.id.c_str()),
+                         to_gst(tensor.type), tensor.data, tensor.order, sizes.size(), sizes.data(),
+                         &mtd))
+    return;
+  gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_CONTAIN, od_id, mtd.id);
+  gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_IS_PART_OF, mtd.id, od_id);
+}
+
+Shape slice_shape(const Shape& shape, size_t frames) {
+  const auto dims = shape.dims();
+  std::vector<size_t> out(dims.begin(), dims.end());
+  out[0] = frames;
+  return Shape(std::span<const size_t>(out));
 }
 
 }  // namespace keepbox

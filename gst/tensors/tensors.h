@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Converts between GStreamer's tensors and TensorView.
+// Tensors attached to a buffer, of any producer, in any memory.
 #pragma once
 
 #include <gst/analytics/analytics.h>
@@ -13,9 +13,11 @@
 
 #include "core/base/tensor.h"
 #include "gst/tensors/device.h"
-#include "gst/tensors/tensorsource.h"
+#include "gst/tensors/provenance.h"
 
 namespace keepbox {
+
+// Converts between GStreamer's tensors and TensorView.
 
 /// Selects tensors of a buffer.
 enum class TensorSelection {
@@ -162,5 +164,67 @@ bool holds_tensors(GType api);
 /// Implements prepare_output_buffer of GstBaseTransforms that write in place: the output is the
 /// input, or a copy with its tensors if the input is shared.
 GstFlowReturn writable_with_tensors(GstBaseTransform*, GstBuffer* input, GstBuffer** output);
+
+// The tensors of a buffer, from either of GStreamer's two metas.
+
+/// Iterates over the tensors of a frame: those of each GstTensorMeta, then those of
+/// GstAnalyticsTensorMtd. An mtd that is related to a detection (a mask, an
+/// embedding) is skipped, because it belongs to that object, as is an mtd on data that came in a
+/// GstTensorMeta.
+class TensorWalk {
+ public:
+  /// @param buffer must outlive this, and must not get metas or mtds meanwhile; nullptr has no
+  /// tensors.
+  explicit TensorWalk(GstBuffer* buffer);
+
+  /// Returns the next tensor, or nullptr at the end. Both kinds use one struct, owned by the
+  /// buffer.
+  const GstTensor* next();
+
+  /// Returns an identity that is equal for tensors that a producer attached at once: one
+  /// GstTensorMeta, or a single mtd.
+  const void* attachment() const { return attachment_; }
+
+ private:
+  const GstTensor* next_of_metas();
+  const GstTensor* next_of_mtds();
+
+  GstBuffer* buffer_;
+  gpointer meta_state_ = nullptr, mtd_state_ = nullptr;
+  GstTensorMeta* meta_ = nullptr;
+  size_t index_ = 0;  // next index in meta_
+  bool metas_done_ = false;
+  const void* attachment_ = nullptr;
+};
+
+/// True if two mtds of one meta are related in either direction.
+bool are_related(const GstAnalyticsMtd& a, const GstAnalyticsMtd& b);
+
+// GstAnalyticsTensorMtd, which exists from GStreamer 1.28 on. Its functions are found by name, so
+// that builds with 1.26 can use it.
+
+struct NewTensor;
+
+/// True if GStreamer has the mtd.
+bool has_tensor_mtds();
+
+/// True if it is that type of mtd.
+bool is_tensor_mtd(GstAnalyticsMtdType type);
+
+/// Iterates over the mtds of that type, as gst_analytics_relation_meta_iterate() does. Returns
+/// false at the end, and if GStreamer does not have the mtd.
+bool iterate_tensor_mtds(GstAnalyticsRelationMeta* meta, gpointer* state, GstAnalyticsMtd* mtd);
+
+/// Returns the tensor of an mtd, owned by the meta; nullptr for other mtds.
+const GstTensor* tensor_of_mtd(const GstAnalyticsMtd& mtd);
+
+/// Adds a tensor of an object: the object contains it, and it is part of the object. Takes the
+/// tensor's data. @pre has_tensor_mtds().
+void add_tensor_of_object(GstAnalyticsRelationMeta* meta, guint od_id, const NewTensor& tensor);
+
+// Batches of frames along a tensor's first dimension.
+
+/// Returns the shape of a slice of a batch: the first dimension is the number of frames in it.
+Shape slice_shape(const Shape& shape, size_t frames = 1);
 
 }  // namespace keepbox

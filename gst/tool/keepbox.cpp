@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "gst/base/plainfile.h"
+#include "gst/base/infile.h"
 #include "gst/decode/detectorfile/detectorfile.h"
 
 namespace keepbox {

@@ -6,15 +6,11 @@
 #include <utility>
 
 #include "gst/base/element.h"
-#include "gst/base/elements.h"
 #include "gst/base/error.h"
-#include "gst/base/frametimes.h"
-#include "gst/base/picture.h"
-#include "gst/base/trackerquery.h"
+#include "gst/base/queries.h"
 #include "gst/tensors/tensors.h"
 #include "gst/track/boxtracks.h"
-#include "gst/track/trackprops.h"
-#include "gst/track/trackstats.h"
+#include "gst/track/properties.h"
 
 GST_DEBUG_CATEGORY_STATIC(boxtrack_debug);
 #define GST_CAT_DEFAULT boxtrack_debug

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "gst/metas/attachboxes.h"
+#include "gst/metas/boxes.h"
 #include "tests/bench/trackcrowd.h"
 
 namespace keepbox {

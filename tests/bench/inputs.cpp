@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/run/backend.h"
-#include "gst/infer/frameform.h"
+#include "gst/infer/run/pictures.h"
 
 namespace keepbox::test {
 namespace {

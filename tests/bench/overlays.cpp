@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gst/metas/attachboxes.h"
+#include "gst/metas/boxes.h"
 #include "gst/metas/masks.h"
 #include "gst/overlay/rendering.h"
 

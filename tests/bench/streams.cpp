@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "gst/decode/framegroup.h"
+#include "gst/decode/decoder.h"
 #include "tests/dense.h"
 #include "tests/gst/frames.h"
 

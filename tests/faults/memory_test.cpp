@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "gst/infer/onnx/onnxruntime.h"
+#include "gst/infer/onnx/runtime.h"
 #include "tests/gst/frames.h"
 #include "tests/onnxmodels.h"
 #include "tests/tempdir.h"

@@ -11,10 +11,9 @@
 #include <vector>
 
 #include "gst/api/keepbox.h"
-#include "gst/metas/attachboxes.h"
-#include "gst/metas/maskruns.h"
+#include "gst/metas/boxes.h"
+#include "gst/metas/masks.h"
 #include "gst/metas/pixelmap.h"
-#include "gst/metas/readboxes.h"
 #include "tests/fuzz/damage.h"
 #include "tests/fuzz/drawnboxes.h"
 

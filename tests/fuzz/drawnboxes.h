@@ -5,7 +5,7 @@
 #include <deque>
 #include <vector>
 
-#include "gst/metas/framebox.h"
+#include "gst/metas/boxes.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/masks.h"
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "gst/metas/attachboxes.h"
+#include "gst/metas/boxes.h"
 #include "gst/tensors/tensors.h"
 #include "tests/fuzz/damage.h"
 #include "tests/fuzz/drawnboxes.h"

@@ -14,8 +14,8 @@
 #include <thread>
 #include <vector>
 
-#include "gst/base/elements.h"
-#include "gst/metas/readboxes.h"
+#include "gst/base/element.h"
+#include "gst/metas/boxes.h"
 #include "gst/recording/tensorwriter.h"
 #include "tests/fuzz/elementframes.h"
 #include "tests/fuzz/elementprops.h"

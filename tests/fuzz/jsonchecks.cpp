@@ -4,7 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "gst/metas/maskruns.h"
+#include "gst/metas/masks.h"
 #include "tests/fuzz/damage.h"
 #include "tests/fuzz/rowreader.h"
 #include "tests/fuzz/writers.h"

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
-#include "gst/recording/indexfields.h"
-#include "gst/recording/npy.h"
+#include "gst/recording/files.h"
+#include "gst/recording/index.h"
 #include "tests/fuzz/files.h"
 
 namespace keepbox::fuzz {

@@ -9,7 +9,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "gst/recording/npy.h"
+#include "gst/recording/files.h"
 #include "gst/recording/tensorreader.h"
 #include "tests/fuzz/damage.h"
 #include "tests/fuzz/files.h"

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "gst/sink/session.h"
+#include "gst/sink/files.h"
 #include "tests/fuzz/damage.h"
 #include "tests/fuzz/drawnboxes.h"
 #include "tests/fuzz/writers.h"

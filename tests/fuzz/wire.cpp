@@ -2,10 +2,9 @@
 // Boxes from another process: what was packed arrives, and any other bytes are taken or refused.
 #include <algorithm>
 
-#include "gst/metas/attachboxes.h"
-#include "gst/metas/readboxes.h"
-#include "gst/metas/trackofbox.h"
-#include "gst/metas/wire/boxwire.h"
+#include "gst/metas/boxes.h"
+#include "gst/metas/labels.h"
+#include "gst/metas/wire.h"
 #include "tests/fuzz/drawnboxes.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "gst/sink/boxwriter.h"
+#include "gst/sink/writer.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace keepbox::fuzz {

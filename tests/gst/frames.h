@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "gst/metas/readboxes.h"
+#include "gst/metas/boxes.h"
 #include "gst/tensors/tensors.h"
 #include "tests/scene.h"
 

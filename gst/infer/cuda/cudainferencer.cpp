@@ -1,21 +1,130 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Runs models on a GPU, with frames, input and tensors in its memory.
+// Runs models on a device, from frames in its memory or the host's.
+
+#include <gst/gst.h>
+#include <gst/video/video.h>
+
 #include <algorithm>
 #include <atomic>
+#include <memory>
+#include <span>
 #include <utility>
+#include <vector>
 
+#include "core/run/backend.h"
 #include "gst/base/error.h"
-#include "gst/infer/batch/lanes.h"
-#include "gst/infer/batch/member.h"
-#include "gst/infer/cuda/cudafeed.h"
 #include "gst/infer/cuda/cudamodel.h"
-#include "gst/infer/cuda/heldframe.h"
-#include "gst/infer/inferencer.h"
-#include "gst/infer/sharedmodels.h"
+#include "gst/infer/cuda/pinnedpool.h"
+#include "gst/infer/run/batches.h"
+#include "gst/infer/run/inferencer.h"
+#include "gst/infer/run/pictures.h"
+#include "gst/tensors/cudaobjects.h"
 
 GST_DEBUG_CATEGORY_EXTERN(tensorinfer_debug);
 
 namespace keepbox {
+
+/// Waits until a frame was read before it leaves the element, because later elements may write to
+/// it, and before its memory is used again.
+class HeldFrame : public PendingFrame {
+ public:
+  /// @param frame null if it failed. @param read an event of use kWaiting in `context`, with what
+  /// keeps it alive.
+  HeldFrame(std::unique_ptr<PendingFrame> frame, CudaContext context, std::shared_ptr<void> read)
+      : frame_(std::move(frame)), context_(std::move(context)), read_(std::move(read)) {}
+  ~HeldFrame() override;
+
+  Result<std::vector<InferredTensor>> finish() override;
+  InferTimes times() const override { return frame_->times(); }
+
+ private:
+  Status wait();
+
+  std::unique_ptr<PendingFrame> frame_;
+  CudaContext context_;
+  std::shared_ptr<void> read_;  // null once it was waited for
+};
+
+/// Makes the inputs of one element's frames. Frames in CUDA memory are read in place, even in
+/// another context of the device; others are uploaded. For one thread at a time.
+class CudaFeed {
+ public:
+  /// @param home the context of the inputs. @param slots maximum number of frames in flight.
+  CudaFeed(Pictures pictures, const GstVideoInfo& info, CudaContext home, size_t slots)
+      : pictures_(std::move(pictures)), info_(info), home_(std::move(home)), slots_(slots) {}
+  ~CudaFeed();
+
+  /// Enqueues the conversion of pictures of a frame. Later work on the frame's own stream may write
+  /// to the frame; a frame without a stream must not be written to before it was read. @param slot
+  /// less than slots; the previous inputs of the slot must no longer be in use. @param first number
+  /// of the first picture; calls for one frame begin with 0.
+  /// @param crops all of the frame, if its pictures are of objects. @param inputs one per picture,
+  /// in the home context.
+  Status feed(GstBuffer* frame, size_t slot, size_t first, std::span<const Crop> crops,
+              std::span<const CUdeviceptr> inputs);
+
+  /// Returns the number of pictures of a frame with those crops.
+  size_t pictures(std::span<const Crop> crops) const {
+    return pictures_.crops ? crops.size() : pictures_.plans.size();
+  }
+
+  /// True if a slot's last frame may be read until ready(), and nothing orders later writers after
+  /// that.
+  bool holds_frame(size_t slot) const { return side_ && side_->events[slot].holds_frame; }
+  /// Returns the context of frames, and of the events.
+  const CudaContext& context() const { return side_->context; }
+
+  /// Event after which the inputs of a slot are complete.
+  CUevent ready(size_t slot) const { return side_->events[slot].ready.get(); }
+  /// Returns the event with everything that the input's making needs, which may outlive the feed.
+  std::shared_ptr<void> kept_ready(size_t slot) const {
+    return std::shared_ptr<void>(side_, ready(slot));
+  }
+  /// Returns the time that a slot's last input took. @pre the input is complete.
+  double microseconds(size_t slot) const;
+
+ private:
+  struct Events {
+    CudaEvent begun, ready;
+    bool used = false;
+    bool holds_frame = false;  // no stream orders later writers of the frame after `ready`
+  };
+  /// Objects in the context of the frames.
+  struct Side {
+    CudaContext context;
+    CudaStream stream;
+    CudaEvent order;                                  // recorded after the frame's producer
+    std::vector<std::unique_ptr<InputMaker>> makers;  // by plan
+    std::unique_ptr<CropMaker> crop_maker;            // of objects
+    std::vector<FramePlanes> planes;                  // of frames from the host, by slot
+    std::vector<Events> events;                       // by slot
+    std::vector<DeviceMemory> uploaded;               // planes of frames from the host, by slot
+    std::vector<DeviceMemory>
+        other_context;  // inputs outside of the home context, by slot and picture
+    ~Side();
+  };
+  Result<std::unique_ptr<Side>> make_side(const CudaContext& context) const;
+  /// The inputs of some pictures of a frame.
+  struct Inputs {
+    size_t slot, first;
+    std::span<const Crop> crops;
+    std::span<const CUdeviceptr> at;
+  };
+  Status from_device(GstBuffer* frame, const Inputs& inputs);
+  Status from_host(GstBuffer* frame, const Inputs& inputs);
+  Result<FramePlanes> upload(const GstVideoFrame& frame, size_t slot);
+  Status make_all(const FramePlanes& planes, const Inputs& inputs);
+  Status make(const FramePlanes& planes, const Inputs& inputs, size_t number);
+  Status make_picture(const FramePlanes& planes, std::span<const Crop> crops, size_t picture,
+                      CUdeviceptr target);
+
+  Pictures pictures_;
+  GstVideoInfo info_;
+  CudaContext home_;
+  size_t slots_;
+  std::shared_ptr<Side> side_;
+};
+
 namespace {
 
 constexpr unsigned kMaxSessions = 4;  // sessions side by side, if nothing else is set
@@ -250,6 +359,220 @@ Result<std::unique_ptr<Inferencer>> make_cuda_inferencer(const SessionSpec& spec
                                                          const CudaContext& context) {
   KB_ASSIGN(auto model, shared_model(spec, context));
   return std::make_unique<CudaInferencer>(std::move(model));
+}
+
+HeldFrame::~HeldFrame() {
+  frame_.reset();
+  (void)wait();
+}
+
+Result<std::vector<InferredTensor>> HeldFrame::finish() {
+  auto tensors = frame_->finish();
+  KB_TRY(wait());
+  return tensors;
+}
+
+Status HeldFrame::wait() {
+  const std::shared_ptr<void> read = std::exchange(read_, nullptr);
+  if (!read) return {};
+  const CudaScope scope(context_);
+  KB_TRY(scope.status());
+  return cuda_status(wait_shortly(static_cast<CUevent>(read.get())), "reading a frame");
+}
+
+namespace {
+
+CUcontext handle_of(const CudaContext& context) {
+  return static_cast<CUcontext>(
+      gst_cuda().context_get_handle(reinterpret_cast<GstCudaContext*>(context.get())));
+}
+
+CUstream stream_of(GstBuffer* frame) {
+  GstCudaStream* stream =
+      gst_cuda().memory_get_stream(GST_CUDA_MEMORY_CAST(gst_buffer_peek_memory(frame, 0)));
+  return stream != nullptr ? gst_cuda().stream_get_handle(stream) : nullptr;
+}
+
+Result<const Backend*> device_backend() {
+  for (const Backend& backend : backends())
+    if (backend.memory == MemorySpace::kCuda && backend.input_maker != nullptr) return &backend;
+  return reject(ErrorKind::kNoResource, "This build of keepbox has no CUDA",
+                "set provider=cpu, or build with ./dev build --cuda");
+}
+
+/// Returns the bytes of a plane up to its last sample. With an odd width, rows of Y U Y V are
+/// longer than their number of Ys suggests.
+size_t bytes_of(const GstVideoFrame& frame, guint plane) {
+  gint components[GST_VIDEO_MAX_COMPONENTS];
+  gst_video_format_info_component(frame.info.finfo, plane, components);
+  const auto rows = static_cast<size_t>(GST_VIDEO_FRAME_COMP_HEIGHT(&frame, components[0]));
+  size_t row = 0;
+  for (const gint each : components) {
+    if (each < 0) break;
+    const auto last = static_cast<size_t>(GST_VIDEO_FRAME_COMP_WIDTH(&frame, each) - 1);
+    row = std::max(row, GST_VIDEO_FRAME_COMP_POFFSET(&frame, each) +
+                            last * GST_VIDEO_FRAME_COMP_PSTRIDE(&frame, each) + 1);
+  }
+  return (rows - 1) * static_cast<size_t>(GST_VIDEO_FRAME_PLANE_STRIDE(&frame, plane)) + row;
+}
+
+constexpr size_t aligned(size_t bytes) { return (bytes + 255) / 256 * 256; }
+
+}  // namespace
+
+CudaFeed::Side::~Side() {
+  const CudaScope scope(context);
+  if (scope.status() && stream.get() != nullptr) cuda_driver().stream_synchronize(stream.get());
+  makers.clear();
+  crop_maker.reset();
+}
+
+CudaFeed::~CudaFeed() = default;
+
+Result<std::unique_ptr<CudaFeed::Side>> CudaFeed::make_side(const CudaContext& context) const {
+  auto side = std::make_unique<Side>();
+  side->context = context;
+  const CudaScope scope(context);
+  KB_TRY(scope.status());
+  // Inputs are short, and are needed before the current run ends.
+  KB_ASSIGN(side->stream, make_stream(context, StreamPriority::kHigh));
+  KB_ASSIGN(side->order, make_event(context, EventUse::kOrder));
+  KB_ASSIGN(const auto backend, device_backend());
+  for (const PicturePlan& each : pictures_.plans) {
+    KB_ASSIGN(auto maker, backend->input_maker(each.plan));
+    side->makers.push_back(std::move(maker));
+  }
+  if (pictures_.crops) {
+    KB_ASSIGN(side->crop_maker, backend->crop_maker(*pictures_.crops));
+  }
+  for (size_t i = 0; i < slots_; ++i) {
+    KB_ASSIGN(auto begun, make_event(context, EventUse::kTime));
+    KB_ASSIGN(auto ready, make_event(context, EventUse::kWaiting));
+    side->events.push_back({std::move(begun), std::move(ready)});
+  }
+  side->uploaded.resize(slots_);
+  side->planes.resize(slots_);
+  side->other_context.resize(slots_ * pictures_.max_pictures);
+  return side;
+}
+
+Status CudaFeed::feed(GstBuffer* frame, size_t slot, size_t first, std::span<const Crop> crops,
+                      std::span<const CUdeviceptr> inputs) {
+  const CudaContext of_frame = CudaContext::of(frame);
+  const CudaContext& context = of_frame ? of_frame : home_;
+  if (!side_ || side_->context != context) {
+    KB_ASSIGN(auto side, make_side(context));
+    side_ = std::move(side);
+  }
+  const CudaScope scope(context);
+  KB_TRY(scope.status());
+  const Inputs wanted{slot, first, crops, inputs};
+  const Status fed = of_frame ? from_device(frame, wanted) : from_host(frame, wanted);
+  // The frame leaves, and what was enqueued before the error may read it.
+  if (!fed) cuda_driver().stream_synchronize(side_->stream.get());
+  return fed;
+}
+
+Status CudaFeed::from_device(GstBuffer* buffer, const Inputs& inputs) {
+  const CudaDriver& cuda = cuda_driver();
+  const CUstream producer = stream_of(buffer);
+  MappedFrame frame;
+  KB_TRY(frame.map(buffer, info_, kReadCuda));
+  if (producer != nullptr) {
+    KB_TRY(cuda_status(cuda.event_record(side_->order.get(), producer), "ordering streams"));
+    KB_TRY(cuda_status(cuda.stream_wait(side_->stream.get(), side_->order.get(), 0),
+                       "ordering streams"));
+  }
+  KB_TRY(make_all(planes_of(frame.get()), inputs));
+  Events& events = side_->events[inputs.slot];
+  events.holds_frame = producer == nullptr;
+  if (events.holds_frame) return {};
+  return cuda_status(cuda.stream_wait(producer, events.ready.get(), 0), "ordering streams");
+}
+
+/// Uploads a frame once for all of its pictures.
+Status CudaFeed::from_host(GstBuffer* buffer, const Inputs& inputs) {
+  if (inputs.first == 0) {
+    MappedFrame frame;
+    KB_TRY(frame.map(buffer, info_, GST_MAP_READ));
+    KB_ASSIGN(side_->planes[inputs.slot], upload(frame.get(), inputs.slot));
+  }
+  return make_all(side_->planes[inputs.slot], inputs);
+}
+
+/// Uploads a frame. A copy from page-locked memory goes on when this returns; others have read it.
+Result<FramePlanes> CudaFeed::upload(const GstVideoFrame& frame, size_t slot) {
+  FramePlanes planes = planes_of(frame);
+  size_t total = 0;
+  for (guint i = 0; i < GST_VIDEO_FRAME_N_PLANES(&frame); ++i) total += aligned(bytes_of(frame, i));
+  DeviceMemory& memory = side_->uploaded[slot];
+  if (memory.bytes() < total) {
+    KB_ASSIGN(auto made, allocate(side_->context, total));
+    memory = std::move(made);
+  }
+  size_t at = 0;
+  bool& pinned = side_->events[slot].holds_frame;
+  pinned = false;
+  for (guint i = 0; i < GST_VIDEO_FRAME_N_PLANES(&frame); ++i) {
+    const size_t bytes = bytes_of(frame, i);
+    pinned = pinned || is_pinned(planes.data[i]);
+    KB_TRY(cuda_status(
+        cuda_driver().copy_in(memory.get() + at, planes.data[i], bytes, side_->stream.get()),
+        "uploading a frame"));
+    planes.data[i] = reinterpret_cast<const uint8_t*>(memory.get() + at);
+    at += aligned(bytes);
+  }
+  return planes;
+}
+
+Status CudaFeed::make_all(const FramePlanes& planes, const Inputs& inputs) {
+  const CudaDriver& cuda = cuda_driver();
+  const CUstream stream = side_->stream.get();
+  Events& events = side_->events[inputs.slot];
+  if (inputs.first == 0)
+    KB_TRY(cuda_status(cuda.event_record(events.begun.get(), stream), "recording an event"));
+  for (size_t i = 0; i < inputs.at.size(); ++i) KB_TRY(make(planes, inputs, i));
+  events.used = true;
+  return cuda_status(cuda.event_record(events.ready.get(), stream), "recording an event");
+}
+
+Status CudaFeed::make_picture(const FramePlanes& planes, std::span<const Crop> crops,
+                              size_t picture, CUdeviceptr target) {
+  auto* const input = reinterpret_cast<void*>(target);
+  const CUstream stream = side_->stream.get();
+  if (pictures_.crops) return side_->crop_maker->make(planes, crops[picture], input, stream);
+  const auto& [plan, area] = pictures_.plans[picture];
+  return side_->makers[picture]->make(planes_at(planes, plan.frame, area.x, area.y), input, stream);
+}
+
+/// Makes the input of a picture of `inputs`, by way of memory in the frame's context if that is not
+/// the home context.
+Status CudaFeed::make(const FramePlanes& planes, const Inputs& inputs, size_t number) {
+  const size_t picture = inputs.first + number;
+  const CUdeviceptr input = inputs.at[number];
+  if (side_->context == home_) return make_picture(planes, inputs.crops, picture, input);
+  const size_t bytes =
+      (pictures_.crops ? pictures_.crops->input : pictures_.plans[picture].plan.input).bytes();
+  DeviceMemory& other_context =
+      side_->other_context[inputs.slot * pictures_.max_pictures + picture];
+  if (other_context.get() == 0) {
+    KB_ASSIGN(other_context, allocate(side_->context, bytes));
+  }
+  KB_TRY(make_picture(planes, inputs.crops, picture, other_context.get()));
+  return cuda_status(
+      cuda_driver().copy_across(input, handle_of(home_), other_context.get(),
+                                handle_of(side_->context), bytes, side_->stream.get()),
+      "copying an input to the model's context");
+}
+
+double CudaFeed::microseconds(size_t slot) const {
+  float milliseconds = 0;
+  if (!side_ || !side_->events[slot].used) return 0;
+  const CudaScope scope(side_->context);
+  const Events& events = side_->events[slot];
+  const CUresult result =
+      cuda_driver().event_elapsed(&milliseconds, events.begun.get(), events.ready.get());
+  return result == CUDA_SUCCESS ? milliseconds * 1e3 : 0;
 }
 
 }  // namespace keepbox

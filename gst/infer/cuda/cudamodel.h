@@ -11,10 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "gst/infer/batch/batches.h"
 #include "gst/infer/cuda/cudaruns.h"
-#include "gst/infer/cuda/cudasession.h"
-#include "gst/infer/cuda/cudatensors.h"
+#include "gst/infer/run/batches.h"
 
 namespace keepbox {
 

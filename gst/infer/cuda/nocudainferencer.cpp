@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Stubs of cudainferencer.cpp and pinnedpool.h for builds without libgstcuda.
 #include "gst/infer/cuda/pinnedpool.h"
-#include "gst/infer/inferencer.h"
+#include "gst/infer/run/inferencer.h"
 #include "gst/tensors/cudascope.h"
 
 namespace keepbox {

@@ -7,7 +7,6 @@
 
 #include <cstring>
 
-#include "gst/tensors/cudadriver.h"
 #include "gst/tensors/cudaobjects.h"
 
 struct KeepboxPinnedAllocator {

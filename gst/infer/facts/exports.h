@@ -9,7 +9,7 @@
 
 #include "gst/infer/facts/metadata.h"
 #include "gst/infer/facts/modelfacts.h"
-#include "gst/infer/facts/modelinput.h"
+#include "gst/infer/facts/modelports.h"
 
 namespace keepbox {
 

@@ -8,7 +8,7 @@
 #include <format>
 #include <iterator>
 
-#include "gst/base/words.h"
+#include "gst/base/text.h"
 #include "gst/infer/facts/exports.h"
 
 namespace keepbox {

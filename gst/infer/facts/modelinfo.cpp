@@ -7,8 +7,8 @@
 #include <filesystem>
 
 #include "gst/base/error.h"
-#include "gst/base/plainfile.h"
-#include "gst/base/words.h"
+#include "gst/base/infile.h"
+#include "gst/base/text.h"
 
 namespace keepbox {
 namespace {

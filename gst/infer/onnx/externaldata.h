@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "gst/base/plainfile.h"
+#include "gst/base/infile.h"
 
 namespace keepbox {
 

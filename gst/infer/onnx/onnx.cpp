@@ -4,7 +4,8 @@
 
 #include <utility>
 
-#include "gst/infer/onnx/onnxsession.h"
+#include "gst/infer/facts/modelports.h"
+#include "gst/infer/onnx/session.h"
 
 namespace keepbox {
 namespace {
@@ -67,6 +68,23 @@ Result<const ModelRuntime*> load_onnx_runtime(const std::string& library) {
 Result<std::unique_ptr<ModelSession>> open_onnx_session(const SessionSpec& spec,
                                                         const std::string* model) {
   return OnnxSession::open(spec, nullptr, model);
+}
+
+Result<HostRun> HostRun::create(const ModelSession& session, const ModelRuns& runs,
+                                const ModelFacts& facts, std::span<std::byte> pictures,
+                                unsigned batch) {
+  HostRun out;
+  out.run_ = runs.make();
+  const auto& ports = session.declaration().inputs;
+  KB_TRY(out.run_->bind(facts.image_input, pictures, facts.input.type,
+                        bound_dims(ports[facts.image_input], facts.input, batch)));
+  for (const SizeInput& extra : facts.size_inputs) {
+    const ModelPort& port = ports[extra.index];
+    KB_ASSIGN(auto made, make_extra(port, extra.kind, facts.input.size, batch));
+    KB_TRY(out.run_->bind(extra.index, made.values, *port.type, made.dims));
+    out.extras_.push_back(std::move(made.memory));
+  }
+  return out;
 }
 
 }  // namespace keepbox

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Boxes of frames, read by the C API.
 
-#include "gst/metas/attachboxes.h"
+#include "gst/metas/boxes.h"
 #include "gst/metas/masks.h"
-#include "gst/metas/records/labelrecords.h"
-#include "gst/metas/records/picturerecords.h"
-#include "gst/tensors/tensorsource.h"
+#include "gst/metas/records.h"
+#include "gst/tensors/provenance.h"
 #include "tests/gst/api/api.h"
 
 namespace keepbox {

@@ -6,7 +6,7 @@
 #include <thread>
 #include <utility>
 
-#include "gst/metas/attachboxes.h"
+#include "gst/metas/boxes.h"
 #include "gst/metas/masks.h"
 #include "tests/gst/api/api.h"
 #include "tests/gst/api/api_c.h"

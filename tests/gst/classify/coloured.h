@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "gst/metas/attachboxes.h"
+#include "gst/metas/boxes.h"
 #include "tests/gst/infer/infer.h"
 
 namespace keepbox::test {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Classes and text of whole frames, in all metas and by boxsink.
-#include "gst/metas/framelabels.h"
+#include "gst/metas/labels.h"
 
 #include <nlohmann/json.hpp>
 
-#include "gst/metas/attachboxes.h"
-#include "gst/metas/records/labelrecords.h"
+#include "gst/metas/boxes.h"
+#include "gst/metas/records.h"
 #include "tests/gst/infer/infer.h"
 
 namespace keepbox::framelabels_test {

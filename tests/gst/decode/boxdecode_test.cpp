@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "gst/tensors/cococlasses.h"
+#include "gst/tensors/labels.h"
 #include "tests/gst/decode/rows.h"
 #include "tests/gst/frames.h"
 #include "tests/recorded.h"

@@ -2,7 +2,7 @@
 // Several models on a frame: each decoder decodes the tensors attached since the previous one.
 #include <cstring>
 
-#include "gst/tensors/tensorsource.h"
+#include "gst/tensors/provenance.h"
 #include "tests/gst/frames.h"
 #include "tests/tempdir.h"
 

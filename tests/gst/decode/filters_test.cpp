@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // boxdecode's size and region filters: changed live, counted, and rejected if invalid.
-#include "gst/decode/settings/decodeprops.h"
+#include "gst/decode/properties.h"
 #include "tests/gst/frames.h"
 #include "tests/tempdir.h"
 

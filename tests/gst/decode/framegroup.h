@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "gst/decode/decodestats.h"
-#include "gst/decode/framegroup.h"
+#include "gst/decode/decoder.h"
+#include "gst/decode/stats.h"
 #include "tests/gst/frames.h"
 
 namespace keepbox::test {

@@ -3,7 +3,7 @@
 // counts as skipped, but never as one without parts.
 #include "gst/decode/keptparts.h"
 
-#include "gst/metas/attachboxes.h"
+#include "gst/metas/boxes.h"
 #include "gst/metas/skippedmodels.h"
 #include "tests/gst/infer/infer.h"
 

@@ -3,7 +3,7 @@
 #include <functional>
 #include <thread>
 
-#include "gst/metas/attachboxes.h"
+#include "gst/metas/boxes.h"
 #include "tests/gst/frames.h"
 
 namespace keepbox {

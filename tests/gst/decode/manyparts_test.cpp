@@ -2,7 +2,7 @@
 // More parts of objects than a frame has room for.
 #include <algorithm>
 
-#include "gst/metas/attachboxes.h"
+#include "gst/metas/boxes.h"
 #include "tests/gst/infer/infer.h"
 
 namespace keepbox::manyparts_test {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Keypoints and embeddings of boxes that a second detector finds in the images of objects, and
 // counts of those that filters drop.
-#include "gst/metas/attachboxes.h"
-#include "gst/metas/records/picturerecords.h"
+#include "gst/metas/boxes.h"
+#include "gst/metas/records.h"
 #include "tests/gst/frames.h"
 #include "tests/tempdir.h"
 

@@ -2,8 +2,8 @@
 // Boxes that a second detector finds in the images of objects.
 #include <cmath>
 
-#include "gst/metas/attachboxes.h"
-#include "gst/metas/records/picturerecords.h"
+#include "gst/metas/boxes.h"
+#include "gst/metas/records.h"
 #include "tests/gst/infer/infer.h"
 
 namespace keepbox::parts_test {

@@ -2,7 +2,7 @@
 // Tensor sources replace properties and guesses.
 #include <functional>
 
-#include "gst/tensors/decodednote.h"
+#include "gst/tensors/provenance.h"
 #include "tests/gst/decode/source.h"
 #include "tests/gst/frames.h"
 #include "tests/tempdir.h"

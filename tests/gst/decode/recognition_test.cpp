@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gst/base/picture.h"
+#include "gst/base/element.h"
 #include "tests/dense.h"
 #include "tests/gst/frames.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Frames that a model skipped, in lines with one model and with two.
 
-#include "gst/tensors/decodednote.h"
+#include "gst/tensors/provenance.h"
 #include "tests/gst/decode/source.h"
 #include "tests/gst/frames.h"
 

@@ -2,7 +2,7 @@
 // Tensors with a source.
 #pragma once
 
-#include "gst/tensors/decodednote.h"
+#include "gst/tensors/provenance.h"
 #include "tests/gst/frames.h"
 
 namespace keepbox::test {

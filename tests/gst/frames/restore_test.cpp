@@ -2,7 +2,7 @@
 // framesave and framerestore around real scalers.
 #include <cstring>
 
-#include "gst/metas/attachboxes.h"
+#include "gst/metas/boxes.h"
 #include "tests/gst/frames/restore.h"
 #include "tests/gst/recording/numbered.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <tuple>
 
-#include "gst/frames/allocation.h"
+#include "gst/frames/keptframes.h"
 #include "gst/frames/restore.h"
 #include "tests/gst/frames/restore.h"
 

@@ -2,8 +2,7 @@
 // Events that framerestore holds until it knows the caps of the full frames.
 #include <vector>
 
-#include "gst/base/picture.h"
-#include "gst/frames/framemeta.h"
+#include "gst/base/element.h"
 #include "gst/frames/tunnel.h"
 #include "tests/gst/frames/restore.h"
 

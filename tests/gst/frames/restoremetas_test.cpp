@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "gst/metas/attachboxes.h"
+#include "gst/metas/boxes.h"
 #include "tests/gst/frames/restore.h"
 #include "tests/gst/metas/parts.h"
 

@@ -2,7 +2,7 @@
 // Frames that stay writable, and shared ones that stay unchanged.
 #include <cstring>
 
-#include "gst/metas/attachboxes.h"
+#include "gst/metas/boxes.h"
 #include "tests/gst/frames/restore.h"
 #include "tests/tempdir.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Inputs of frames in every format, compared with GStreamer's own conversion and scaling.
-#include "gst/infer/frameform.h"
+#include "gst/infer/run/pictures.h"
 
 #include <algorithm>
 #include <cmath>

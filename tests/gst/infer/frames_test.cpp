@@ -2,7 +2,7 @@
 // Frames that pass tensorinfer: unchanged, skipped, or with caps changed in mid-stream.
 #include <cstring>
 
-#include "gst/metas/readboxes.h"
+#include "gst/metas/boxes.h"
 #include "tests/gst/infer/infer.h"
 #include "tests/gst/infer/shaded.h"
 

@@ -6,8 +6,8 @@
 #include <thread>
 #include <vector>
 
-#include "gst/metas/attachboxes.h"
-#include "gst/tensors/cudawrap.h"
+#include "gst/metas/boxes.h"
+#include "gst/tensors/cudascope.h"
 #include "tests/gst/infer/ongpu.h"
 
 namespace keepbox {

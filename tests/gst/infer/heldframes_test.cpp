@@ -2,7 +2,7 @@
 // Frames between those that the model sees: with the last tensors, or without.
 #include <cstring>
 
-#include "gst/metas/readboxes.h"
+#include "gst/metas/boxes.h"
 #include "tests/gst/infer/infer.h"
 #include "tests/gst/infer/shaded.h"
 

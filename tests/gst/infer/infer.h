@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "gst/infer/onnx/onnxruntime.h"
+#include "gst/infer/onnx/runtime.h"
 #include "tests/gst/frames.h"
 #include "tests/onnxmodels.h"
 #include "tests/tempdir.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Objects of frames that a model runs on: by class, size and score, again after a while, and the
 // regions of others.
-#include "gst/infer/objects/objects.h"
+#include "gst/infer/objects.h"
 #include "tests/gst/infer/objectframes.h"
 
 namespace keepbox {

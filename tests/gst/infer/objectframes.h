@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "gst/metas/attachboxes.h"
-#include "gst/metas/records/picturerecords.h"
+#include "gst/metas/boxes.h"
+#include "gst/metas/records.h"
 #include "tests/gst/infer/infer.h"
 
 namespace keepbox::test {

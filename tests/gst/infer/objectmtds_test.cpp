@@ -2,9 +2,9 @@
 // Tensors of objects as mtds that are part of them (tensor-mtd=true).
 #include <algorithm>
 
-#include "gst/metas/attachboxes.h"
+#include "gst/metas/boxes.h"
 #include "gst/metas/objecttensors.h"
-#include "gst/tensors/tensormtd.h"
+#include "gst/tensors/tensors.h"
 #include "tests/gst/infer/infer.h"
 
 namespace keepbox::objectmtds_test {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "gst/infer/onnx/onnxruntime.h"
+#include "gst/infer/onnx/runtime.h"
 #include "tests/gst/device.h"
 #include "tests/gst/infer/infer.h"
 

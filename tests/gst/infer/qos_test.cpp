@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Late frames of a live source pass tensorinfer without inference.
-#include "gst/infer/lateness.h"
+#include "gst/infer/stream.h"
 #include "tests/gst/infer/infer.h"
 
 namespace keepbox {

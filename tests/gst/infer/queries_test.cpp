@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Answers of neighbours that tensorinfer changes.
-#include "gst/infer/inferqueries.h"
+#include "gst/infer/tensorinfer.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "gst/base/batchstreamstates.h"
+#include "gst/base/batches.h"
 #include "tests/gst/infer/streamed.h"
 
 namespace keepbox {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Boxes as GStreamer has them: regions, models, and the room for them.
-#include "gst/metas/attachboxes.h"
+#include "gst/metas/boxes.h"
 
 #include <gst/video/video.h>
 

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <tuple>
 
-#include "gst/metas/records/maskrecords.h"
+#include "gst/metas/records.h"
 #include "tests/gst/metas/parts.h"
 
 namespace keepbox {

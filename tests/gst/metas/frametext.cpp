@@ -5,11 +5,8 @@
 #include <format>
 #include <vector>
 
-#include "gst/metas/boxclasses.h"
-#include "gst/metas/framelabels.h"
-#include "gst/metas/readboxes.h"
-#include "gst/metas/trackofbox.h"
-#include "gst/metas/weakboxes.h"
+#include "gst/metas/boxes.h"
+#include "gst/metas/labels.h"
 #include "tests/gst/metas/parts.h"
 
 namespace keepbox::test {

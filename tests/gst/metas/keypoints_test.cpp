@@ -4,10 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "gst/metas/attachboxes.h"
+#include "gst/metas/boxes.h"
 #include "gst/metas/carry.h"
 #include "gst/metas/keypointgroups.h"
-#include "gst/metas/readboxes.h"
 #include "tests/gst/metas/parts.h"
 
 namespace keepbox {

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <tuple>
 
-#include "gst/metas/attachboxes.h"
-#include "gst/metas/records/maskrecords.h"
+#include "gst/metas/boxes.h"
+#include "gst/metas/records.h"
 #include "tests/gst/metas/parts.h"
 
 namespace keepbox {

@@ -4,9 +4,9 @@
 
 #include <cstring>
 
-#include "gst/metas/attachboxes.h"
-#include "gst/metas/records/picturerecords.h"
-#include "gst/tensors/tensorsource.h"
+#include "gst/metas/boxes.h"
+#include "gst/metas/records.h"
+#include "gst/tensors/provenance.h"
 #include "tests/gst/frames.h"
 
 namespace keepbox {

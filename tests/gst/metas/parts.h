@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include "gst/metas/attachboxes.h"
+#include "gst/metas/boxes.h"
 #include "gst/metas/masks.h"
-#include "gst/metas/records/recordblock.h"
+#include "gst/metas/records.h"
 #include "tests/gst/frames.h"
 
 namespace keepbox::test {

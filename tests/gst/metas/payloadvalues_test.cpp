@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Values of boxes that do not move with the picture, in metas: an embedding, which no model has.
 #include "gst/metas/carry.h"
-#include "gst/metas/records/payloadrecords.h"
+#include "gst/metas/records.h"
 #include "tests/gst/metas/parts.h"
 
 namespace keepbox {

@@ -10,8 +10,6 @@
 #include <tuple>
 #include <utility>
 
-#include "gst/metas/pixeltransforms.h"
-
 namespace keepbox {
 namespace {
 

@@ -2,7 +2,7 @@
 // Keypoints of boxes in metas: written, read, and passed through scalers, crops and flips.
 #include <cstring>
 
-#include "gst/metas/records/payloadrecords.h"
+#include "gst/metas/records.h"
 #include "tests/gst/metas/parts.h"
 
 namespace keepbox {

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "gst/metas/boxclasses.h"
-#include "gst/metas/readboxes.h"
+#include "gst/metas/boxes.h"
+#include "gst/metas/labels.h"
 #include "tests/gst/frames.h"
 
 namespace keepbox {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <tuple>
 
-#include "gst/metas/records/boxrecords.h"
+#include "gst/metas/records.h"
 #include "gst/metas/relationmeta.h"
 #include "tests/gst/frames.h"
 

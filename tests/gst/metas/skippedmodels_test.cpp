@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "gst/metas/carry.h"
-#include "gst/metas/wire/boxwire.h"
+#include "gst/metas/wire.h"
 #include "tests/gst/decode/source.h"
 #include "tests/gst/metas/parts.h"
 

@@ -6,12 +6,11 @@
 #include <mutex>
 #include <random>
 
-#include "gst/metas/boxclasses.h"
-#include "gst/metas/records/labelrecords.h"
-#include "gst/metas/trackofbox.h"
-#include "gst/metas/weakboxes.h"
-#include "gst/metas/wire/boxwire.h"
-#include "gst/metas/wire/wiremeta.h"
+#include "gst/metas/boxes.h"
+#include "gst/metas/labels.h"
+#include "gst/metas/records.h"
+#include "gst/metas/relationmeta.h"
+#include "gst/metas/wire.h"
 #include "tests/gst/metas/frametext.h"
 #include "tests/gst/metas/parts.h"
 #include "tests/masks.h"

@@ -5,11 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "gst/metas/boxclasses.h"
-#include "gst/metas/trackofbox.h"
-#include "gst/metas/weakboxes.h"
-#include "gst/metas/wire/boxwire.h"
-#include "gst/metas/wire/wirebytes.h"
+#include "gst/metas/boxes.h"
+#include "gst/metas/labels.h"
+#include "gst/metas/wire.h"
 #include "tests/gst/metas/parts.h"
 
 namespace keepbox {

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "gst/metas/attachboxes.h"
+#include "gst/metas/boxes.h"
 #include "tests/masks.h"
 
 namespace keepbox::test {

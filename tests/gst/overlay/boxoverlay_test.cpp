@@ -11,7 +11,7 @@
 #include <thread>
 #include <tuple>
 
-#include "gst/metas/attachboxes.h"
+#include "gst/metas/boxes.h"
 #include "tests/fonts.h"
 #include "tests/gst/overlay/boxoverlay.h"
 #include "tests/masks.h"

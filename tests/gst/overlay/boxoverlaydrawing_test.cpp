@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "gst/metas/attachboxes.h"
+#include "gst/metas/boxes.h"
 #include "gst/overlay/colors.h"
 #include "tests/gst/overlay/boxoverlay.h"
 #include "tests/masks.h"

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "gst/metas/attachboxes.h"
+#include "gst/metas/boxes.h"
 #include "gst/metas/masks.h"
-#include "gst/overlay/raster/raster.h"
+#include "gst/overlay/raster.h"
 #include "tests/fonts.h"
 #include "tests/gst/device.h"
 #include "tests/gst/frames.h"

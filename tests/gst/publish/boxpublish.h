@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "gst/metas/attachboxes.h"
+#include "gst/metas/boxes.h"
 #include "tests/gst/publish/mosquitto.h"
 
 namespace keepbox::test {

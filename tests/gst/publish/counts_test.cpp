@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "gst/publish/pace.h"
+#include "gst/publish/messages.h"
 
 namespace keepbox::test {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "gst/base/plainfile.h"
+#include "gst/base/infile.h"
 
 namespace keepbox::test {
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "gst/publish/message.h"
+#include "gst/publish/outbox.h"
 #include "tests/tempdir.h"
 
 namespace keepbox::test {

@@ -4,10 +4,10 @@
 
 #include <string>
 
-#include "gst/base/words.h"
-#include "gst/publish/brokeraddress.h"
-#include "gst/publish/publishprops.h"
-#include "gst/publish/topics.h"
+#include "gst/base/text.h"
+#include "gst/publish/counts.h"
+#include "gst/publish/mqttclient.h"
+#include "gst/publish/properties.h"
 
 namespace keepbox::test {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Servers that can be reached, that do not answer, and that do not exist.
-#include "gst/publish/reachable.h"
+#include "gst/publish/mqttclient.h"
 
 #include <thread>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // tensorrecord and tensorreplay: round trips, loops and ends, invalid files.
-#include "gst/recording/npy.h"
+#include "gst/recording/files.h"
 #include "tests/gst/recording/numbered.h"
 #include "tests/recorded.h"
 #include "tests/tempdir.h"

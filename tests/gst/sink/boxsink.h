@@ -10,7 +10,7 @@
 #include <fstream>
 #include <string>
 
-#include "gst/metas/attachboxes.h"
+#include "gst/metas/boxes.h"
 #include "tests/tempdir.h"
 
 namespace keepbox::test {

@@ -4,7 +4,7 @@
 #include <sstream>
 #include <vector>
 
-#include "gst/metas/attachboxes.h"
+#include "gst/metas/boxes.h"
 #include "tests/gst/sink/boxsink.h"
 #include "tests/masks.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The file with statistics of elements that run, and the tracer that writes it.
-#include "gst/statistics/statsfile.h"
+#include "gst/statistics/statistics.h"
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,6 @@
 #include <utility>
 
 #include "gst/metas/skippedmodels.h"
-#include "gst/statistics/statstext.h"
 #include "tests/gst/frames.h"
 #include "tests/tempdir.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "gst/tensors/decodednote.h"
+#include "gst/tensors/provenance.h"
 #include "tests/gst/metas/parts.h"
 
 namespace keepbox::test {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Boxes below the score threshold: only boxtrack sees them, and only those of its objects appear.
-#include "gst/metas/weakboxes.h"
+#include "gst/metas/boxes.h"
 
 #include "tests/gst/metas/parts.h"
 

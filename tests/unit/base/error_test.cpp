@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <string>
 
-#include "gst/base/fileerror.h"
+#include "gst/base/infile.h"
 
 namespace keepbox {
 namespace {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Metas whose name was registered first by another version of the code, with another size.
-#include "gst/tensors/metatype.h"
+#include "gst/tensors/provenance.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "gst/frames/framemeta.h"
-#include "gst/metas/pixeltransforms.h"
+#include "gst/frames/tunnel.h"
+#include "gst/metas/pixelmap.h"
 
 namespace keepbox {
 namespace {

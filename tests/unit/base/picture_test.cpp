@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Pictures of caps, and the events of streams in batches.
-#include "gst/base/picture.h"
+#include "gst/base/element.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "gst/base/batchstreamstates.h"
+#include "gst/base/batches.h"
 
 namespace keepbox {
 namespace {

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "gst/base/plainfile.h"
+#include "gst/base/infile.h"
 #include "gst/decode/detectorfile/detectorfile.h"
-#include "gst/decode/priors.h"
+#include "gst/decode/settings.h"
 #include "gst/infer/facts/modelinfo.h"
-#include "gst/infer/settings/infersettings.h"
+#include "gst/infer/settings.h"
 #include "gst/sink/categories.h"
 #include "gst/tensors/labels.h"
 #include "tests/tempdir.h"

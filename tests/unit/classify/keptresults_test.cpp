@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Results of tracked objects on later frames.
-#include "gst/classify/keptresults.h"
+#include "gst/classify/results.h"
 
 #include <gtest/gtest.h>
 

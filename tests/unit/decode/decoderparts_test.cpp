@@ -5,11 +5,11 @@
 #include <memory>
 #include <string>
 
-#include "gst/decode/devicechoice.h"
-#include "gst/decode/mismatches.h"
-#include "gst/decode/planner.h"
-#include "gst/decode/tensorintake.h"
-#include "gst/tensors/decodednote.h"
+#include "gst/decode/image.h"
+#include "gst/decode/intake.h"
+#include "gst/decode/settings.h"
+#include "gst/decode/stream.h"
+#include "gst/tensors/provenance.h"
 #include "tests/gst/frames.h"
 
 namespace keepbox {

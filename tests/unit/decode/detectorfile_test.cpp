@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/recognition/layout.h"
-#include "gst/base/enums.h"
+#include "gst/base/props.h"
 #include "gst/decode/detectorfile/detectorfields.h"
 #include "tests/tempdir.h"
 #include "tests/unit/decode/rowsfile.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Sizes and regions as written by users.
-#include "gst/decode/settings/filtertext.h"
+#include "gst/decode/settings.h"
 
 #include <gtest/gtest.h>
 

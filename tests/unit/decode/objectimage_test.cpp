@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Boxes and masks on their way from the image of an object to the frame.
-#include "gst/decode/objectimage.h"
+#include "gst/decode/boxes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Work in the background that is waited for, interrupted or left.
-#include "gst/infer/background.h"
+#include "gst/infer/loading.h"
 
 #include <gtest/gtest.h>
 

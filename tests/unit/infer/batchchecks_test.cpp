@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Whether a model gives the same results in batches, by a runtime whose results the test chooses.
-#include "gst/infer/runs/batchchecks.h"
+#include "gst/infer/onnx/openbatch.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Batches of several members on an engine whose runs the test ends.
-#include "gst/infer/batch/batches.h"
+#include "gst/infer/run/batches.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,6 @@
 #include <random>
 #include <thread>
 
-#include "gst/infer/batch/member.h"
-#include "gst/infer/batch/sizes.h"
 #include "tests/unit/infer/fakeengine.h"
 
 namespace keepbox {

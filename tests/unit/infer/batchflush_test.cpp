@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Flushes, failures and changes of batches.
-#include "gst/infer/batch/batches.h"
+#include "gst/infer/run/batches.h"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <thread>
 
-#include "gst/infer/batch/sizes.h"
 #include "tests/unit/infer/fakeengine.h"
 
 namespace keepbox {

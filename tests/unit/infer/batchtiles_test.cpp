@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Batches of frames with several pictures each.
-#include "gst/infer/batch/batches.h"
+#include "gst/infer/run/batches.h"
 
 #include <gtest/gtest.h>
 

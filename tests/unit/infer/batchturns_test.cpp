@@ -6,8 +6,7 @@
 #include <atomic>
 #include <thread>
 
-#include "gst/infer/batch/batches.h"
-#include "gst/infer/batch/member.h"
+#include "gst/infer/run/batches.h"
 #include "tests/unit/infer/fakeengine.h"
 
 namespace keepbox {

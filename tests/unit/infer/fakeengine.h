@@ -2,7 +2,7 @@
 // An engine whose runs the test ends, and the pictures of its members.
 #pragma once
 
-#include "gst/infer/batch/batches.h"
+#include "gst/infer/run/batches.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,6 @@
 #include <atomic>
 #include <chrono>
 #include <thread>
-
-#include "gst/infer/batch/sizes.h"
 
 namespace keepbox::test {
 

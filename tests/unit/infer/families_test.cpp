@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "core/model/detector.h"
-#include "gst/infer/inferencer.h"
+#include "gst/infer/run/inferencer.h"
 #include "tests/unit/infer/declaration.h"
 
 namespace keepbox {

@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-#include "gst/infer/inferencer.h"
+#include "gst/infer/run/inferencer.h"
 #include "tests/unit/infer/declaration.h"
 
 namespace keepbox {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Memory that is bound to the inputs of a model, and outputs of several pictures.
+#include "gst/infer/run/inferencer.h"
 #include "gst/infer/facts/modelports.h"
-#include "gst/infer/inferencer.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The choice among sessions side by side.
-#include "gst/infer/batch/lanes.h"
+#include "gst/infer/run/batches.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The parameters of a model's session, by properties and provider.
-#include "gst/infer/provider.h"
+#include "gst/infer/settings.h"
 
 #include <gtest/gtest.h>
 

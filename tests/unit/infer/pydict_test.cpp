@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Python literals, and their use in the metadata of models.
-#include "gst/infer/facts/pydict.h"
+#include "gst/infer/facts/metadata.h"
 
 #include <glib.h>
 #include <gtest/gtest.h>
 
 #include <random>
-
-#include "gst/infer/facts/metadata.h"
 
 namespace keepbox {
 namespace {

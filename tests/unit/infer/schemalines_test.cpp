@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The filter of ONNX Runtime's lines about schemas.
-#include "gst/infer/onnx/schemalines.h"
+#include "gst/infer/onnx/runtime.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Pictures that a model is tried with, in the layouts of inputs.
-#include "gst/infer/runs/triedpictures.h"
+#include "gst/infer/onnx/openbatch.h"
 
 #include <gtest/gtest.h>
 

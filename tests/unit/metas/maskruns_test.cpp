@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Masks enlarged over their rectangles, compared with bilinear interpolation per pixel.
-#include "gst/metas/maskruns.h"
+#include "gst/metas/masks.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Placement of captions: in the frame, at their boxes, and not on each other.
-#include "gst/overlay/captions.h"
+#include "gst/overlay/typeface.h"
 
 #include <gtest/gtest.h>
 

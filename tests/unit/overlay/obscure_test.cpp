@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Tests of the pixels where objects are obscured.
-#include "gst/overlay/privacy/obscure.h"
+#include "gst/overlay/obscure.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Tests of the choice of objects that are obscured, and for how long.
-#include "gst/overlay/privacy/privacy.h"
+#include "gst/overlay/privacy.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Trails: which points they keep, and how they are drawn.
-#include "gst/overlay/trails.h"
+#include "gst/overlay/colors.h"
 
 #include <cmath>
 

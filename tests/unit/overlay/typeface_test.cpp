@@ -12,7 +12,6 @@
 #include <thread>
 #include <vector>
 
-#include "gst/overlay/letters.h"
 #include "tests/fonts.h"
 
 namespace keepbox {

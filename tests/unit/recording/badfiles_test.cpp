@@ -8,7 +8,7 @@
 #include <ctime>
 #include <filesystem>
 
-#include "gst/recording/npy.h"
+#include "gst/recording/files.h"
 #include "tests/unit/recording/readback.h"
 
 namespace keepbox {

@@ -7,8 +7,8 @@
 #include <numeric>
 
 #include "core/formula/box.h"
-#include "gst/decode/priors.h"
-#include "gst/recording/npy.h"
+#include "gst/decode/settings.h"
+#include "gst/recording/files.h"
 #include "gst/recording/tensorreader.h"
 #include "gst/recording/tensorwriter.h"
 #include "tests/tempdir.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Headers of NumPy files.
-#include "gst/recording/npy.h"
+#include "gst/recording/files.h"
 
 #include <gtest/gtest.h>
 

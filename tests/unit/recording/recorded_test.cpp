@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gst/decode/priors.h"
+#include "gst/decode/settings.h"
 #include "gst/tensors/labels.h"
 #include "tests/scene.h"
 

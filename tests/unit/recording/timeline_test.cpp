@@ -4,8 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include "gst/recording/streamtime.h"
-
 namespace keepbox {
 namespace {
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <numbers>
 
-#include "gst/sink/classfiles.h"
+#include "gst/sink/names.h"
 #include "tests/masks.h"
 #include "tests/unit/sink/boxtext.h"
 

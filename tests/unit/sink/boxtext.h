@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "gst/sink/boxwriter.h"
+#include "gst/sink/writer.h"
 
 namespace keepbox::test {
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Exact text of each format.
-#include "gst/sink/boxwriter.h"
+#include "gst/sink/writer.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
 #include "gst/base/outfile.h"
-#include "gst/base/words.h"
+#include "gst/base/text.h"
 #include "tests/unit/sink/boxtext.h"
 
 namespace keepbox {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Names of files by time, number and class.
-#include "gst/sink/filepattern.h"
+#include "gst/sink/names.h"
 
 #include <gtest/gtest.h>
 
-#include "gst/sink/fileseries.h"
+#include "gst/sink/files.h"
 #include "tests/tempdir.h"
 
 namespace keepbox {

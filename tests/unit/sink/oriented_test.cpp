@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Corners of oriented boxes.
-#include "gst/sink/oriented.h"
+#include "gst/sink/classes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Run lengths as text: as written by pycocotools, and read back by an independent reader.
-#include "gst/sink/rle.h"
+#include "gst/sink/json.h"
 
 #include <gtest/gtest.h>
 

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Statistics as text for Prometheus, and where they go.
-#include "gst/statistics/statstext.h"
+#include "gst/statistics/statistics.h"
 
 #include <gtest/gtest.h>
 
 #include <regex>
 #include <string>
-
-#include "gst/statistics/statsfile.h"
 
 namespace keepbox {
 namespace {

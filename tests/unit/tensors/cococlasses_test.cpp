@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Names that are those of COCO's classes, and others.
-#include "gst/tensors/cococlasses.h"
+#include "gst/tensors/labels.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Sources of tensors: which are equal, and notes of frames about them.
-#include "gst/tensors/tensorsource.h"
+#include "gst/tensors/provenance.h"
 
 #include <gtest/gtest.h>
 
-#include "gst/base/ownedbuffer.h"
-#include "gst/tensors/decodednote.h"
+#include "gst/base/batches.h"
 
 namespace keepbox {
 namespace {

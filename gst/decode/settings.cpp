@@ -1,0 +1,541 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The settings of a stream, from properties and files, and its warnings.
+#include "gst/decode/settings.h"
+
+#include <glib.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <format>
+#include <functional>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/formula/box.h"
+#include "core/model/detector.h"
+#include "gst/base/error.h"
+#include "gst/base/infile.h"
+#include "gst/base/props.h"
+#include "gst/base/text.h"
+#include "gst/decode/properties.h"
+
+#define GST_CAT_DEFAULT ::keepbox::decode_log()
+
+namespace keepbox {
+namespace {
+
+/// Properties that are lists in text form, whose errors a range cannot express.
+constexpr struct {
+  const char* name;
+  std::string DecodeProps::* list;
+} kLists[] = {{"include-classes", &DecodeProps::include_classes},
+              {"exclude-classes", &DecodeProps::exclude_classes},
+              {"class-thresholds", &DecodeProps::class_thresholds},
+              {"min-size", &DecodeProps::min_size},
+              {"max-size", &DecodeProps::max_size},
+              {"regions", &DecodeProps::regions},
+              {"exclude-regions", &DecodeProps::exclude_regions}};
+
+/// Properties that name a family, ids, files or scales. Without tensors, ids are always right.
+constexpr struct {
+  const char* name;
+  std::string DecodeProps::* text;
+} kNames[] = {{"detector", &DecodeProps::detector},
+              {"tensor-ids", &DecodeProps::tensor_ids},
+              {"label-file", &DecodeProps::label_file},
+              {"priors-file", &DecodeProps::priors_file},
+              {"quantization", &DecodeProps::quantization}};
+
+/// Replaces an invalid text by the old one. @return the error, with the value that is kept.
+Error kept(const char* name, std::string& text, const std::string& old, Error error) {
+  error.hint += std::string("; ") + name + " stays " + in_quotes(old);
+  text = old;
+  return error;
+}
+
+std::optional<bool> multi_label_of(const DecodeProps& props) {
+  if (props.multi_label == kMultiLabelAuto) return std::nullopt;
+  return props.multi_label == kMultiLabelTrue;
+}
+
+/// Returns the picture that boxes are mapped to.
+Picture wanted_picture(const DecodeProps& props, const Picture& frame) {
+  if (props.source_width == 0 || props.source_height == 0) return frame;
+  return {.size = {props.source_width, props.source_height}};
+}
+
+/// Fills in the settings that properties leave unset.
+void take_source(Settings& settings, const TensorProvenance& source) {
+  settings.declared_detector = source.detector;
+  settings.declared_contract = source.contract;
+  settings.declared_iou_threshold = source.iou_threshold;
+  settings.dynamic_rows = source.dynamic_rows;
+  if (settings.units == Units::kAuto) settings.units = source.units;
+  if (!source.has_geometry()) return;
+  settings.letterbox = source.geometry;
+  settings.tiles = source.tiles;
+  settings.parts = source.objects;
+}
+
+Result<FilterSettings> filters_of(const DecodeProps& props, const Labels& labels) {
+  FilterSettings out{.rule = static_cast<RegionRule>(props.region_rule)};
+  KB_ASSIGN(out.min, sizes_of(props.min_size, labels, "min-size"));
+  KB_ASSIGN(out.max, sizes_of(props.max_size, labels, "max-size"));
+  KB_ASSIGN(out.wanted, regions_of(props.regions, "regions"));
+  KB_ASSIGN(out.excluded, regions_of(props.exclude_regions, "exclude-regions"));
+  return out;
+}
+
+}  // namespace
+
+Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const Picture& frame,
+                         const TensorProvenance* source) {
+  Settings out{.detector = props.detector.empty() ? Settings{}.detector : props.detector,
+               .tensor_ids = ids_of(props.tensor_ids),
+               .score_threshold = props.score_threshold,
+               .iou_threshold = props.iou_threshold,
+               .max_detections = props.max_detections,
+               .class_top_k = props.class_top_k,
+               .pre_nms_top_k = props.pre_nms_top_k,
+               .pre_nms_class_top_k = props.pre_nms_class_top_k,
+               .default_score_threshold = !props.score_threshold_set,
+               .default_iou_threshold = !props.iou_threshold_set,
+               .multi_label = multi_label_of(props),
+               .contract = nick_of(contract_type(), props.nms_contract),
+               .class_agnostic = props.class_agnostic,
+               .method = static_cast<NmsMethod>(props.nms_method),
+               .soft_sigma = props.soft_nms_sigma,
+               .units = static_cast<Units>(props.box_units),
+               .resize = static_cast<ResizeMode>(props.resize_mode),
+               .model = {props.model_width, props.model_height},
+               .frame = wanted_picture(props, frame),
+               .tensor_frame = frame.size,
+               .label_count = labels.size(),
+               .class_count = props.num_classes,
+               .keypoints = props.keypoints,
+               .masks = props.masks,
+               .frame_masks = props.mask_size == kMaskSizeFrame};
+  out.tile_rules = {.merge = static_cast<TileMerge>(props.tile_merge),
+                    .threshold = props.tile_threshold,
+                    .border = props.tile_border,
+                    .united = props.tile_union};
+  if (props.track_score_threshold > 0) out.track_threshold = props.track_score_threshold;
+  if (source != nullptr) take_source(out, *source);
+  KB_ASSIGN(out.include_classes, labels.classes_of(props.include_classes, "include-classes"));
+  KB_ASSIGN(out.exclude_classes, labels.classes_of(props.exclude_classes, "exclude-classes"));
+  KB_ASSIGN(out.class_thresholds, labels.thresholds_of(props.class_thresholds, "class-thresholds"));
+  KB_ASSIGN(out.filters, filters_of(props, labels));
+  return out;
+}
+
+std::vector<Error> revert_invalid_lists(DecodeProps& props, const DecodeProps& old,
+                                        const Labels& labels) {
+  std::vector<Error> wrong;
+  for (const auto& [name, list] : kLists) {
+    DecodeProps alone;
+    alone.*list = props.*list;
+    const auto settings = resolve(alone, labels, Picture(), nullptr);
+    if (!settings) wrong.push_back(kept(name, props.*list, old.*list, settings.error()));
+  }
+  return wrong;
+}
+
+std::vector<Error> revert_invalid_names(DecodeProps& props, const DecodeProps& old,
+                                        const std::function<Status(const DecodeProps&)>& check) {
+  std::vector<Error> wrong;
+  for (const auto& [name, text] : kNames) {
+    if (props.*text == old.*text) continue;
+    DecodeProps alone;
+    alone.*text = props.*text;
+    const Status right = check(alone);
+    if (!right) wrong.push_back(kept(name, props.*text, old.*text, right.error()));
+  }
+  return wrong;
+}
+
+std::optional<Error> revert_missing_ids(DecodeProps& props, const std::string& before,
+                                        std::span<const TensorView> listed) {
+  for (const std::string& id : ids_of(props.tensor_ids))
+    if (!std::ranges::contains(listed, std::string_view(id), &TensorView::id))
+      return kept("tensor-ids", props.tensor_ids, before,
+                  fail(ErrorKind::kMismatch, "a tensor with id " + id, to_string(listed),
+                       "set tensor-ids= to ids of these")
+                      .error());
+  return std::nullopt;
+}
+
+std::vector<const char*> take_texts(DecodeProps& props, const DecodeProps& asked,
+                                    const DecodeProps& in_force) {
+  std::vector<const char*> changed;
+  const auto take = [&](const char* name, std::string DecodeProps::* text) {
+    if (asked.*text == in_force.*text || props.*text != asked.*text) return;
+    props.*text = in_force.*text;
+    changed.push_back(name);
+  };
+  for (const auto& [name, list] : kLists) take(name, list);
+  for (const auto& [name, text] : kNames) take(name, text);
+  return changed;
+}
+
+namespace {
+
+template <class Content, class Load>
+Status load_once(std::string& loaded, const std::string& path, Content& content, Load load) {
+  if (path == loaded) return {};
+  content = Content();
+  loaded.clear();
+  if (path.empty()) return {};
+  KB_ASSIGN(content, load(path.c_str()));
+  loaded = path;
+  return {};
+}
+
+}  // namespace
+
+/// Rejects an unknown name before the first frame. Costs one comparison per frame.
+Status DecodeFiles::load_family(const std::string& detector) {
+  if (detector == family_of_) return {};
+  family_ = {};
+  family_of_.clear();
+  if (means_detector_file(detector)) {
+    KB_ASSIGN(family_, load_detector(detector));
+  } else if (!detector.empty() && detector != Settings{}.detector &&
+             find_detector(detector) == nullptr) {
+    NearestName nearest(detector);
+    for (const DetectorSpec& spec : detectors()) nearest.consider(spec.name);
+    return reject(ErrorKind::kInvalid, "detector=" + detector + " is unknown",
+                  set_or_ask(nearest.found()) +
+                      "it to auto, a family listed by keepbox detectors, or a file whose name "
+                      "contains a / or ends in .detector");
+  }
+  family_of_ = detector;
+  return {};
+}
+
+Status DecodeFiles::load(const DecodeProps& props) {
+  KB_TRY(load_family(props.detector));
+  const auto load_labels = [](const char* path) {
+    return Labels::load(path).transform(
+        [](Labels&& labels) { return SharedLabels(std::make_shared<Labels>(std::move(labels))); });
+  };
+  const std::string& labels = props.label_file.empty() ? family_.label_file : props.label_file;
+  KB_TRY(load_once(labels_path_, labels, labels_, load_labels));
+  return load_once(priors_path_, props.priors_file, priors_, load_priors);
+}
+
+/// Labels are kept while they stay the same, because quarks are made on first use.
+void DecodeFiles::take_labels(const SharedProvenance& source) {
+  const auto& names = source != nullptr ? source->labels : std::vector<std::string>();
+  if (names != declared_names_) {
+    declared_names_ = names;
+    declared_labels_ = std::make_shared<Labels>(names);
+  }
+  labels_from_ = !labels_path_.empty() ? labels_path_ : "the model";
+}
+
+Result<Settings> DecodeFiles::settings(const DecodeProps& props, const Picture& frame,
+                                       const SharedProvenance& source) {
+  KB_TRY(load(props));
+  take_labels(source);
+  auto out = resolve(props, *labels(), frame, source.get());
+  if (!out) return out;
+  out->family = family_.family;
+  out->priors = priors_;
+  return out;
+}
+
+std::vector<Error> DecodeFiles::revert_invalid(DecodeProps& props, const DecodeProps& old) {
+  std::vector<Error> wrong =
+      revert_invalid_names(props, old, [](const DecodeProps& alone) -> Status {
+        KB_TRY(Quantization::from(alone.quantization));
+        return DecodeFiles().check(alone);
+      });
+  if (!load(props)) return wrong;  // the next frame reports that
+  std::ranges::move(revert_invalid_lists(props, old, *labels()), std::back_inserter(wrong));
+  return wrong;
+}
+
+Result<std::shared_ptr<const DetectorSpec>> DecodeFiles::family(const DecodeProps& props) {
+  KB_TRY(load_family(props.detector));
+  return family_.family;
+}
+
+Status DecodeFiles::check(const DecodeProps& props) {
+  KB_TRY(load(props));
+  KB_ASSIGN(const auto out,
+            resolve(props, labels_path_.empty() ? Labels::unknown_names() : *labels_, Picture(),
+                    nullptr));
+  return {};
+}
+
+Size input_size_of(const DecodeProps& props, std::span<const TensorForm> tensors) {
+  DecodeFiles files;
+  auto settings = files.settings(props, {}, nullptr);
+  if (!settings) return {};
+  if (settings->model.width != 0 && settings->model.height != 0) return settings->model;
+  settings->frame = {};  // source-width= is not the model's
+  std::vector<TensorView> views;
+  for (const TensorForm& each : tensors)
+    views.push_back(form_of({.id = each.id, .type = each.type, .shape = each.shape}));
+  const auto plan = make_plan(*settings, views);
+  return plan ? plan->letterbox.model : Size{};
+}
+
+namespace {
+
+std::unexpected<Error> bad(const char* form, std::string_view found, const char* property,
+                           const char* example) {
+  return reject(ErrorKind::kInvalid,
+                std::string(property) + " has " + in_quotes(found) + ", which is not " + form,
+                std::string("set ") + property + "= to a value such as " + example);
+}
+
+/// Parses a finite number that is not negative.
+bool parse_pixels(std::string_view text, float& value) {
+  return parse_finite(text, value) && value >= 0;
+}
+
+std::optional<BoxSize> size_of_text(std::string_view text) {
+  const auto sides = split(text, 'x');
+  BoxSize size;
+  if (sides.size() == 2 && parse_pixels(sides[0], size.width) &&
+      parse_pixels(sides[1], size.height))
+    return size;
+  return std::nullopt;
+}
+
+std::optional<Region> region_of_text(std::string_view text) {
+  const auto parts = split(text, ',');
+  std::array<float, 4> v{};
+  if (parts.size() != v.size()) return std::nullopt;
+  for (size_t i = 0; i < v.size(); ++i)
+    if (!parse_pixels(parts[i], v[i])) return std::nullopt;
+  if (v[2] == 0 || v[3] == 0) return std::nullopt;
+  const bool fractions = std::ranges::all_of(v, [](float each) { return each <= 1; });
+  return Region{.box = {v[0], v[1], v[0] + v[2], v[1] + v[3]}, .fractions = fractions ? 1u : 0u};
+}
+
+}  // namespace
+
+Result<BoxSizes> sizes_of(std::string_view text, const Labels& labels, const char* property) {
+  BoxSizes sizes;
+  if (trimmed(text).empty()) return sizes;
+  for (const std::string_view part : split(text, ',')) {
+    const size_t colon = part.rfind(':');
+    const bool all = colon == part.npos;
+    const auto size = size_of_text(all ? part : trimmed(part.substr(colon + 1)));
+    if (!size)
+      return bad("WIDTHxHEIGHT or CLASS:WIDTHxHEIGHT", part, property, "16x16,person:32x64");
+    if (all) {
+      sizes.all = *size;
+      continue;
+    }
+    KB_ASSIGN(const auto called, labels.classes_called(trimmed(part.substr(0, colon)), property));
+    for (const uint32_t id : called) sizes.of_class.emplace_back(id, *size);
+  }
+  return sizes;
+}
+
+Result<std::vector<Region>> regions_of(std::string_view text, const char* property) {
+  std::vector<Region> regions;
+  if (trimmed(text).empty()) return regions;
+  for (const std::string_view part : split(text, ';')) {
+    const auto region = region_of_text(part);
+    if (!region)
+      return bad("X,Y,WIDTH,HEIGHT of a region with an area", part, property,
+                 "0,0.5,1,0.5;100,50,640,360");
+    regions.push_back(*region);
+  }
+  if (regions.size() > kMaxRegions)
+    return reject(ErrorKind::kInvalid,
+                  std::string(property) + " has " + std::to_string(regions.size()) + " regions",
+                  std::string("set ") + property + "= to at most " + std::to_string(kMaxRegions));
+  return regions;
+}
+
+namespace {
+
+constexpr size_t kMaxPriorsBytes = size_t{1} << 26;
+constexpr const char* kPriorsHint =
+    "set priors-file= to a file of N lines of cy cx h w, or of 4 lines of N numbers";
+
+/// Reads the numbers of one line; false if it contains anything else.
+bool numbers_of(std::string_view line, std::vector<float>& out) {
+  const char* at = line.data();
+  const char* end = at + line.size();
+  while (true) {
+    while (at < end && (*at == ' ' || *at == '\t' || *at == '\r')) ++at;
+    if (at == end) return true;
+    float value = 0;
+    const auto [next, error] = std::from_chars(at, end, value);
+    if (error != std::errc{}) return false;
+    out.push_back(value);
+    at = next;
+  }
+}
+
+}  // namespace
+
+Result<std::vector<Prior>> load_priors(const char* path) {
+  KB_ASSIGN(const auto file, read_text(path, kMaxPriorsBytes, kPriorsHint));
+
+  std::vector<float> numbers;   // all lines together
+  std::vector<size_t> in_line;  // count per line that is not empty
+  std::string_view rest(file);
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    const size_t before = numbers.size();
+    if (!numbers_of(line, numbers))
+      return file_error(
+          std::string(path) + " has a line that is not numbers: " + in_quotes(line.substr(0, 40)),
+          kPriorsHint);
+    const size_t found = numbers.size() - before;
+    if (found > 0) in_line.push_back(found);
+    if (in_line.size() > kMaxAnchors || found > kMaxAnchors)
+      return file_error(
+          std::string(path) + " has more than " + std::to_string(kMaxAnchors) + " priors",
+          kPriorsHint);
+  }
+  if (in_line.empty()) return file_error(std::string(path) + " is empty", kPriorsHint);
+  const bool across = in_line.size() == 4 && in_line[0] != 4;
+  const size_t wanted = across ? in_line[0] : 4;
+  for (const size_t found : in_line)
+    if (found != wanted)
+      return file_error(std::format("{} has a line of {} numbers, not {}", path, found, wanted),
+                        kPriorsHint);
+  std::vector<Prior> priors;
+  const size_t count = across ? wanted : in_line.size();
+  for (size_t i = 0; i < count; ++i) {
+    const auto at = [&](size_t field) {
+      return numbers[across ? field * count + i : i * wanted + field];
+    };
+    priors.push_back({.cx = at(1), .cy = at(0), .width = at(3), .height = at(2)});
+  }
+  return priors;
+}
+
+namespace {
+
+constexpr const char* kQuantizationHint =
+    "set quantization= to a value such as boxes:0.5:128,scores:0.00390625, or 0.05:3 for all "
+    "tensors";
+
+/// Takes the text after the last colon, or the whole text.
+std::string_view take_last(std::string_view& text) {
+  const size_t colon = text.rfind(':');
+  const std::string_view last = trimmed(colon == text.npos ? text : text.substr(colon + 1));
+  text = colon == text.npos ? std::string_view{} : text.substr(0, colon);
+  return last;
+}
+
+std::unexpected<Error> wrong_entry(std::string_view found, std::string_view why) {
+  return reject(ErrorKind::kInvalid, std::format("quantization has \"{}\", {}", found, why),
+                kQuantizationHint);
+}
+
+}  // namespace
+
+Result<Quantization::Entry> Quantization::entry_from(std::string_view text) {
+  Entry entry;
+  std::string_view rest = text;
+  if (!parse_finite(take_last(rest), entry.scale))
+    return wrong_entry(text, "which is not ID:SCALE:ZERO-POINT (ID and ZERO-POINT are optional)");
+  // If two numbers are last, they are scale and zero point.
+  std::string_view before = rest;
+  if (float scale = 0; parse_finite(take_last(before), scale)) {
+    entry.zero_point = std::exchange(entry.scale, scale);
+    rest = before;
+  }
+  if (!(entry.scale > 0)) return wrong_entry(text, "whose scale is not above 0");
+  entry.id = trimmed(rest);
+  return entry;
+}
+
+Result<Quantization> Quantization::from(const std::string& text) {
+  Quantization out;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const size_t end = std::min(rest.find_first_of(",;"), rest.size());
+    const std::string_view part = trimmed(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (part.empty()) continue;
+    KB_ASSIGN(auto entry, entry_from(part));
+    if (std::ranges::contains(out.entries_, entry.id, &Entry::id))
+      return wrong_entry(text, "with two entries for a tensor");
+    out.entries_.push_back(std::move(entry));
+  }
+  return out;
+}
+
+const Quantization::Entry* Quantization::find(const TensorView& tensor) const {
+  const auto with_id = [&](std::string_view id) -> const Entry* {
+    const auto found = std::ranges::find(entries_, id, &Entry::id);
+    return found != entries_.end() ? &*found : nullptr;
+  };
+  const Entry* own = tensor.id.empty() ? nullptr : with_id(tensor.id);
+  return own != nullptr || is_floating(tensor.type) ? own : with_id("");
+}
+
+std::optional<Error> Quantization::apply(FrameTensors& tensors) const {
+  const auto listed = tensors.listed();
+  for (size_t i = 0; i < listed.size(); ++i)
+    if (const Entry* entry = find(listed[i]))
+      tensors.set_quantization(i, entry->scale, entry->zero_point);
+  std::string missing;
+  for (const Entry& entry : entries_)
+    if (!entry.id.empty() && !std::ranges::contains(listed, entry.id, &TensorView::id))
+      missing += (missing.empty() ? "" : ", ") + entry.id;
+  if (missing.empty()) return {};
+  return problem(ErrorKind::kMismatch,
+                 "quantization names " + missing + ", but the tensors are " + to_string(listed),
+                 kQuantizationHint);
+}
+
+void quantize_as(const DetectorSpec& family, FrameTensors& tensors,
+                 std::span<const std::string> tensor_ids) {
+  const auto listed = tensors.listed();
+  for (size_t i = 0; i < listed.size(); ++i) {
+    if (is_real(listed[i])) continue;
+    if (const TensorRule* rule = quantization_of(family, listed[i].id, tensor_ids))
+      tensors.set_quantization(i, rule->scale, rule->zero_point);
+  }
+}
+
+namespace {
+
+std::string without_numbers(std::string text) {
+  std::erase_if(text, [](char c) { return g_ascii_isdigit(c); });
+  return text;
+}
+
+}  // namespace
+
+std::string cause_of(const Error& error) {
+  return error.what.empty() ? error.expected : without_numbers(error.what);
+}
+
+bool Mismatches::add(const Error& error) {
+  constexpr size_t kMaxKinds = 16;
+  std::string kind = without_numbers(error.message());
+  if (kinds_.size() >= kMaxKinds || std::ranges::contains(kinds_, kind)) return false;
+  kinds_.push_back(std::move(kind));
+  return true;
+}
+
+bool Mismatches::tolerate(GstElement* element, OnMismatch policy, const Error& error) {
+  const bool about_tensors =
+      error.kind != ErrorKind::kInvalid && error.kind != ErrorKind::kNoResource;
+  if (policy == OnMismatch::kError || !about_tensors) return false;
+  if (!add(error)) return true;
+  if (policy == OnMismatch::kWarn) post_warning(element, error);
+  else GST_INFO_OBJECT(element, "%s", error.message().c_str());
+  return true;
+}
+
+}  // namespace keepbox

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Loads a model on a thread of its own, with progress, and tries it.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/base/result.h"
+#include "gst/infer/facts/modelfacts.h"
+#include "gst/infer/onnx/onnx.h"
+#include "gst/infer/properties.h"
+#include "gst/infer/run/inferencer.h"
+#include "gst/infer/settings.h"
+#include "gst/tensors/cudascope.h"
+
+namespace keepbox {
+
+// Loads a model without its element, so that another thread can do it.
+
+/// A model that is ready for frames.
+struct LoadedModel {
+  std::unique_ptr<Inferencer> inferencer;
+  ModelDeclaration declaration;
+};
+
+/// All that a load needs.
+struct LoadOrder {
+  InferProps props;
+  SessionSpec spec;
+  CudaContext context;              // of the device; none for the host
+  std::optional<ModelFacts> facts;  // if they are settled; else by the properties and the model
+};
+
+/// Loads a model and prepares its runs, which takes seconds. Errors name the file or the property.
+Result<LoadedModel> load_model(const LoadOrder& order);
+
+/// Settles a model by the properties. @param family see settle_model().
+Result<ModelFacts> settle_by(const InferProps& props, const ModelDeclaration& declaration,
+                             const FamilyOfModel* family = nullptr);
+
+// Work that takes seconds, in a separate thread that the caller need not wait for.
+
+/// A thread that runs one function. If the object is destroyed before the end, the function goes on
+/// in the background. The process does not exit before its end.
+class BackgroundThread {
+ public:
+  /// @param work owns all that it uses, and returns why it failed, or "". Libraries that it uses
+  /// are loaded already.
+  explicit BackgroundThread(std::function<std::string()> work);
+
+  /// Waits until the work is complete; false if it was interrupted.
+  bool wait() const;
+  /// Makes wait() return while `on`, also if it waits already. From any thread.
+  void interrupt(bool on) const;
+
+  /// Waits until the work is complete, and returns what it returned; none after leave(). For a
+  /// thread that interrupt() does not affect.
+  std::optional<std::string> end() const;
+  /// Makes end() return. From any thread.
+  void leave() const;
+
+ private:
+  struct Shared;
+  std::shared_ptr<Shared> shared_;
+};
+
+/// BackgroundThread work with a result, which is destroyed in the background if it is not taken.
+template <class T>
+class BackgroundResult {
+ public:
+  explicit BackgroundResult(std::function<Result<T>()> work)
+      : work_([work = std::move(work), to = result_] {
+          const Result<T>& result = to->emplace(work());
+          return result ? std::string() : result.error().message();
+        }) {}
+
+  const BackgroundThread& work() const { return work_; }
+
+  /// Waits for the result. Call it until it succeeds or fails otherwise than by kInterrupted.
+  Result<T> take() {
+    if (!work_.wait())
+      return reject(ErrorKind::kInterrupted,
+                    "Loading the model was interrupted by a flush or a stop");
+    return std::move(**result_);
+  }
+
+ private:
+  std::shared_ptr<std::optional<Result<T>>> result_ = std::make_shared<std::optional<Result<T>>>();
+  BackgroundThread work_;
+};
+
+// Progress messages of TensorRT.
+
+/// Posts progress messages while a provider builds engines, which may take minutes.
+class EngineProgress {
+ public:
+  EngineProgress(GstElement* element, const ProviderChoice& provider)
+      : element_(provider.tensorrt() ? element : nullptr) {
+    post(GST_PROGRESS_TYPE_START,
+         "building TensorRT engines, or reading those of an earlier start");
+  }
+  ~EngineProgress() { end(GST_PROGRESS_TYPE_CANCELED, "no longer waiting for TensorRT engines"); }
+  EngineProgress(const EngineProgress&) = delete;
+  EngineProgress& operator=(const EngineProgress&) = delete;
+
+  void done() { end(GST_PROGRESS_TYPE_COMPLETE, "TensorRT engines are ready"); }
+  void failed() { end(GST_PROGRESS_TYPE_ERROR, "TensorRT cannot run the model"); }
+
+ private:
+  void post(GstProgressType type, const char* text) const {
+    if (element_ == nullptr) return;
+    gst_element_post_message(element_,
+                             gst_message_new_progress(GST_OBJECT(element_), type, "engine", text));
+  }
+  void end(GstProgressType type, const char* text) {
+    post(type, text);
+    element_ = nullptr;
+  }
+
+  GstElement* element_;
+};
+
+// A trial run of a model whose files do not identify it: its tensors are recognised by names,
+// shapes and values, like those of frames.
+
+/// Runs the model once on a generated picture, on the CPU. @return the family, and whether it is
+/// certain; an error if the model does not run, or if its tensors fit no family or several.
+Result<FamilyOfModel> try_model(SessionSpec spec, const ModelDeclaration& declaration,
+                                const ModelFacts& facts);
+
+}  // namespace keepbox

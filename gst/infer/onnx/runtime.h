@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// ONNX Runtime, loaded on first use; nothing links it.
+#pragma once
+
+#include <onnxruntime_c_api.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "gst/base/library.h"
+#include "gst/infer/onnx/onnx.h"
+
+namespace keepbox {
+
+/// An object of the runtime.
+template <class T>
+using OnnxOwned = std::unique_ptr<T, void (*)(T*)>;
+
+/// A library that is loaded and stays loaded, because its threads and device memory cannot be
+/// unloaded. Thread-safe.
+class OnnxRuntime final : public ModelRuntime {
+ public:
+  /// @param library a file or a name that ld.so finds; empty: that of KEEPBOX_ONNXRUNTIME in the
+  /// environment, or else libonnxruntime.so.1 or a name with a distribution's version number.
+  /// kNoResource if it is missing, is not ONNX Runtime, or is older than 1.16.
+  static Result<const OnnxRuntime*> load(const std::string& library);
+
+  const OrtApi& api() const { return *api_; }
+  OrtEnv* env() const { return env_; }
+  /// "ONNX Runtime 1.21.0"
+  const std::string& name() const override { return name_; }
+  /// Providers that it was built with, such as "CPUExecutionProvider".
+  const std::vector<std::string>& providers() const { return providers_; }
+  bool has_provider(const std::string& name) const override;
+  void release(void* tensor) const override { api_->ReleaseValue(static_cast<OrtValue*>(tensor)); }
+
+  /// Turns a Status into an error with its message on one line; nullptr is success. Takes
+  /// ownership.
+  Status check(OrtStatus* status, const std::string& what, std::string hint) const;
+
+  /// Ends runs with these options, and makes later ones fail while `on`. From any thread.
+  void terminate(OrtRunOptions* options, bool on) const;
+
+  /// Copies a text of the default allocator and frees it.
+  std::string taken_text(char* text) const;
+  OrtAllocator* allocator() const { return allocator_; }
+
+ private:
+  OnnxRuntime(const OrtApi* api, std::string version)
+      : api_(api), name_("ONNX Runtime " + std::move(version)) {}
+  static Result<const OnnxRuntime*> open(LateLibrary& library);
+  Status start();
+  void register_schemas() const;
+
+  const OrtApi* api_;
+  std::string name_;
+  OrtEnv* env_ = nullptr;
+  OrtAllocator* allocator_ = nullptr;
+  std::vector<std::string> providers_;
+};
+
+// Keeps ONNX Runtime's lines about schemas out of a program's messages.
+
+class SchemaLineFilter;
+
+/// Drops lines that the calling thread writes to std::cerr and that begin with "Schema error", each
+/// with the empty line after it, while the object exists. Everything else passes, whole and in
+/// order; what other threads write passes at once. One object at a time. The standard library does
+/// not protect std::cerr from a thread that writes while the filter is put there or taken away.
+class WithoutSchemaLines {
+ public:
+  WithoutSchemaLines();
+  WithoutSchemaLines(const WithoutSchemaLines&) = delete;
+  WithoutSchemaLines& operator=(const WithoutSchemaLines&) = delete;
+  ~WithoutSchemaLines();
+
+ private:
+  SchemaLineFilter* filter_ = nullptr;
+};
+
+}  // namespace keepbox

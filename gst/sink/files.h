@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Files of a stream of boxes, one after the other.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+#include "gst/base/outfile.h"
+#include "gst/metas/boxes.h"
+#include "gst/sink/names.h"
+#include "gst/sink/sinkprops.h"
+#include "gst/sink/writer.h"
+
+namespace keepbox {
+
+// Files of a stream one after the other.
+
+/// Decides when the next file begins, and what it is called.
+class FileSeries {
+ public:
+  /// Fails if the location is not a pattern of time, number and class as the format needs it, or if
+  /// there are to be several files and it gives all of them the same name.
+  static Result<FileSeries> of(const SinkProps& props);
+
+  /// Returns the name of the next file, by the time of day. A name that varies is not that of an
+  /// existing file: numbers that are in use are left out, and otherwise -1, -2 ... is added.
+  FileName next();
+
+  /// True if the location has a time, a number or a class.
+  bool varies() const { return pattern_.varies() || of_classes_; }
+  /// True if a frame belongs to the next file, in which it then is the first one.
+  /// @param time the frame's running time in ns, if known
+  /// @param bytes the size of the file with the frame
+  bool starts_next_file(std::optional<uint64_t> time, uint64_t bytes);
+
+  /// Notes that the file has text of a frame.
+  void note_text() { has_text_ = true; }
+
+ private:
+  FilePattern pattern_;
+  bool of_classes_ = false, utc_ = false;
+  uint64_t max_time_ = 0, max_size_ = 0;
+  int64_t number_ = 0;             // of the next file
+  std::optional<uint64_t> begin_;  // running time of the first frame of the file
+  bool has_text_ = false;
+};
+
+// State of boxsink between start and stop: the files and counters.
+
+struct Session {
+  SinkProps props;
+  BoxWriter writer;
+  FileSeries series;  // for formats other than kKitti
+  const Interrupt* interrupt;
+  std::optional<OutFile> file;        // for formats other than kKitti and kDota
+  std::optional<NumberedName> names;  // for kKitti
+  std::optional<ClassFiles> classes;  // for kDota
+  gint64 number = 0;                  // of the next frame
+  bool looked_for_tracker = false;    // upstream, for kMot
+  bool tracked = false;               // there is one, or a box had an id
+  bool ended = false;                 // by EOS, after which a seek may bring more frames
+  bool failed = false;
+  std::vector<Error> warnings;        // returned by take_warnings()
+  std::vector<std::string> finished;  // paths that have their final names, not reported yet
+  bool noted_older = false;           // a file of an earlier run was reported
+
+  /// Opens the files that properties name. @param interrupt of waits for readers; outlives the
+  /// session.
+  static Result<Session> open(const SinkProps& props, const Interrupt& interrupt);
+
+  /// Writes the next frame. @param text is scratch memory.
+  Status write(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& text);
+
+  /// Gives the files their final names; resume() continues with them.
+  Status finish() { return finish_with(writer.tail()); }
+  Status resume();
+
+  /// Returns the files that have no final name yet, as text; empty if there are none.
+  std::string unnamed() const;
+
+  /// Removes an unfinished file in which there is no frame. @param frames written to all files.
+  /// @return true if there was one.
+  bool discard_empty(guint64 frames);
+
+  /// Returns messages about the files, each once.
+  std::vector<Error> take_warnings() { return std::exchange(warnings, {}); }
+
+ private:
+  Status open_next();
+  Status begin_next(std::string_view tail);
+  Status finish_with(std::string_view tail);
+  Status write_classes(const FrameInfo& frame, std::span<const FrameBox> boxes);
+  Status write_file_of_frame(const std::string& text);
+  void note_older(const OutFile& opened);
+};
+
+}  // namespace keepbox
