@@ -355,10 +355,10 @@ Status CudaSession::enqueue(OrtIoBinding* binding, const OrtRunOptions* options)
 Status CudaSession::run(OrtIoBinding* binding, const OrtRunOptions* options) const {
   std::unique_lock alone(preparation(), std::defer_lock);
   const bool due = !graph_ && ++unwaited_ >= kRunsPerWait;
-  if (runs_ < kFirstRuns) alone.lock();
-  else if (due) alone.try_lock();
-  runs_ += runs_ < kFirstRuns ? 1 : 0;
-  const bool waits = due && alone.owns_lock();
+  const bool first = runs_ < kFirstRuns;
+  if (first) alone.lock();
+  runs_ += first ? 1 : 0;
+  const bool waits = due && (first || alone.try_lock());
   if (waits) unwaited_ = 0;
   return enqueue(binding, waits ? waiting_.get() : options);
 }
