@@ -42,6 +42,8 @@ struct Error {
 
   /// Puts the error into an enclosing place: "PLACE: " before its own place.
   Error& put_in(std::string_view outer);
+
+  friend bool operator==(const Error&, const Error&) = default;
 };
 
 /// Makes an error from a statement and a hint.

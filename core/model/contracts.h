@@ -2,6 +2,7 @@
 // Named sets of rules: those of frameworks for suppression, and those of keypoints.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -32,6 +33,10 @@ struct PointSet {
   std::string_view name;  // GStreamer's semantic tag, such as "body-pose/coco-17"
   uint16_t count = 0;
   std::span<const Edge> edges{};
+
+  friend bool operator==(const PointSet& a, const PointSet& b) {
+    return a.name == b.name && a.count == b.count && std::ranges::equal(a.edges, b.edges);
+  }
 };
 
 /// Returns the set of that name, or nullptr.

@@ -9,7 +9,6 @@
 #include <limits>
 #include <span>
 #include <string>
-#include <tuple>
 
 #include "core/formula/coding.h"
 #include "core/model/contracts.h"
@@ -308,20 +307,28 @@ Status retune(Plan& plan, const Settings& settings) {
 
 namespace {
 
-auto parts_of(const Layout& layout) {
-  return std::tie(layout.images, layout.anchors, layout.classes, layout.payload_count,
-                  layout.indexed, layout.segments);
-}
-
-auto parts_of(const PayloadPlan& payload) {
-  return std::tie(payload.kind, payload.count, payload.mean, payload.keypoints, payload.masks,
-                  payload.point_set.name, payload.point_set.count);
-}
-
-auto parts_of(const Plan& plan) {
-  return std::tie(plan.rules, plan.class_threshold, plan.output_threshold, plan.class_wanted,
-                  plan.priors, plan.levels, plan.anchor_sizes, plan.size_limits, plan.regions,
-                  plan.forms, plan.letterbox.model);
+/// Returns a plan without what differs among plans that make the same boxes: where boxes go, which
+/// file describes the family, and how it was recognised. A new member counts unless it is here.
+Plan comparable(Plan plan) {
+  plan.spec = plan.layout.spec = nullptr;
+  plan.family.reset();
+  plan.layout.levels = 0;
+  plan.layout.grids.clear();
+  plan.layout.ignored.clear();
+  plan.letterbox = {.frame = {}, .model = plan.letterbox.model};
+  plan.maps.clear();
+  plan.tiles.clear();
+  plan.tile_rules = {};
+  plan.tile_detections = plan.tile_class_limit = 0;
+  plan.part_regions.clear();
+  plan.part_rules = {};
+  plan.reads.clear();
+  plan.units = Units::kPixels;
+  plan.provisional = plan.has_ceiling = false;
+  plan.basis = Basis::kNamed;
+  plan.remark.clear();
+  plan.warnings.clear();
+  return plan;
 }
 
 }  // namespace
@@ -340,11 +347,7 @@ Plan joint_plan(Plan plan, uint32_t frames) {
   return plan;
 }
 
-bool are_alike(const Plan& a, const Plan& b) {
-  return parts_of(a.layout) == parts_of(b.layout) && parts_of(a.payload) == parts_of(b.payload) &&
-         std::ranges::equal(a.payload.point_set.edges, b.payload.point_set.edges) &&
-         parts_of(a) == parts_of(b);
-}
+bool are_alike(const Plan& a, const Plan& b) { return comparable(a) == comparable(b); }
 
 bool are_adjacent(std::span<const TensorView> tensors, std::span<const TensorView> next) {
   return std::ranges::equal(tensors, next, [](const TensorView& a, const TensorView& b) {

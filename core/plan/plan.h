@@ -92,6 +92,7 @@ struct PayloadPlan {
 
   bool any() const { return count != 0; }
   bool has(Moves moves) const { return any() && kind.moves == moves; }
+  friend bool operator==(const PayloadPlan&, const PayloadPlan&) = default;
 };
 
 /// Settled and validated settings, the only input of kernels besides tensors.
@@ -163,6 +164,8 @@ struct Plan {
   /// True if the plan holds for a frame with these tensors. Tensors that it does not read are
   /// ignored.
   bool holds_for(std::span<const TensorView> tensors) const;
+
+  friend bool operator==(const Plan&, const Plan&) = default;
 };
 
 /// Recognises the tensors and settles everything. Reads tensor values in system memory, to

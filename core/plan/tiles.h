@@ -44,6 +44,7 @@ struct TileRules {
   /// counts as cut by it. A cut box never suppresses a whole one. Negative: no box counts as cut.
   float border = 1;
   bool united = false;  // a kept box is extended over those that it suppresses; upright boxes only
+  friend constexpr bool operator==(const TileRules&, const TileRules&) = default;
 };
 
 /// The user's division of frames into tiles.

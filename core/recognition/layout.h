@@ -60,6 +60,7 @@ struct Grid {
   uint32_t cell_anchors = 1;  // consecutive anchors per cell
   uint32_t count = 0;         // number of anchors
   Size cells;                 // 0 x 0: unknown
+  friend bool operator==(const Grid&, const Grid&) = default;
 };
 
 /// Describes how a family fits the tensors of one frame.
@@ -78,6 +79,7 @@ struct Layout {
   /// Returns a field of the first segment.
   Field& operator[](FieldId id) { return segments.front()[id]; }
   const Field& operator[](FieldId id) const { return segments.front()[id]; }
+  friend bool operator==(const Layout&, const Layout&) = default;
 };
 
 /// Describes what is known before the tensors are inspected.
