@@ -86,17 +86,12 @@ FittedRect rect_of(const Picture& frame, const Picture& model, ResizeMode mode) 
       return place;
     }
     case ResizeMode::kCrop: return filled(frame, model);
-    default: return stretched(model);
+    case ResizeMode::kStretch: break;
   }
+  return stretched(model);
 }
 
 }  // namespace
-
-const char* to_string(ResizeMode mode) {
-  constexpr const char* kNames[] = {"stretch", "letterbox-center", "letterbox-topleft",
-                                    "letterbox-scaler", "crop"};
-  return kNames[static_cast<size_t>(mode)];
-}
 
 FittedRect filled(const Picture& frame, const Picture& model) {
   const double mw = model.size.width, mh = model.size.height;
@@ -109,14 +104,32 @@ FittedRect filled(const Picture& frame, const Picture& model) {
   return place;
 }
 
-Letterbox make_letterbox(Picture frame, Picture model, ResizeMode mode) {
-  const FittedRect place = rect_of(frame, model, mode);
-  return {.frame = frame.size,
-          .model = model.size,
-          .scale_x = static_cast<float>(frame.size.width / place.width),
-          .scale_y = static_cast<float>(frame.size.height / place.height),
+Size fitted_size(double width, double height, Size input, bool rounded) {
+  const double ratio = std::min(input.height / height, input.width / width);
+  const auto side = [&](double from, uint32_t largest) {
+    const double exact = from * ratio;
+    const double whole = rounded ? std::rint(exact) : std::floor(exact);
+    return static_cast<uint32_t>(std::clamp(whole, 1.0, double(largest)));
+  };
+  return {side(width, input.width), side(height, input.height)};
+}
+
+PixelRect centred(Size picture, Size input) {
+  return {(input.width - picture.width) / 2, (input.height - picture.height) / 2, picture.width,
+          picture.height};
+}
+
+Letterbox letterbox_at(const FittedRect& place, Size frame, Size model) {
+  return {.frame = frame,
+          .model = model,
+          .scale_x = static_cast<float>(frame.width / place.width),
+          .scale_y = static_cast<float>(frame.height / place.height),
           .pad_x = static_cast<float>(place.x),
           .pad_y = static_cast<float>(place.y)};
+}
+
+Letterbox make_letterbox(Picture frame, Picture model, ResizeMode mode) {
+  return letterbox_at(rect_of(frame, model, mode), frame.size, model.size);
 }
 
 Letterbox moved(const Letterbox& from, Size to, double scale_x, double scale_y, double dx,

@@ -36,6 +36,20 @@ struct FittedRect {
   double x = 0, y = 0, width = 0, height = 0;
 };
 
+/// Rectangle of a model input in whole pixels.
+struct PixelRect {
+  uint32_t x = 0, y = 0, width = 0, height = 0;
+};
+
+/// Returns the size in whole pixels, at least one, of a picture that is fitted into an input with
+/// its aspect ratio kept. @param width, height of the picture, in pixels of the input's shape.
+/// @param rounded sides are rounded, ties to even, as by Ultralytics; else down, as by YOLOX.
+Size fitted_size(double width, double height, Size input, bool rounded);
+
+/// Returns the place of a picture in the middle of an input, whose padding after the picture is
+/// larger by one pixel if it is odd. @pre the picture is not larger than the input.
+PixelRect centred(Size picture, Size input);
+
 /// Returns the rectangle that ResizeMode::kCrop cuts the model input from. As torchvision's Resize
 /// and CenterCrop do, it rounds sides down, and the position to the nearest pixel, ties to even.
 FittedRect filled(const Picture& frame, const Picture& model);
@@ -62,8 +76,8 @@ struct Letterbox {
   friend constexpr bool operator==(const Letterbox&, const Letterbox&) = default;
 };
 
-/// Returns the mode as properties and files name it.
-const char* to_string(ResizeMode mode);
+/// Returns the map to a model input in which the whole picture is at that rectangle.
+Letterbox letterbox_at(const FittedRect& place, Size frame, Size model);
 
 /// Returns the map for a frame resized to a model input. @pre all sizes and aspect ratios are
 /// non-zero.

@@ -15,22 +15,13 @@ namespace {
 /// Rectangle of the input that a picture is fitted into, and the part of the picture that it shows,
 /// in pixels of the picture.
 struct Fitted {
-  InputPlan::Rect place;
+  PixelRect place;
   double x, y, width, height;
 };
 
-/// Returns integer sides of a picture of that size in the input, with its aspect ratio kept.
-Size kept_aspect(double width, double height, Size input) {
-  const double ratio = std::min(input.width / width, input.height / height);
-  const auto side = [&](double from, uint32_t limit) {
-    return static_cast<uint32_t>(std::clamp(std::rint(from * ratio), 1.0, double(limit)));
-  };
-  return {side(width, input.width), side(height, input.height)};
-}
-
 /// @param aspect of a pixel.
 Fitted fitted(double width, double height, double aspect, Size input, ResizeMode mode) {
-  const InputPlan::Rect all{0, 0, input.width, input.height};
+  const PixelRect all{0, 0, input.width, input.height};
   switch (mode) {
     case ResizeMode::kStretch: return {all, 0, 0, width, height};
     case ResizeMode::kCrop: {
@@ -38,20 +29,14 @@ Fitted fitted(double width, double height, double aspect, Size input, ResizeMode
       const double shown_x = input.width / (ratio * aspect), shown_y = input.height / ratio;
       return {all, (width - shown_x) / 2, (height - shown_y) / 2, shown_x, shown_y};
     }
-    default: {
-      const Size size = kept_aspect(width * aspect, height, input);
-      const bool corner = mode == ResizeMode::kLetterboxTopLeft;
-      const auto begin = [&](uint32_t whole, uint32_t part) {
-        return corner ? 0 : (whole - part) / 2;
-      };
-      return {{begin(input.width, size.width), begin(input.height, size.height), size.width,
-               size.height},
-              0,
-              0,
-              width,
-              height};
-    }
+    case ResizeMode::kLetterboxTopLeft:
+    case ResizeMode::kLetterboxCenter:
+    case ResizeMode::kLetterboxScaler: break;
   }
+  const Size size = fitted_size(width * aspect, height, input, true);
+  const bool corner = mode == ResizeMode::kLetterboxTopLeft;
+  return {corner ? PixelRect{0, 0, size.width, size.height} : centred(size, input), 0, 0, width,
+          height};
 }
 
 bool finite(const Box& box, float angle) {

@@ -18,8 +18,8 @@ namespace keepbox {
 /// A part of a frame, and the rectangle of the model input that shows it. The rest of the
 /// rectangle, where the frame has no pixels, and the input around it are padding.
 struct Crop {
-  CropMap map;            // from the whole input
-  InputPlan::Rect place;  // in the input
+  CropMap map;      // from the whole input
+  PixelRect place;  // in the input
 };
 
 /// Conversion of crops of frames of one size, settled before the first frame.

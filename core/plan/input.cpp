@@ -51,55 +51,43 @@ Status check_input(const InputForm& input) {
   return {};
 }
 
-using Rect = InputPlan::Rect;
-
-/// Returns the size of a picture with its aspect ratio kept. Python rounds ties to even, like
-/// rint().
-Rect fit(Size frame, double aspect, Size input, bool rounded) {
-  const double width = frame.width * aspect, height = frame.height;
-  const double ratio = std::min(input.height / height, input.width / width);
-  const auto side = [&](double from, uint32_t largest) {
-    const double exact = from * ratio;
-    const double whole = rounded ? std::rint(exact) : std::floor(exact);
-    return static_cast<uint32_t>(std::clamp(whole, 1.0, double(largest)));
-  };
-  return {0, 0, side(width, input.width), side(height, input.height)};
-}
-
-Rect scaler_rect(const Picture& frame, Size input) {
+PixelRect scaler_rect(const Picture& frame, Size input) {
   const Letterbox map = make_letterbox(frame, {.size = input}, ResizeMode::kLetterboxScaler);
   const auto whole = [](float side) { return static_cast<uint32_t>(std::lround(side)); };
   return {whole(map.pad_x), whole(map.pad_y), whole(float(frame.size.width) / map.scale_x),
           whole(float(frame.size.height) / map.scale_y)};
 }
 
-double aspect_of(const Picture& frame) { return double(frame.par_n) / frame.par_d; }
-
-Rect centred_rect(const Picture& frame, const InputForm& input) {
-  const Size within = input.fitted == Size{} ? input.size : input.fitted;
-  Rect place = fit(frame.size, aspect_of(frame), within, true);
-  // The padding may have been cut for a picture of another shape.
-  if (place.width > input.size.width || place.height > input.size.height)
-    place = fit(frame.size, aspect_of(frame), input.size, true);
-  const auto begin = [](uint32_t whole, uint32_t part) {  // smaller half of an odd remainder
-    return static_cast<uint32_t>(std::max(std::rint((whole - part) / 2.0 - 0.1), 0.0));
-  };
-  place.x = begin(input.size.width, place.width);
-  place.y = begin(input.size.height, place.height);
-  return place;
+/// Returns fitted_size() of a frame.
+Size fit(const Picture& frame, Size input, bool rounded) {
+  const double aspect = double(frame.par_n) / frame.par_d;
+  return fitted_size(frame.size.width * aspect, frame.size.height, input, rounded);
 }
 
-Rect rect_of(const Picture& frame, const InputForm& input, ResizeMode mode) {
+PixelRect centred_rect(const Picture& frame, const InputForm& input) {
+  Size place = fit(frame, input.fitted == Size{} ? input.size : input.fitted, true);
+  // The padding may have been cut for a picture of another shape.
+  if (place.width > input.size.width || place.height > input.size.height)
+    place = fit(frame, input.size, true);
+  return centred(place, input.size);
+}
+
+PixelRect rect_of(const Picture& frame, const InputForm& input, ResizeMode mode) {
   switch (mode) {
-    case ResizeMode::kLetterboxTopLeft: return fit(frame.size, aspect_of(frame), input.size, false);
+    case ResizeMode::kLetterboxTopLeft: {
+      const Size place = fit(frame, input.size, false);
+      return {0, 0, place.width, place.height};
+    }
     case ResizeMode::kLetterboxScaler: return scaler_rect(frame, input.size);
     case ResizeMode::kLetterboxCenter: return centred_rect(frame, input);
-    default: return {0, 0, input.size.width, input.size.height};
+    case ResizeMode::kStretch:
+    case ResizeMode::kCrop: break;
   }
+  return {0, 0, input.size.width, input.size.height};
 }
 
 /// Returns the rectangle of the whole picture, of which `place` is shown.
-FittedRect picture_rect(const Picture& frame, Size input, ResizeMode mode, const Rect& place) {
+FittedRect picture_rect(const Picture& frame, Size input, ResizeMode mode, const PixelRect& place) {
   if (mode == ResizeMode::kCrop) return filled(frame, {.size = input});
   return {double(place.x), double(place.y), double(place.width), double(place.height)};
 }
@@ -146,7 +134,7 @@ PixelRules rules_of(const FrameForm& frame, const InputForm& input) {
 }  // namespace
 
 InputForm rectangle_of(const Picture& frame, const InputForm& largest, uint32_t stride) {
-  const Rect place = fit(frame.size, aspect_of(frame), largest.size, true);
+  const Size place = fit(frame, largest.size, true);
   const auto side = [&](uint32_t whole, uint32_t part) { return part + (whole - part) % stride; };
   InputForm out = largest;
   out.fitted = largest.size;
@@ -160,14 +148,9 @@ Result<InputPlan> plan_input(const FrameForm& frame, uint32_t par_n, uint32_t pa
   KB_TRY(check_input(input));
   InputPlan plan{.frame = frame, .input = input};
   const Picture picture{.size = frame.size, .par_n = par_n, .par_d = par_d};
-  const Rect place = plan.place = rect_of(picture, input, mode);
+  const PixelRect place = plan.place = rect_of(picture, input, mode);
   const FittedRect whole = picture_rect(picture, input.size, mode, place);
-  plan.letterbox = {.frame = frame.size,
-                    .model = input.size,
-                    .scale_x = float(frame.size.width) / float(whole.width),
-                    .scale_y = float(frame.size.height) / float(whole.height),
-                    .pad_x = float(whole.x),
-                    .pad_y = float(whole.y)};
+  plan.letterbox = letterbox_at(whole, frame.size, input.size);
   const Axis across{frame.size.width, whole.width, place.x - whole.x, place.width};
   const Axis down{frame.size.height, whole.height, place.y - whole.y, place.height};
   for (size_t i = 0; i < 3; ++i) {

@@ -69,10 +69,7 @@ struct InputForm {
 struct InputPlan {
   FrameForm frame;
   InputForm input;
-  /// Rectangle in the input that shows the picture or a part of it, in pixels.
-  struct Rect {
-    uint32_t x, y, width, height;
-  } place{};
+  PixelRect place;      // in the input: shows the picture or a part of it
   Letterbox letterbox;  // for the whole picture
   /// Taps per component: one per column, one per row of the rectangle.
   std::array<std::vector<Tap>, 3> columns, rows;
