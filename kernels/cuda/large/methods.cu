@@ -2,6 +2,10 @@
 // Parts of the methods that are independent of the geometry.
 #include "kernels/cuda/large/methods.cuh"
 
+#include <algorithm>
+
+#include "kernels/cuda/large/large_nms.cuh"
+
 namespace keepbox::cuda {
 namespace {
 
@@ -80,5 +84,24 @@ cudaError_t launch_reduce(const LargeArgs& args, uint32_t count, uint32_t first_
 }
 
 cudaError_t load_methods() { return load_kernels(collect, reduce_mask); }
+
+size_t large_words(NmsMethod method, uint32_t count) {
+  switch (method) {
+    case NmsMethod::kNone: return Marks::words(count);
+    case NmsMethod::kFast: return std::max(Marks::words(count), one_launch_words(count));
+    case NmsMethod::kBitmask: return MaskWords::words(count);
+    case NmsMethod::kSegmented: return Segments::words(count);
+    case NmsMethod::kSoftLinear:
+    case NmsMethod::kSoftGaussian:
+    case NmsMethod::kWeighted:
+    case NmsMethod::kDiou:
+    case NmsMethod::kMerge: return SequentialWords::words(count);
+    case NmsMethod::kMatrix:
+    case NmsMethod::kMatrixLinear: return MatrixWords::words(count);
+    default:  // others use a mask
+      return std::max(
+          {GreedyWords::words(count), MaskWords::words(count), one_launch_words(count)});
+  }
+}
 
 }  // namespace keepbox::cuda

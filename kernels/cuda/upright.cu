@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Kernels for upright boxes.
-#include <algorithm>
-
 #include "kernels/cuda/frame/frame.cuh"
 #include "kernels/cuda/large/large_nms.cuh"
 
@@ -26,25 +24,6 @@ const Kernels& kernels_of<Upright>() {
   static constexpr Kernels kKernels{launch, launch_one_launch_nms<Upright>, launch_nms<Upright>,
                                     load_large_nms<Upright>};
   return kKernels;
-}
-
-size_t large_words(NmsMethod method, uint32_t count) {
-  switch (method) {
-    case NmsMethod::kNone: return Marks::words(count);
-    case NmsMethod::kFast: return std::max(Marks::words(count), one_launch_words(count));
-    case NmsMethod::kBitmask: return MaskWords::words(count);
-    case NmsMethod::kSegmented: return Segments::words(count);
-    case NmsMethod::kSoftLinear:
-    case NmsMethod::kSoftGaussian:
-    case NmsMethod::kWeighted:
-    case NmsMethod::kDiou:
-    case NmsMethod::kMerge: return SequentialWords::words(count);
-    case NmsMethod::kMatrix:
-    case NmsMethod::kMatrixLinear: return MatrixWords::words(count);
-    default:  // others use a mask
-      return std::max(
-          {GreedyWords::words(count), MaskWords::words(count), one_launch_words(count)});
-  }
 }
 
 }  // namespace keepbox::cuda
