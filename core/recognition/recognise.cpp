@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/model/words.h"
 #include "core/recognition/shapes.h"
 #include "core/recognition/value_checks.h"
 #include "core/recognition/value_patterns.h"
@@ -259,7 +260,7 @@ std::string input_text(const InputRule& input) {
   };
   return std::string("channel-order=") + (input.bgr ? "bgr" : "rgb") +
          " input-mean=" + three(input.mean) + " input-std=" + three(input.deviation) +
-         " resize-mode=" + to_string(input.resize);
+         " resize-mode=" + std::string(to_string(input.resize));
 }
 
 bool is_plane(const Shape& shape) {

@@ -2,8 +2,6 @@
 // Values of properties and their enums.
 #include "gst/base/props.h"
 
-#include "core/formula/letterbox.h"
-
 namespace keepbox {
 
 const gchar* nick_of(const gchar* name) {
@@ -27,20 +25,8 @@ GType register_enum(const char* name, const std::vector<EnumValue>& values) {
 }
 
 GType resize_mode_type() {
-  static const GType type = register_enum(
-      "KeepboxResizeMode",
-      {{static_cast<int>(ResizeMode::kStretch), "stretch", "Each axis is scaled independently"},
-       {static_cast<int>(ResizeMode::kLetterboxCenter), "letterbox-center",
-        "Aspect ratio is kept, padded equally on both sides"},
-       {static_cast<int>(ResizeMode::kLetterboxTopLeft), "letterbox-topleft",
-        "Aspect ratio is kept, padded on the right or at the bottom"},
-       {static_cast<int>(ResizeMode::kLetterboxScaler), "letterbox-scaler",
-        "As letterbox-center, but with the picture rounded down to whole pixels of the model "
-        "input, as videoconvertscale does; this shifts edges by less than one pixel"},
-       {static_cast<int>(ResizeMode::kCrop), "crop",
-        "Aspect ratio is kept, scaled to fill the model input, and what does not fit is cut off "
-        "equally on both sides, as torchvision's Resize and CenterCrop do; objects in the parts "
-        "cut off cannot be found"}});
+  static const GType type =
+      register_enum("KeepboxResizeMode", enum_values<ResizeMode>(kResizeWords));
   return type;
 }
 

@@ -12,6 +12,8 @@
 #include <variant>
 #include <vector>
 
+#include "core/model/words.h"
+
 namespace keepbox {
 
 inline constexpr auto kChangeWhenReady =
@@ -169,6 +171,15 @@ struct EnumValue {
   std::string_view nick;     // as users type it
   std::string_view summary;  // description for gst-inspect-1.0
 };
+
+/// Returns the values of an enum of core.
+template <class E>
+std::vector<EnumValue> enum_values(std::span<const Word<E>> words) {
+  std::vector<EnumValue> values;
+  for (const Word<E>& each : words)
+    values.push_back({static_cast<int>(each.value), each.word, each.summary});
+  return values;
+}
 
 /// Registers a GEnum that is part of the plugin's interface. Once per name.
 GType register_enum(const char* name, const std::vector<EnumValue>& values);

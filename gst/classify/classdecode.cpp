@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
+#include "core/base/text.h"
 #include "gst/base/element.h"
 #include "gst/base/error.h"
-#include "gst/base/text.h"
 #include "gst/classify/classifier.h"
 #include "gst/classify/properties.h"
 #include "gst/classify/results.h"

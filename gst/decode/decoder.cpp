@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Decodes the frames of a stream, alone or in joint runs with other streams.
 #include "gst/decode/decoder.h"
+#include "gst/decode/detectorfile.h"
 
 #include <algorithm>
 #include <bit>
@@ -11,7 +12,6 @@
 #include "core/plan/plan.h"
 #include "core/recognition/recognise.h"
 #include "gst/base/error.h"
-#include "gst/decode/detectorfile/detectorfile.h"
 #include "gst/metas/skippedmodels.h"
 #include "gst/tensors/provenance.h"
 

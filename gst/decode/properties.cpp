@@ -11,10 +11,10 @@
 #include "core/formula/box.h"
 #include "core/formula/conventions.h"
 #include "core/model/contracts.h"
+#include "core/model/words.h"
 #include "core/plan/tiles.h"
 #include "core/run/backend.h"
 #include "gst/base/props.h"
-#include "gst/decode/detectorfile/detectorfields.h"
 #include "gst/metas/boxes.h"
 
 namespace keepbox {
@@ -258,15 +258,6 @@ std::vector<EnumValue> rows(std::span<const Row> table, std::string_view Row::* 
   return values;
 }
 
-/// @tparam Nicks an array of Nick.
-template <class Nicks>
-std::vector<EnumValue> rows(const Nicks& nicks) {
-  std::vector<EnumValue> values;
-  for (const auto& each : nicks)
-    values.push_back({static_cast<int>(each.value), each.nick, each.summary});
-  return values;
-}
-
 }  // namespace
 
 GType contract_type() {
@@ -284,7 +275,7 @@ GType backend_type() {
 }
 
 GType nms_method_type() {
-  static const GType type = register_enum("KeepboxNmsMethod", rows(kMethodNicks));
+  static const GType type = register_enum("KeepboxNmsMethod", enum_values<NmsMethod>(kMethodWords));
   return type;
 }
 
@@ -318,7 +309,7 @@ GType tile_merge_type() {
 }
 
 GType units_type() {
-  static const GType type = register_enum("KeepboxBoxUnits", rows(kUnitsNicks));
+  static const GType type = register_enum("KeepboxBoxUnits", enum_values<Units>(kUnitsWords));
   return type;
 }
 

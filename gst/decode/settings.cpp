@@ -16,12 +16,13 @@
 #include <string>
 #include <utility>
 
+#include "core/base/text.h"
 #include "core/formula/box.h"
 #include "core/model/detector.h"
 #include "gst/base/error.h"
 #include "gst/base/infile.h"
 #include "gst/base/props.h"
-#include "gst/base/text.h"
+#include "gst/decode/detectorfile.h"
 #include "gst/decode/properties.h"
 
 #define GST_CAT_DEFAULT ::keepbox::decode_log()

@@ -8,8 +8,8 @@
 #include <format>
 #include <string_view>
 
+#include "core/base/text.h"
 #include "gst/base/infile.h"
-#include "gst/base/text.h"
 #include "gst/infer/onnx/onnx.h"
 #include "gst/tensors/cudascope.h"
 #include "gst/tensors/tensors.h"

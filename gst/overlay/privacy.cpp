@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "gst/base/text.h"
+#include "core/base/text.h"
 
 namespace keepbox {
 namespace {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "gst/base/text.h"
+#include "core/base/text.h"
 #include "gst/sink/classes.h"
 
 namespace keepbox {

@@ -20,8 +20,8 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/text.h"
 #include "gst/base/infile.h"
-#include "gst/base/text.h"
 
 namespace keepbox {
 namespace {

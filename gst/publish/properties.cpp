@@ -4,8 +4,8 @@
 
 #include <cstdlib>
 
+#include "core/base/text.h"
 #include "gst/base/infile.h"
-#include "gst/base/text.h"
 
 namespace keepbox {
 namespace {

@@ -10,7 +10,7 @@
 #include <iterator>
 #include <utility>
 
-#include "gst/base/text.h"
+#include "core/base/text.h"
 
 namespace keepbox {
 namespace {

@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/text.h"
 #include "core/formula/box.h"
 #include "gst/base/error.h"
 #include "gst/base/infile.h"
-#include "gst/base/text.h"
 #include "gst/tensors/coco/coco80.h"
 
 namespace keepbox {

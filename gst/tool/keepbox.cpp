@@ -5,7 +5,7 @@
 #include <string>
 
 #include "gst/base/infile.h"
-#include "gst/decode/detectorfile/detectorfile.h"
+#include "gst/decode/detectorfile.h"
 
 namespace keepbox {
 namespace {

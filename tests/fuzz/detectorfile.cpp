@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "gst/decode/detectorfile/detectorfields.h"
-#include "gst/decode/detectorfile/detectorfile.h"
+#include "core/model/detector_fields.h"
+#include "core/model/detector_text.h"
 #include "tests/fuzz/frames/runs.h"
 #include "tests/fuzz/frames/settings.h"
 #include "tests/fuzz/fuzz.h"

@@ -8,8 +8,8 @@
 #include <charconv>
 #include <optional>
 
+#include "core/base/text.h"
 #include "core/formula/box.h"
-#include "gst/base/text.h"
 #include "gst/tensors/provenance.h"
 
 namespace keepbox {

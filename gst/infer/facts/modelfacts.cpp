@@ -8,8 +8,10 @@
 #include <format>
 #include <iterator>
 
-#include "gst/base/text.h"
+#include "core/base/text.h"
 #include "gst/infer/facts/exports.h"
+
+#include "core/model/words.h"
 
 namespace keepbox {
 namespace {
@@ -152,7 +154,7 @@ std::string form_text(const InputForm& form, ResizeMode resize) {
   else if (form.mean == PerChannel{} && form.deviation == PerChannel{255, 255, 255})
     text += ", 0..1";
   else text += ", mean " + three(form.mean) + " deviation " + three(form.deviation);
-  text += std::string(", ") + to_string(resize);
+  text += ", " + std::string(to_string(resize));
   if (resize != ResizeMode::kStretch && resize != ResizeMode::kCrop)
     text += ", pad " + std::to_string(form.pad);
   return text;

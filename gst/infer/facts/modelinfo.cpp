@@ -6,9 +6,9 @@
 
 #include <filesystem>
 
+#include "core/base/text.h"
 #include "gst/base/error.h"
 #include "gst/base/infile.h"
-#include "gst/base/text.h"
 
 namespace keepbox {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <optional>
 
-#include "gst/base/text.h"
+#include "core/base/text.h"
 
 namespace keepbox {
 namespace {

@@ -14,8 +14,8 @@
 #include <optional>
 #include <system_error>
 
+#include "core/base/text.h"
 #include "gst/base/infile.h"
-#include "gst/base/text.h"
 #include "gst/infer/onnx/onnx.h"
 
 namespace keepbox {

@@ -2,7 +2,8 @@
 // Changes families like files could.
 #include <algorithm>
 
-#include "gst/decode/detectorfile/detectorfile.h"
+#include "core/model/detector_text.h"
+#include "core/model/words.h"
 #include "tests/fuzz/frames/settings.h"
 
 namespace keepbox::fuzz {
@@ -13,9 +14,9 @@ constexpr float kScales[] = {1, 1.26f, 1.59f};
 constexpr AnchorSize kRatios[] = {{1, 1}, {1.4f, 0.7f}, {0.7f, 1.4f}};
 constexpr uint16_t kStrides[] = {4, 8, 16, 32, 64, 128};
 
-template <class Enum>
-Enum any(Input& input, uint32_t values) {
-  return static_cast<Enum>(input.below(values));
+template <class E, size_t kCount>
+E any(Input& input, const Word<E> (&words)[kCount]) {
+  return words[input.below(kCount)].value;
 }
 
 int8_t column(Input& input) { return static_cast<int8_t>(static_cast<int>(input.below(14)) - 1); }
@@ -75,17 +76,17 @@ void change_tensors(Input& input, DetectorSpec& spec) {
     case 2:
       if (spec.tensor_count < spec.tensors.size())
         spec.tensors[spec.tensor_count++] = {
-            .role = any<Role>(input, 10), .optional = input.chance(50), .ids = {"more"}};
+            .role = any(input, kRoleWords), .optional = input.chance(50), .ids = {"more"}};
       break;
-    default: rule.role = any<Role>(input, 10);
+    default: rule.role = any(input, kRoleWords);
   }
 }
 
 void change_scores(Input& input, DetectorSpec& spec) {
   switch (input.below(6)) {
-    case 0: spec.score = any<ScoreRule>(input, 5); break;
-    case 1: spec.activation = any<Activation>(input, 3); break;
-    case 2: spec.background = any<Background>(input, 3); break;
+    case 0: spec.score = any(input, kScoreWords); break;
+    case 1: spec.activation = any(input, kActivationWords); break;
+    case 2: spec.background = any(input, kBackgroundWords); break;
     case 3: spec.multi_label = !spec.multi_label; break;
     case 4: spec.peaks = !spec.peaks; break;
     default: spec.logit_limit = input.chance(50) ? 0 : 5;
@@ -95,11 +96,11 @@ void change_scores(Input& input, DetectorSpec& spec) {
 void change_boxes(Input& input, DetectorSpec& spec) {
   switch (input.below(7)) {
     case 0:
-      spec.coding = any<BoxCoding>(input, 11);
+      spec.coding = any(input, kCodingWords);
       spec.bins = spec.coding == BoxCoding::kDistanceBins ? 4 : 1;
       break;
     case 1: spec.box_yx = !spec.box_yx; break;
-    case 2: spec.units = any<Units>(input, 3); break;
+    case 2: spec.units = any(input, kUnitsWords); break;
     case 3: spec.box_scale[input.below(4)] = input.number(); break;
     case 4: spec.cell_offset = input.number(); break;
     case 5: spec.bins = static_cast<uint8_t>(input.between(1, 20)); break;
@@ -109,9 +110,9 @@ void change_boxes(Input& input, DetectorSpec& spec) {
 
 void change_payload(Input& input, DetectorSpec& spec) {
   switch (input.below(4)) {
-    case 0: spec.payload = any<Payload>(input, 4); break;
+    case 0: spec.payload = any(input, kPayloadWords); break;
     case 1: spec.payload_count = static_cast<uint16_t>(input.below(60)); break;
-    case 2: spec.points.coding = any<PointCoding>(input, 5); break;
+    case 2: spec.points.coding = any(input, kPointCodingWords); break;
     default: spec.points.values = static_cast<uint8_t>(input.below(5)); break;
   }
 }

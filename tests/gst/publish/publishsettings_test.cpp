@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "gst/base/text.h"
+#include "core/base/text.h"
 #include "gst/publish/counts.h"
 #include "gst/publish/mqttclient.h"
 #include "gst/publish/properties.h"

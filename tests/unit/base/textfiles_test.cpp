@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gst/base/infile.h"
-#include "gst/decode/detectorfile/detectorfile.h"
+#include "gst/decode/detectorfile.h"
 #include "gst/decode/settings.h"
 #include "gst/infer/facts/modelinfo.h"
 #include "gst/infer/settings.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Texts in messages, lists of words, and numbers.
-#include "gst/base/text.h"
+#include "core/base/text.h"
 
 #include <gtest/gtest.h>
 

@@ -19,7 +19,7 @@ using test::grey;
 using test::planned;
 using test::square;
 
-using Rect = InputPlan::Rect;
+using Rect = PixelRect;
 
 void expect_place(Size frame, ResizeMode mode, Rect want, uint32_t par_n = 1, uint32_t par_d = 1) {
   const Rect got = planned(grey(frame.width, frame.height), square(640), mode, par_n, par_d).place;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Model families in files: round trips of every family, every key.
-#include "gst/decode/detectorfile/detectorfile.h"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +7,11 @@
 #include <tuple>
 #include <vector>
 
+#include "core/model/detector_fields.h"
+#include "core/model/words.h"
 #include "core/recognition/layout.h"
 #include "gst/base/props.h"
-#include "gst/decode/detectorfile/detectorfields.h"
+#include "gst/decode/detectorfile.h"
 #include "tests/tempdir.h"
 #include "tests/unit/decode/rowsfile.h"
 
@@ -92,7 +93,7 @@ TEST(DetectorFile, ComparesEveryField) {
 
 TEST(DetectorFile, ResizeModesHaveTheNamesOfTheProperties) {
   for (int mode = 0; mode <= static_cast<int>(ResizeMode::kCrop); ++mode) {
-    const std::string name = to_string(static_cast<ResizeMode>(mode));
+    const std::string name(to_string(static_cast<ResizeMode>(mode)));
     const std::string keys = "input-std=1,1,1\nresize-mode=" + name + "\ncoding=";
     const auto file = read_detector(replaced(kRowsFile, "coding=", keys), "box.detector");
     ASSERT_TRUE(file) << file.error().message();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Errors in files of model families, with their line.
-#include "gst/decode/detectorfile/detectorfile.h"
+#include "core/model/detector_text.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
+#include "core/model/detector_fields.h"
 #include "core/recognition/layout.h"
-#include "gst/decode/detectorfile/detectorfields.h"
 #include "tests/tempdir.h"
 #include "tests/unit/decode/rowsfile.h"
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/model/detector.h"
+#include "core/model/words.h"
 #include "core/recognition/fit.h"
 #include "core/recognition/recognise.h"
 #include "tests/parity/families.h"

@@ -6,8 +6,8 @@
 
 #include <limits>
 
+#include "core/base/text.h"
 #include "gst/base/outfile.h"
-#include "gst/base/text.h"
 #include "tests/unit/sink/boxtext.h"
 
 namespace keepbox {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The table of a family's fields.
-#include "gst/decode/detectorfile/detectorfields.h"
+#include "core/model/detector_fields.h"
 
 #include <algorithm>
 #include <array>
@@ -15,10 +15,11 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/text.h"
 #include "core/formula/conventions.h"
 #include "core/model/contracts.h"
 #include "core/model/detector.h"
-#include "gst/base/text.h"
+#include "core/model/words.h"
 
 namespace keepbox::codec {
 
@@ -59,28 +60,28 @@ struct Text {
   std::string print(std::string_view value) const { return std::string(value); }
 };
 
-/// A nick of an enum.
+/// A word of an enum.
 template <class E>
 struct OneOf {
-  std::span<const Nick<E>> nicks;
+  std::span<const Word<E>> words;
 
   std::string expected() const {
     std::string out;
-    for (const auto& each : nicks) out += (out.empty() ? "" : ", ") + std::string(each.nick);
+    for (const auto& each : words) out += (out.empty() ? "" : ", ") + std::string(each.word);
     return "one of " + out;
   }
   bool read(std::string_view text, E& out, FamilyStorage&) const {
-    const auto found = std::ranges::find(nicks, text, &Nick<E>::nick);
-    if (found == nicks.end()) return false;
+    const auto found = std::ranges::find(words, text, &Word<E>::word);
+    if (found == words.end()) return false;
     out = found->value;
     return true;
   }
   std::string print(E value) const {
-    return std::string(std::ranges::find(nicks, value, &Nick<E>::value)->nick);
+    return std::string(std::ranges::find(words, value, &Word<E>::value)->word);
   }
 };
 template <class E, size_t N>
-OneOf(const Nick<E> (&)[N]) -> OneOf<E>;
+OneOf(const Word<E> (&)[N]) -> OneOf<E>;
 
 struct Contract {
   std::string expected() const {
@@ -285,11 +286,11 @@ void add_columns(Fields& out) {
 }
 
 void add_coding(Fields& out) {
-  out.push_back(of_family("coding", &Family::coding, OneOf(kCodingNicks),
+  out.push_back(of_family("coding", &Family::coding, OneOf(kCodingWords),
                           "Meaning of the four box values.", Printed::kAlways));
-  out.push_back(of_family("box-order", &Family::box_yx, OneOf(kOrderNicks),
+  out.push_back(of_family("box-order", &Family::box_yx, OneOf(kOrderWords),
                           "Order of box coordinates: x y, or y x."));
-  out.push_back(of_family("box-units", &Family::units, OneOf(kUnitsNicks),
+  out.push_back(of_family("box-units", &Family::units, OneOf(kUnitsWords),
                           "Units of the coordinates; auto derives them from the values."));
   out.push_back(of_family("box-scale", &Family::box_scale, Numbers<float, 4>{0, kMaxField, 4},
                           "Factors for the four raw box values, x first."));
@@ -304,11 +305,11 @@ void add_coding(Fields& out) {
 }
 
 void add_scores(Fields& out) {
-  out.push_back(of_family("score-rule", &Family::score, OneOf(kScoreNicks),
+  out.push_back(of_family("score-rule", &Family::score, OneOf(kScoreWords),
                           "How objectness and class score are combined."));
-  out.push_back(of_family("activation", &Family::activation, OneOf(kActivationNicks),
+  out.push_back(of_family("activation", &Family::activation, OneOf(kActivationWords),
                           "Function that maps raw scores to probabilities."));
-  out.push_back(of_family("background", &Family::background, OneOf(kBackgroundNicks),
+  out.push_back(of_family("background", &Family::background, OneOf(kBackgroundWords),
                           "Position of the background among the class scores. If first, it is "
                           "class 0 and has a line in the label file."));
   out.push_back(of_family("logit-limit", &Family::logit_limit, Number<float>{0, kMaxField},
@@ -373,9 +374,9 @@ void add_input(Fields& out) {
   out.push_back(of_family("input-mean", input<&InputRule::mean>,
                           Numbers<float, 3>{-kMaxField, kMaxField, 3},
                           "Mean of R, G, B on a scale of 0 to 255; used if input-std is set."));
-  out.push_back(of_family("channel-order", input<&InputRule::bgr>, OneOf(kChannelNicks),
+  out.push_back(of_family("channel-order", input<&InputRule::bgr>, OneOf(kChannelWords),
                           "Channel order of the input; used if input-std is set."));
-  out.push_back(of_family("resize-mode", input<&InputRule::resize>, OneOf(kResizeNicks),
+  out.push_back(of_family("resize-mode", input<&InputRule::resize>, OneOf(kResizeWords),
                           "How a frame is fitted into the input; used if input-std is set."));
   out.push_back(of_family("pad-value", input<&InputRule::pad>, Number<uint8_t>{0, 255},
                           "Grey level of the padding; used if input-std is set."));
@@ -384,7 +385,7 @@ void add_input(Fields& out) {
 }
 
 void add_rest(Fields& out) {
-  out.push_back(of_family("payload", &Family::payload, OneOf(kPayloadNicks),
+  out.push_back(of_family("payload", &Family::payload, OneOf(kPayloadWords),
                           "What an anchor has in addition to box and scores: an angle, keypoints, "
                           "mask-coefficients or an embedding. Prototypes are recognised by their "
                           "shape."));
@@ -393,7 +394,7 @@ void add_rest(Fields& out) {
   out.push_back(of_family("payload-column", column<&Columns::payload>, Column(),
                           "First column of the payload, if it does not follow the class scores, or "
                           "the box with reader=split."));
-  out.push_back(of_family("point-coding", point<&PointRule::coding>, OneOf(kPointCodingNicks),
+  out.push_back(of_family("point-coding", point<&PointRule::coding>, OneOf(kPointCodingWords),
                           "Coding of keypoint x and y: like the box's corners, relative to cells "
                           "in strides or in pixels, relative to priors, or as fractions of the "
                           "box."));
@@ -406,7 +407,7 @@ void add_rest(Fields& out) {
                           "Name of the keypoint set, such as body-pose/coco-17; known sets have "
                           "edges."));
   out.push_back(
-      of_family("nms-method", &Family::nms, OneOf<NmsMethod>{std::span(kMethodNicks).subspan(1)},
+      of_family("nms-method", &Family::nms, OneOf<NmsMethod>{std::span(kMethodWords).subspan(1)},
                 "Suppression method if the property is auto; greedy takes the contract's method, "
                 "none is for end-to-end models."));
   out.push_back(of_family("nms-contract", &Family::contract, Contract(),
@@ -421,7 +422,7 @@ Fields make_detector_fields() {
   Fields out;
   out.push_back(of_family("name", &Family::name, Text(), "Name of the family in messages."));
   out.push_back(of_family("summary", &Family::summary, Text(), "One-sentence description."));
-  out.push_back(of_family("reader", &Family::reader, OneOf(kReaderNicks),
+  out.push_back(of_family("reader", &Family::reader, OneOf(kReaderWords),
                           "Layout of anchors and their values in the tensors.", Printed::kAlways));
   add_columns(out);
   add_coding(out);
@@ -435,7 +436,7 @@ Fields make_detector_fields() {
 std::vector<TextField<TensorRule>> make_tensor_fields() {
   using Rule = TensorRule;
   return {
-      field<Rule>("role", &Rule::role, OneOf(kRoleNicks), "Purpose of the tensor.",
+      field<Rule>("role", &Rule::role, OneOf(kRoleWords), "Purpose of the tensor.",
                   Printed::kAlways),
       field<Rule>("optional", &Rule::optional, OneOf(kYesNo), "True if the tensor may be missing."),
       field<Rule>("ids", &Rule::ids, Names<std::tuple_size_v<decltype(Rule::ids)>>(),
@@ -472,8 +473,8 @@ Columns default_columns(Reader reader) {
   }
 }
 
-std::string_view role_nick(Role role) {
-  return std::ranges::find(kRoleNicks, role, &Nick<Role>::value)->nick;
+std::string_view word_of(Role role) {
+  return std::ranges::find(kRoleWords, role, &Word<Role>::value)->word;
 }
 
 }  // namespace keepbox

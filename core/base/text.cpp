@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Words and numbers of texts, and names that resemble a misspelt one.
-#include "gst/base/text.h"
-
-#include <glib.h>
+#include "core/base/text.h"
 
 #include <algorithm>
 #include <vector>
@@ -14,15 +12,39 @@ constexpr size_t kLongest = 60;  // bytes of quoted text in a message
 
 }  // namespace
 
+size_t utf8_length(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (text.empty()) return 0;
+  const unsigned first = byte(0);
+  const auto within = [first](unsigned low, unsigned high) {
+    return first >= low && first <= high;
+  };
+  const size_t length = within(0x01, 0x7f)   ? 1
+                        : within(0xc2, 0xdf) ? 2
+                        : within(0xe0, 0xef) ? 3
+                        : within(0xf0, 0xf4) ? 4
+                                             : 0;
+  if (length > text.size()) return 0;
+  for (size_t i = 1; i < length; ++i)
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  // longer than it need be, a half of a surrogate pair, or beyond the last character
+  if ((first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) > 0x9f) ||
+      (first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) > 0x8f))
+    return 0;
+  return length;
+}
+
 std::string in_quotes(std::string_view text) {
-  const std::string_view start = text.substr(0, kLongest);
-  g_autofree gchar* valid =
-      start.empty() ? g_strdup("")  // a view without data, too
-                    : g_utf8_make_valid(start.data(), static_cast<gssize>(start.size()));
+  std::string_view rest = text.substr(0, kLongest);
   std::string out = "\"";
-  for (const char* at = valid; *at != 0; ++at)
-    out += static_cast<unsigned char>(*at) < ' ' ? ' ' : *at;
-  return out + (start.size() < text.size() ? "...\"" : "\"");
+  while (!rest.empty()) {
+    const size_t length = utf8_length(rest);
+    if (length == 0) out += "\ufffd";
+    else if (static_cast<unsigned char>(rest[0]) < ' ') out += ' ';
+    else out += rest.substr(0, length);
+    rest.remove_prefix(std::max<size_t>(length, 1));
+  }
+  return out + (kLongest < text.size() ? "...\"" : "\"");
 }
 
 std::string joined(std::span<const std::string> parts) {
@@ -68,9 +90,10 @@ size_t edits(std::string_view a, std::string_view b, size_t max_edits) {
   const size_t columns = b.size() + 1;
   std::vector<size_t> table((a.size() + 1) * columns);
   const auto at = [&](size_t i, size_t j) -> size_t& { return table[i * columns + j]; };
-  const auto same = [&](size_t i, size_t j) {
-    return g_ascii_tolower(a[i - 1]) == g_ascii_tolower(b[j - 1]);
+  const auto lower = [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   };
+  const auto same = [&](size_t i, size_t j) { return lower(a[i - 1]) == lower(b[j - 1]); };
   for (size_t i = 0; i <= a.size(); ++i) at(i, 0) = i;
   for (size_t j = 0; j <= b.size(); ++j) at(0, j) = j;
   for (size_t i = 1; i <= a.size(); ++i)

@@ -1,91 +1,56 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The fields of a detector file: their keys, and their values as text.
+// The words for the values of enums, as in properties, files and messages: a table per enum.
 #pragma once
 
+#include <algorithm>
 #include <array>
-#include <deque>
-#include <functional>
 #include <iterator>
 #include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/formula/conventions.h"
+#include "core/formula/letterbox.h"
 #include "core/model/detector.h"
 #include "core/model/nms_methods.h"
 
 namespace keepbox {
 
-// The fields of a model family as text: one table for reading and writing files.
-
-/// Owns the data that a family read from a file points to.
-struct FamilyStorage {
-  std::deque<std::string> texts;
-  std::deque<std::vector<float>> numbers;
-  std::deque<std::vector<AnchorSize>> sizes;
-};
-
-/// A field of a family or of one of its tensors.
-template <class Of>
-struct TextField {
-  std::string_view key;
-  std::string_view summary;  // a sentence for the manual
-  std::string expected;      // accepted values: "true or false"
-  /// Parses a text; returns false and changes nothing if the text is not an accepted value.
-  std::function<bool(std::string_view, Of&, FamilyStorage&)> read;
-  std::function<std::string(const Of&)> print;
-  bool always = false;  // always printed; otherwise only if not the default
-};
-
-/// Return the fields in the order in which they are printed.
-std::span<const TextField<DetectorSpec>> detector_fields();
-std::span<const TextField<TensorRule>> tensor_fields();
-
-template <class Of>
-const TextField<Of>* find_field(std::span<const TextField<Of>> fields, std::string_view key) {
-  for (const TextField<Of>& field : fields)
-    if (field.key == key) return &field;
-  return nullptr;
-}
-
-/// Returns the columns that core's table gives readers without columns.
-Columns default_columns(Reader reader);
-
-std::string_view role_nick(Role role);
-
-// The words that users type for the values of core's enums, in properties and in files.
-
 template <class E>
-struct Nick {
+struct Word {
   E value;
-  std::string_view nick;
+  std::string_view word;
   std::string_view summary{};  // a sentence for gst-inspect-1.0; values of properties only
 };
 
-/// The rows of core's table, "auto" first.
-inline constexpr auto kMethodNicks = [] {
-  std::array<Nick<NmsMethod>, std::size(kNmsMethods)> nicks;
-  for (size_t i = 0; i < nicks.size(); ++i)
-    nicks[i] = {kNmsMethods[i].method, kNmsMethods[i].name, kNmsMethods[i].summary};
-  return nicks;
+/// Returns the word of a value. @pre it is in the table.
+template <class E>
+constexpr std::string_view word_of(std::span<const Word<E>> words, E value) {
+  return std::ranges::find(words, value, &Word<E>::value)->word;
+}
+
+/// The rows of the table of methods, "auto" first.
+inline constexpr auto kMethodWords = [] {
+  std::array<Word<NmsMethod>, std::size(kNmsMethods)> words;
+  for (size_t i = 0; i < words.size(); ++i)
+    words[i] = {kNmsMethods[i].method, kNmsMethods[i].name, kNmsMethods[i].summary};
+  return words;
 }();
 
-inline constexpr Nick<Units> kUnitsNicks[]{
+inline constexpr Word<Units> kUnitsWords[]{
     {Units::kAuto, "auto",
      "Units declared by the inference element, or else derived from the first frame"},
     {Units::kPixels, "pixels", "Pixels of the model input"},
     {Units::kNormalized, "normalized", "Fractions of the model input, 0 to 1"}};
 
-inline constexpr Nick<bool> kYesNo[]{{true, "true"}, {false, "false"}};
+inline constexpr Word<bool> kYesNo[]{{true, "true"}, {false, "false"}};
 
-inline constexpr Nick<Reader> kReaderNicks[]{{Reader::kDense, "dense"},
+inline constexpr Word<Reader> kReaderWords[]{{Reader::kDense, "dense"},
                                              {Reader::kSplit, "split"},
                                              {Reader::kReady, "ready"},
                                              {Reader::kOutputs, "outputs"},
                                              {Reader::kIndices, "indices"}};
 
-inline constexpr Nick<BoxCoding> kCodingNicks[]{
+inline constexpr Word<BoxCoding> kCodingWords[]{
     {BoxCoding::kCenterSize, "center-size"},    {BoxCoding::kCorners, "corners"},
     {BoxCoding::kTopLeftSize, "top-left-size"}, {BoxCoding::kGridExp, "grid-exp"},
     {BoxCoding::kGridSize, "grid-size"},        {BoxCoding::kGridPixels, "grid-pixels"},
@@ -93,43 +58,53 @@ inline constexpr Nick<BoxCoding> kCodingNicks[]{
     {BoxCoding::kDistances, "distances"},       {BoxCoding::kDistanceBins, "distance-bins"},
     {BoxCoding::kPriorDelta, "prior-delta"}};
 
-inline constexpr Nick<bool> kChannelNicks[]{{false, "rgb"}, {true, "bgr"}};
+inline constexpr Word<bool> kChannelWords[]{{false, "rgb"}, {true, "bgr"}};
 
-inline constexpr Nick<ResizeMode> kResizeNicks[]{
-    {ResizeMode::kStretch, "stretch"},
-    {ResizeMode::kLetterboxCenter, "letterbox-center"},
-    {ResizeMode::kLetterboxTopLeft, "letterbox-topleft"},
-    {ResizeMode::kLetterboxScaler, "letterbox-scaler"},
-    {ResizeMode::kCrop, "crop"}};
+inline constexpr Word<ResizeMode> kResizeWords[]{
+    {ResizeMode::kStretch, "stretch", "Each axis is scaled independently"},
+    {ResizeMode::kLetterboxCenter, "letterbox-center",
+     "Aspect ratio is kept, padded equally on both sides"},
+    {ResizeMode::kLetterboxTopLeft, "letterbox-topleft",
+     "Aspect ratio is kept, padded on the right or at the bottom"},
+    {ResizeMode::kLetterboxScaler, "letterbox-scaler",
+     "As letterbox-center, but with the picture rounded down to whole pixels of the model input, "
+     "as "
+     "videoconvertscale add-borders=true does"},
+    {ResizeMode::kCrop, "crop",
+     "Aspect ratio is kept, scaled to fill the model input, and what does not fit is cut off "
+     "equally "
+     "on both sides, as torchvision's Resize and CenterCrop do; objects in the parts cut off "
+     "cannot "
+     "be found"}};
 
-inline constexpr Nick<bool> kOrderNicks[]{{false, "xy"}, {true, "yx"}};
+inline constexpr Word<bool> kOrderWords[]{{false, "xy"}, {true, "yx"}};
 
-inline constexpr Nick<ScoreRule> kScoreNicks[]{{ScoreRule::kClass, "class"},
+inline constexpr Word<ScoreRule> kScoreWords[]{{ScoreRule::kClass, "class"},
                                                {ScoreRule::kProduct, "product"},
                                                {ScoreRule::kArgmaxFirst, "argmax-first"},
                                                {ScoreRule::kObjectness, "objectness"},
                                                {ScoreRule::kGeometricMean, "geometric-mean"}};
 
-inline constexpr Nick<Activation> kActivationNicks[]{{Activation::kNone, "none"},
+inline constexpr Word<Activation> kActivationWords[]{{Activation::kNone, "none"},
                                                      {Activation::kSigmoid, "sigmoid"},
                                                      {Activation::kSoftmax, "softmax"}};
 
-inline constexpr Nick<Background> kBackgroundNicks[]{
+inline constexpr Word<Background> kBackgroundWords[]{
     {Background::kNone, "none"}, {Background::kFirst, "first"}, {Background::kLast, "last"}};
 
-inline constexpr Nick<Payload> kPayloadNicks[]{{Payload::kNone, "none"},
+inline constexpr Word<Payload> kPayloadWords[]{{Payload::kNone, "none"},
                                                {Payload::kAngle, "angle"},
                                                {Payload::kKeypoints, "keypoints"},
                                                {Payload::kMaskCoefficients, "mask-coefficients"},
                                                {Payload::kEmbedding, "embedding"}};
 
-inline constexpr Nick<PointCoding> kPointCodingNicks[]{{PointCoding::kBox, "box"},
+inline constexpr Word<PointCoding> kPointCodingWords[]{{PointCoding::kBox, "box"},
                                                        {PointCoding::kCells, "cells"},
                                                        {PointCoding::kCellPixels, "cell-pixels"},
                                                        {PointCoding::kPriorDelta, "prior-delta"},
                                                        {PointCoding::kInBox, "in-box"}};
 
-inline constexpr Nick<Role> kRoleNicks[]{{Role::kAll, "all"},
+inline constexpr Word<Role> kRoleWords[]{{Role::kAll, "all"},
                                          {Role::kBoxes, "boxes"},
                                          {Role::kScores, "scores"},
                                          {Role::kObjectness, "objectness"},
@@ -139,5 +114,9 @@ inline constexpr Nick<Role> kRoleNicks[]{{Role::kAll, "all"},
                                          {Role::kIndices, "indices"},
                                          {Role::kKeypoints, "keypoints"},
                                          {Role::kUnread, "unread"}};
+
+inline std::string_view to_string(ResizeMode mode) {
+  return word_of<ResizeMode>(kResizeWords, mode);
+}
 
 }  // namespace keepbox

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Checks a family: its tensors, coding, levels and anchors.
-#include "gst/decode/detectorfile/detectorcheck.h"
+#include "core/model/detector_check.h"
 
 #include <algorithm>
 #include <array>
@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/model/detector_fields.h"
 #include "core/plan/anchors.h"
 #include "core/recognition/fit.h"
-#include "gst/decode/detectorfile/detectorfields.h"
 
 namespace keepbox {
 
@@ -41,7 +41,7 @@ Roles roles_of(Reader reader) {
 
 std::string text_of(const std::vector<Role>& roles) {
   std::string out;
-  for (const Role role : roles) out += (out.empty() ? "" : ", ") + std::string(role_nick(role));
+  for (const Role role : roles) out += (out.empty() ? "" : ", ") + std::string(word_of(role));
   return out;
 }
 
@@ -55,18 +55,18 @@ Found check_roles(const DetectorSpec& spec) {
       return fault("reader",
                    "tensors " + text_of(roles.needed) +
                        (roles.in_order ? " first, in this order" : ", one of each"),
-                   std::string(role_nick(role)) + " missing, repeated or out of place");
+                   std::string(word_of(role)) + " missing, repeated or out of place");
   }
   for (size_t i = 0; i < spec.tensor_count; ++i) {
     const Role role = spec.tensors[i].role;
     const bool needed = std::ranges::contains(roles.needed, role);
     if (!needed && !std::ranges::contains(roles.others, role))
       return fault_of(i, "role", "one of " + text_of(roles.needed) + ", " + text_of(roles.others),
-                      std::string(role_nick(role)));
+                      std::string(word_of(role)));
     if (role != Role::kUnread && count_of(spec, role) > 1)
-      return fault_of(i, "role", "each role once", std::string(role_nick(role)) + " twice");
+      return fault_of(i, "role", "each role once", std::string(word_of(role)) + " twice");
     if (spec.tensors[i].optional && (needed || role == Role::kSizes))
-      return fault_of(i, "optional", "false for " + std::string(role_nick(role)), "true");
+      return fault_of(i, "optional", "false for " + std::string(word_of(role)), "true");
   }
   return {};
 }

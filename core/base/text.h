@@ -15,6 +15,10 @@ namespace keepbox {
 
 // Quoted texts in messages, and lists of words.
 
+/// Returns the number of bytes of the character that a text begins with, in UTF-8; 0 if it begins
+/// with none, or with NUL.
+size_t utf8_length(std::string_view text);
+
 /// Returns the text in quotation marks: valid UTF-8 on one line, shortened if long.
 std::string in_quotes(std::string_view text);
 

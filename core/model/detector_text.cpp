@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Reads and prints files of model families.
-#include "gst/decode/detectorfile/detectorfile.h"
-
-#include <glib.h>
+// Parses and prints families as key files.
+#include "core/model/detector_text.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -14,10 +12,9 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "gst/base/infile.h"
-#include "gst/base/text.h"
-#include "gst/decode/detectorfile/detectorcheck.h"
-#include "gst/decode/detectorfile/detectorfields.h"
+#include "core/base/text.h"
+#include "core/model/detector_check.h"
+#include "core/model/detector_fields.h"
 
 namespace keepbox {
 
@@ -51,7 +48,6 @@ Result<KeyText> key_text(const std::string& text, const std::string& path);
 
 namespace {
 
-constexpr size_t kMaxBytes = 64 * 1024;
 constexpr std::string_view kFamilyGroup = "detector", kTensorGroup = "tensor ";
 
 /// Keys of [detector] that are not fields of a family.
@@ -73,7 +69,7 @@ struct Owned {
 std::string tensor_group(const DetectorSpec& spec, size_t number) {
   const Role role = spec.tensors[number].role;
   const auto before = std::ranges::count(spec.rules().first(number), role, &TensorRule::role);
-  return std::string(kTensorGroup) + std::string(role_nick(role)) +
+  return std::string(kTensorGroup) + std::string(word_of(role)) +
          (before > 0 ? " " + std::to_string(before + 1) : "");
 }
 
@@ -208,12 +204,21 @@ class Reading {
   std::string label_file_;
 };
 
-/// Returns a text escaped for a key file.
+/// Characters that values have after a backslash, and what they mean.
+constexpr std::pair<char, char> kEscapes[] = {
+    {'s', ' '}, {'t', '\t'}, {'n', '\n'}, {'r', '\r'}, {'\\', '\\'}};
+
+/// Returns a text as a value of a key file. Blanks need a backslash only at its start.
 std::string escaped(const std::string& text) {
-  g_autoptr(GKeyFile) file = g_key_file_new();
-  g_key_file_set_string(file, "group", "key", text.c_str());
-  g_autofree gchar* value = g_key_file_get_value(file, "group", "key", nullptr);
-  return value;
+  std::string out;
+  const size_t start = std::min(text.find_first_not_of(" \t"), text.size());
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto found = std::ranges::find(kEscapes, text[i], &std::pair<char, char>::second);
+    const bool blank = text[i] == ' ' || text[i] == '\t';
+    if (found == std::end(kEscapes) || (blank && i >= start)) out += text[i];
+    else out += {'\\', found->first};
+  }
+  return out;
 }
 
 template <class Of>
@@ -229,21 +234,9 @@ std::string lines_of(const Of& of, const Of& plain, std::span<const TextField<Of
 
 }  // namespace
 
-bool means_detector_file(const std::string& text) {
-  return text != "auto" && find_detector(text) == nullptr &&
-         (text.contains('/') || text.ends_with(".detector") ||
-          g_file_test(text.c_str(), G_FILE_TEST_IS_REGULAR));
-}
-
 Result<DetectorFile> read_detector(const std::string& text, const std::string& path) {
   KB_ASSIGN(const auto keys, key_text(text, path));
   return Reading(keys).done();
-}
-
-Result<DetectorFile> load_detector(const std::string& path) {
-  KB_ASSIGN(const auto text,
-            read_text(path, kMaxBytes, "set detector= to a family or to a detector file"));
-  return read_detector(text, path);
 }
 
 std::string print_detector(const DetectorSpec& spec) {
@@ -278,11 +271,30 @@ size_t line_of(std::string_view text, size_t at) {
 
 bool is_key(std::string_view key) {
   return !key.empty() && std::ranges::all_of(key, [](char c) {
-    return g_ascii_isalnum(c) || c == '-' || c == '_';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_';
   });
 }
 
-/// Collects groups and keys; values are left empty.
+/// Replaces what follows backslashes; an error names one that is unknown.
+Result<std::string> unescaped(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\\') {
+      out += text[i];
+      continue;
+    }
+    const std::string_view escape = text.substr(i++, 2);
+    const auto found = std::ranges::find(kEscapes, escape.back(), &std::pair<char, char>::first);
+    if (escape.size() < 2 || found == std::end(kEscapes))
+      return fail(ErrorKind::kInvalid, "\\s, \\n, \\t, \\r or \\\\ after a backslash",
+                  in_quotes(escape));
+    out += found->second;
+  }
+  return out;
+}
+
+/// Collects the groups and keys of a text.
 class Scan {
  public:
   explicit Scan(const std::string& path) { out_.path = path; }
@@ -300,7 +312,9 @@ class Scan {
     if (const KeyLine* before = group.find(key))
       return wrong_at(out_.path, line, key, "the key only once in [" + group.name + "]",
                       "it also on line " + std::to_string(before->line));
-    group.keys.push_back({.line = line, .key = std::string(key)});
+    const auto value = unescaped(trimmed(text.substr(equals + 1)));
+    if (!value) return wrong_at(out_.path, line, key, value.error().expected, value.error().found);
+    group.keys.push_back({line, std::string(key), std::string(trimmed(*value))});
     return {};
   }
 
@@ -352,28 +366,11 @@ std::unexpected<Error> wrong_at(const std::string& path, size_t line, std::strin
 }
 
 Result<KeyText> key_text(const std::string& text, const std::string& path) {
-  const gchar* end = nullptr;
-  if (!g_utf8_validate_len(text.data(), text.size(), &end))
-    return wrong_at(path, line_of(text, static_cast<size_t>(end - text.data())), "", "UTF-8 text",
-                    "invalid bytes");
-  auto out = scanned(text, path);
-  if (!out) return out;
-  g_autoptr(GKeyFile) file = g_key_file_new();
-  g_autoptr(GError) error = nullptr;
-  if (!text.empty() &&
-      !g_key_file_load_from_data(file, text.data(), text.size(), G_KEY_FILE_NONE, &error))
-    return wrong_at(path, 1, "", "a key file", in_quotes(error->message));
-  for (KeyGroup& group : out->groups)
-    for (KeyLine& line : group.keys) {
-      g_autoptr(GError) bad = nullptr;
-      g_autofree gchar* value =
-          g_key_file_get_string(file, group.name.c_str(), line.key.c_str(), &bad);
-      if (bad != nullptr)
-        return wrong_at(path, line.line, line.key, "\\s, \\n, \\t, \\r or \\\\ after a backslash",
-                        in_quotes(bad->message));
-      line.value = trimmed(value);
-    }
-  return out;
+  for (std::string_view rest = text; !rest.empty(); rest.remove_prefix(utf8_length(rest)))
+    if (utf8_length(rest) == 0)
+      return wrong_at(path, line_of(text, text.size() - rest.size()), "", "UTF-8 text",
+                      "invalid bytes");
+  return scanned(text, path);
 }
 
 }  // namespace keepbox

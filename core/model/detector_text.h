@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Model families in key files, with the fields of core's table.
+// Families as key files, with the fields of detector_fields.h.
 #pragma once
 
 #include <memory>
@@ -15,14 +15,6 @@ struct DetectorFile {
   std::shared_ptr<const DetectorSpec> family;  // owns its data; never recognised by shape
   std::string label_file;                      // resolved path; empty: none
 };
-
-/// True if a detector= value names a file: it is neither auto nor a name of the table, and has a /
-/// in it, ends in ".detector" or is the name of an existing file.
-bool means_detector_file(const std::string& text);
-
-/// Reads a file of at most 64 KiB. Errors are kNoResource as from read_text(), or kInvalid, naming
-/// file, line and key, for unknown groups and keys, wrong values and contradictory fields.
-Result<DetectorFile> load_detector(const std::string& path);
 
 /// Parses the text of a detector file. @param path for messages, for the family's name if the text
 /// has none, and to resolve the label file.
