@@ -3,7 +3,7 @@
 #include "core/reference/backend.h"
 #include "core/run/backend.h"
 #ifdef KEEPBOX_CUDA
-#include "kernels/cuda/host/memory.h"
+#include "kernels/cuda/backend.h"
 #endif
 #ifdef KEEPBOX_SIMD
 #include "kernels/simd/backend.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Entry of the CUDA backend.
+#include "kernels/cuda/backend.h"
 #include "kernels/cuda/runner.h"
 
 namespace keepbox::cuda {

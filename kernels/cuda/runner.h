@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "kernels/cuda/backend.h"
 #include "kernels/cuda/host/buffers.h"
 #include "kernels/cuda/host/memory.h"
 #include "kernels/cuda/payload/payload_stage.h"

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "kernels/cuda/backend.h"
 #include "kernels/cuda/host/buffers.h"
-#include "kernels/cuda/host/memory.h"
 #include "tests/parity/circle_cuda.h"
 #include "tests/parity/harness.h"
 

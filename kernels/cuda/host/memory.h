@@ -16,9 +16,6 @@
 #include "core/base/result.h"
 #include "core/base/tensor.h"
 #include "core/plan/plan.h"
-#include "core/run/backend.h"
-
-// Owners of CUDA resources, and CUDA errors as values.
 
 /// Returns the error of a CUDA call from the calling function.
 #define KB_TRY_CUDA(call) KB_TRY(::keepbox::cuda::check((call), #call))
@@ -54,10 +51,6 @@ Result<Stream> make_stream();
 
 /// Creates an event without timing, which the host can wait for without spinning.
 Result<Event> make_event();
-
-}  // namespace keepbox::cuda
-
-namespace keepbox::cuda {
 
 // Copies tensors in system memory to the device.
 
@@ -139,34 +132,5 @@ bool spin(Microseconds limit, Microseconds alone, Done done) {
     else if (spent >= alone) std::this_thread::yield();
   }
 }
-
-// The CUDA backend. It uses the context that is current on the calling thread, which must be the
-// same for all calls of a Runner, including its destructor.
-
-Backend backend();
-
-/// Kernels that compare boxes of one geometry: kernels/cuda/device/launches.h.
-struct Kernels;
-
-/// Launches that a run may use, for tests of each.
-enum class Path {
-  kAny,
-  kOneLaunch,  // the frame kernel only decodes, and one_launch() is enqueued after it
-  kLarge,      // the frame kernel only decodes, and one_launch() is not used
-  kMasked,     // as kLarge, without cooperative launches
-  kAlone,      // blocks of the frame kernel leave all suppression to the last one
-};
-
-/// Creates a runner on the current device. Errors: kNoResource.
-/// @param kernels nullptr: the kernels for the plan's geometry.
-Result<std::unique_ptr<Runner>> make_runner(const Plan& plan, MemorySpace memory,
-                                            Path path = Path::kAny,
-                                            const Kernels* kernels = nullptr);
-
-/// Creates an input maker with its tables on the current device. Errors: kNoResource.
-Result<std::unique_ptr<InputMaker>> input_maker(const InputPlan& plan);
-
-/// Creates a maker of crops. Errors: kNoResource.
-Result<std::unique_ptr<CropMaker>> crop_maker(const CropPlan& plan);
 
 }  // namespace keepbox::cuda

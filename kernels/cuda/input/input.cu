@@ -64,7 +64,7 @@ cudaError_t load_input() {
 
 namespace {
 
-constexpr uint32_t kBlockWidth = 32, kBlockHeight = 8;  // threads per block
+constexpr uint32_t kCropWidth = 32, kCropHeight = 8;  // threads per block
 
 __device__ float value_at(const CropComponent& each, const CropPoint& at) {
   const Tap column = crop_tap(at.x, each.sub_x, each.shift_x, each.across);
@@ -76,8 +76,8 @@ __device__ float value_at(const CropComponent& each, const CropPoint& at) {
 
 template <class T>
 __global__ void make_crop(const __grid_constant__ CropArgs args, T* input) {
-  const uint32_t x = blockIdx.x * kBlockWidth + threadIdx.x,
-                 y = blockIdx.y * kBlockHeight + threadIdx.y;
+  const uint32_t x = blockIdx.x * kCropWidth + threadIdx.x,
+                 y = blockIdx.y * kCropHeight + threadIdx.y;
   if (x >= args.width || y >= args.height) return;
   const PixelRules& rules = args.rules;
   float values[3] = {rules.padding[0], rules.padding[1], rules.padding[2]};
@@ -96,9 +96,9 @@ __global__ void make_crop(const __grid_constant__ CropArgs args, T* input) {
 }  // namespace
 
 cudaError_t launch_crop(const CropArgs& args, void* input, cudaStream_t stream) {
-  const dim3 block(kBlockWidth, kBlockHeight);
-  const dim3 grid((args.width + kBlockWidth - 1) / kBlockWidth,
-                  (args.height + kBlockHeight - 1) / kBlockHeight);
+  const dim3 block(kCropWidth, kCropHeight);
+  const dim3 grid((args.width + kCropWidth - 1) / kCropWidth,
+                  (args.height + kCropHeight - 1) / kCropHeight);
   switch (args.rules.type) {
     case DataType::kFloat16:
       make_crop<<<grid, block, 0, stream>>>(args, static_cast<uint16_t*>(input));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Makers of a model's input on the device.
 
+#include "kernels/cuda/backend.h"
 #include "kernels/cuda/host/memory.h"
 #include "kernels/cuda/input/input.h"
 

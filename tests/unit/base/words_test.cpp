@@ -20,6 +20,21 @@ TEST(Words, AreQuotedOnOneLine) {
   EXPECT_EQ(in_quotes(std::string(61, 'x')), '"' + std::string(60, 'x') + "...\"");
 }
 
+TEST(Words, AreUtf8) {
+  EXPECT_EQ(utf8_length("a\xff"), 1u);
+  EXPECT_EQ(utf8_length("\u00df"), 2u);
+  EXPECT_EQ(utf8_length("\u4eba"), 3u);
+  EXPECT_EQ(utf8_length("\U0001f600"), 4u);
+  EXPECT_EQ(utf8_length("\ud7ff"), 3u);
+  EXPECT_EQ(utf8_length("\U0010ffff"), 4u);
+  using namespace std::string_view_literals;
+  for (const std::string_view wrong :
+       {""sv, "\0"sv, "\x80"sv, "\xc3"sv, "\xc3("sv, "\xe4\xba"sv, "\xc0\x80"sv, "\xc1\xbf"sv,
+        "\xe0\x9f\xbf"sv, "\xed\xa0\x80"sv, "\xf0\x8f\xbf\xbf"sv, "\xf4\x90\x80\x80"sv,
+        "\xf5\x80\x80\x80"sv})
+    EXPECT_EQ(utf8_length(wrong), 0u) << in_quotes(wrong);
+}
+
 TEST(Words, AreJoinedAndSplit) {
   const std::vector<std::string> parts{"a", "b", "c"};
   EXPECT_EQ(joined(parts), "a; b; c");

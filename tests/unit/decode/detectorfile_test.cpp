@@ -91,6 +91,16 @@ TEST(DetectorFile, ComparesEveryField) {
   }
 }
 
+TEST(DetectorFile, KeepsTextsOfAnyCharacters) {
+  DetectorSpec spec = *find_detector("yolov8");
+  spec.summary = "a\\b\nc\td\r\\n = [e] # f";
+  const std::string text = print_detector(spec);
+  EXPECT_TRUE(text.contains("summary=a\\\\b\\nc\td\\r\\\\n = [e] # f\n")) << text;
+  const auto file = read_detector(text, "box.detector");
+  ASSERT_TRUE(file) << file.error().message();
+  EXPECT_EQ(file->family->summary, spec.summary);
+}
+
 TEST(DetectorFile, ResizeModesHaveTheNamesOfTheProperties) {
   for (int mode = 0; mode <= static_cast<int>(ResizeMode::kCrop); ++mode) {
     const std::string name(to_string(static_cast<ResizeMode>(mode)));
