@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Checks that headers compile on their own, that core's headers need only the standard library, and
-that includes only go down: from a folder of gst/ to the common ones, then to core, only to the
-folders of runtimes by headers without their types, and never in a circle of folders. Builds that compile file by
-file check headers that their own source includes first.
+that includes only go down: from a folder of gst/ to the common ones, then to core, to folders of
+runtimes by headers without their types, and never in a circle of folders. Builds check headers that
+their own source includes first.
 
 Arguments: the source folder, and to compile headers the build folder and the compiler."""
 import collections
@@ -39,8 +39,7 @@ BELOW = {**{room: CORE[:i] for i, room in enumerate(CORE)}, TRACK: ['core/formul
          'gst/publish': [*CORE, 'gst/base', 'gst/metas', 'gst/tensors', 'gst/sink'],
          'gst/track': [*CORE, TRACK, 'gst/base', 'gst/metas', 'gst/tensors'],
          'gst': [*CORE, 'gst/base', 'gst/metas', 'gst/tensors', 'gst/statistics']}
-# Folders of gst/infer that know ONNX Runtime, and their headers for files elsewhere, which are free of
-# its types.
+# Folders of gst/infer that know ONNX Runtime, and their headers for other files, without its types.
 RUNTIME_ROOMS = ['gst/infer/onnx', 'gst/infer/cuda']
 RUNTIME_HEADERS = ['gst/infer/onnx/onnx.h', 'gst/infer/onnx/openbatch.h',
                    'gst/infer/cuda/pinnedpool.h']
