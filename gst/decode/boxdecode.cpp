@@ -6,12 +6,15 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "gst/base/batches.h"
 #include "gst/base/element.h"
 #include "gst/base/error.h"
+#include "gst/base/text.h"
 #include "gst/decode/decoder.h"
 #include "gst/decode/properties.h"
 #include "gst/decode/settings.h"
@@ -50,7 +53,7 @@ class DecodeBatches {
   Result<GstFlowReturn> run(GstBuffer* batch, const FrameGroup::Finish& finish);
 
   /// Sets properties like Decoder::set_props(), for the streams that are not the element's own.
-  void set_props(const DecodeProps& props);
+  void set_props(const DecodeProps& props, const DecodeFiles& files);
   /// Forgets the streams.
   void clear();
 
@@ -97,16 +100,16 @@ namespace {
 struct State : CountedProps<DecodeProps, decode_properties, DecodeStats> {
   explicit State(GstElement* element)
       : decoder(element, &stopping), batches(element, &stopping, decoder) {}
-  bool set(guint id, const GValue* value) {
-    changed = true;
-    return TableProps::set(id, value);
-  }
 
-  bool changed = true;  // since the streaming thread took props; under the object lock
+  std::mutex changing;  // held while properties are checked and changed
+  // Under the object lock, like props:
+  DecodeFiles files;     // that props name, while the element is active
+  StreamNames names;     // of the last frame
+  bool active = false;   // between start and stop
+  bool changed = false;  // since the streaming thread took props
   // Set by any thread to end the current frame:
   std::atomic<bool> stopping = false;
   // The streaming thread's own:
-  DecodeProps asked;  // as last taken
   Decoder decoder;
   DecodeBatches batches;
   bool in_batches = false;  // the caps are those of batches
@@ -124,26 +127,52 @@ using namespace keepbox;
 
 namespace {
 
-/// Makes the properties show the values in force if the requested ones are invalid.
-void show_in_force(KeepboxBoxDecode* self, const DecodeProps& asked) {
+/// Changes a property. In an active element, checks a text first.
+Status change(KeepboxBoxDecode* self, guint id, const GValue* value) {
   State& s = *self->state;
+  const std::lock_guard one_by_one(s.changing);
   GST_OBJECT_LOCK(self);
-  const auto changed = take_texts(s.props, asked, s.decoder.props());
+  DecodeProps props = s.props;
+  DecodeFiles files = s.files;
+  const StreamNames names = s.names;
+  const bool checked = s.active && G_VALUE_HOLDS_STRING(value);
   GST_OBJECT_UNLOCK(self);
-  for (const char* name : changed) g_object_notify(G_OBJECT(self), name);
+  decode_properties().set(props, id, value);
+  if (checked) {
+    KB_TRY(files.read(props));
+    KB_TRY(check_texts(props, files, names));
+    if (props.tensor_ids != s.props.tensor_ids) KB_TRY(check_ids(props.tensor_ids, names));
+  }
+  GST_OBJECT_LOCK(self);
+  s.props = std::move(props);
+  s.files = std::move(files);
+  s.changed = true;
+  GST_OBJECT_UNLOCK(self);
+  return {};
+}
+
+/// Sets a property, or keeps it, with a warning, if its value is invalid in an active element.
+void set_property(GObject* object, guint id, const GValue* value, GParamSpec* spec) {
+  KeepboxBoxDecode* self = Self::cast(object);
+  const Status changed = change(self, id, value);
+  if (changed) return;
+  g_autofree gchar* kept = nullptr;
+  g_object_get(object, spec->name, &kept, nullptr);
+  Error error = changed.error();
+  error.hint += std::string("; ") + spec->name + " stays " + in_quotes(kept != nullptr ? kept : "");
+  post_warning(GST_ELEMENT(self), error);
 }
 
 void take_props(KeepboxBoxDecode* self) {
   State& s = *self->state;
   GST_OBJECT_LOCK(self);
   const bool changed = std::exchange(s.changed, false);
-  DecodeProps props = changed ? s.props : DecodeProps{};
+  const DecodeProps props = changed ? s.props : DecodeProps{};
+  const DecodeFiles files = changed ? s.files : DecodeFiles{};
   GST_OBJECT_UNLOCK(self);
   if (!changed) return;
-  s.decoder.set_props(props);
-  s.batches.set_props(props);
-  show_in_force(self, props);
-  s.asked = std::move(props);
+  s.decoder.set_props(props, files);
+  s.batches.set_props(props, files);
 }
 
 GstFlowReturn report(KeepboxBoxDecode* self, const Decoder& decoder, const Error& error) {
@@ -160,6 +189,7 @@ void count(KeepboxBoxDecode* self, Decoder& decoder, bool decoded, GstClockTime 
   const GstClockTime spent = gst_util_get_timestamp() - started;
   GST_OBJECT_LOCK(self);
   decoder.count(s.stats, decoded, spent);
+  s.names = decoder.names();
   const bool logged = gst_debug_category_get_threshold(GST_CAT_DEFAULT) >= GST_LEVEL_LOG;
   g_autoptr(GstStructure) stats = logged ? s.stats.structure() : nullptr;
   GST_OBJECT_UNLOCK(self);
@@ -204,9 +234,7 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   KeepboxBoxDecode* self = Self::cast(base);
   take_props(self);
   State& s = *self->state;
-  const GstFlowReturn flow = s.in_batches ? decode_batch(self, buffer) : decode(self, buffer);
-  if (s.decoder.take_reverted()) show_in_force(self, s.asked);
-  return flow;
+  return s.in_batches ? decode_batch(self, buffer) : decode(self, buffer);
 }
 
 /// Warns at the end of a stream without any box, which may be right or one wrong property away.
@@ -247,26 +275,54 @@ gboolean set_caps(GstBaseTransform* base, GstCaps* input, GstCaps*) {
   return picture.has_value();
 }
 
+/// Reads the files that properties name, and makes set_property() check from now on.
+Status activate(KeepboxBoxDecode* self) {
+  State& s = *self->state;
+  const std::lock_guard one_by_one(s.changing);
+  const DecodeProps props = locked_copy(self, s.props);
+  DecodeFiles files;
+  KB_TRY(files.read(props));
+  KB_TRY(check_texts(props, files, {}));
+  GST_OBJECT_LOCK(self);
+  s.files = std::move(files);
+  s.active = s.changed = true;
+  GST_OBJECT_UNLOCK(self);
+  return {};
+}
+
+void deactivate(KeepboxBoxDecode* self) {
+  State& s = *self->state;
+  s.batches.clear();
+  s.decoder.stop();
+  GST_OBJECT_LOCK(self);
+  s.active = false;
+  s.files = {};
+  s.names = {};
+  GST_OBJECT_UNLOCK(self);
+}
+
+Status begin(KeepboxBoxDecode* self) {
+  KB_TRY(activate(self));
+  take_props(self);
+  return self->state->decoder.start();
+}
+
 gboolean start(GstBaseTransform* base) {
   KeepboxBoxDecode* self = Self::cast(base);
   State& s = *self->state;
   GST_OBJECT_LOCK(self);
   s.stats = {};
-  s.changed = true;
   GST_OBJECT_UNLOCK(self);
-  take_props(self);
   s.mismatches.clear();
   s.stopping = false;
   s.failed.clear();
-  const Status status = s.decoder.start();
-  if (status || report(self, s.decoder, status.error()) == GST_FLOW_OK) return TRUE;
-  s.decoder.stop();  // GStreamer does not call stop() after a failed start()
+  if (s.failed.check(GST_ELEMENT(self), begin(self))) return TRUE;
+  deactivate(self);  // GStreamer does not call stop() after a failed start()
   return FALSE;
 }
 
 gboolean stop(GstBaseTransform* base) {
-  Self::of(base).batches.clear();
-  Self::of(base).decoder.stop();
+  deactivate(Self::cast(base));
   return TRUE;
 }
 
@@ -316,6 +372,7 @@ static void keepbox_box_decode_class_init(KeepboxBoxDecodeClass* klass) {
   auto* transform = GST_BASE_TRANSFORM_CLASS(klass);
 
   Self::set_up(klass);
+  G_OBJECT_CLASS(klass)->set_property = set_property;
   element->set_context = set_context;
   element->change_state = change_state;
   State::install(G_OBJECT_CLASS(klass), kDecodeStats);
@@ -438,9 +495,9 @@ Result<GstFlowReturn> DecodeBatches::run(GstBuffer* buffer, const FrameGroup::Fi
   return flow;
 }
 
-void DecodeBatches::set_props(const DecodeProps& props) {
+void DecodeBatches::set_props(const DecodeProps& props, const DecodeFiles& files) {
   states_.for_each([&](DecodeStreamState& state) {
-    if (state.own) state.own->set_props(props);
+    if (state.own) state.own->set_props(props, files);
   });
 }
 

@@ -22,7 +22,7 @@ Decoder::Decoder(GstElement* element, const std::atomic<bool>* stop, Decoder& li
       stop_(stop),
       device_(element, like.device_.shared()),
       shares_device_(true) {
-  set_props(like.props());
+  set_props(like.props(), like.stream_.files);
   device_.start();
 }
 
@@ -52,14 +52,10 @@ void Decoder::check_input(const std::string& detector) {
                             "it starts"));
 }
 
-void Decoder::set_props(DecodeProps props) {
-  if (started_)
-    for (const Error& wrong : stream_.files.revert_invalid(props, stream_.props))
-      post_warning(stream_.element, wrong);
+void Decoder::set_props(const DecodeProps& props, const DecodeFiles& files) {
+  stream_.files = files;
   if (props == stream_.props) return;
   if (started_) check_input(props.detector);
-  if (started_ && props.tensor_ids != stream_.props.tensor_ids)
-    intake_.doubt_ids(stream_.props.tensor_ids);
   if (needs_plan(props)) {
     drop_processor();
     planner_.forget_family();
@@ -69,7 +65,7 @@ void Decoder::set_props(DecodeProps props) {
   if (props.threads != stream_.props.threads) threads_ = make_worker_threads(props.threads);
   if (props.quantization != stream_.props.quantization)
     intake_.set_quantization(props.quantization);
-  stream_.props = std::move(props);
+  stream_.props = props;
   device_.set_props(stream_.props);
 }
 
@@ -83,8 +79,6 @@ Status Decoder::start() {
   device_.start();
   planner_.start();
   stream_.warned->clear();
-  KB_TRY(stream_.files.check(stream_.props));
-  KB_TRY(intake_.check());
   return device_.check();
 }
 
@@ -98,6 +92,7 @@ void Decoder::stop() {
   planner_.forget_family();
   if (!shares_device_) device_.stop();
   stream_.files = {};
+  stream_.names = {};
 }
 
 void Decoder::drop_processor() {
@@ -242,7 +237,7 @@ Status Decoder::make_processor(const PlannedTensors& planned, const FrameTensors
   KB_ASSIGN(Selection backend, device_.select(planned.plan, tensors.space()));
   KB_TRY(processor_.make(planned,
                          {std::move(backend), tensors.space(), std::move(home), threads_, stop_}));
-  images_.set_labels(stream_.files.labels());
+  images_.set_labels(stream_.labels());
   device_.log_unsupported();
   planner_.announce(*processor_);
   return {};

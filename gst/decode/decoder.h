@@ -49,16 +49,15 @@ class Decoder {
   Decoder& operator=(const Decoder&) = delete;
   ~Decoder() { stop(); }
 
-  /// Takes properties. The next frame is planned again unless only thresholds or classes differ.
-  /// After the first decoded frame, invalid lists of classes, sizes and regions keep their previous
-  /// value, with one element warning each, and so do ids that the next tensors do not have.
-  void set_props(DecodeProps props);
-  /// True once after a frame for which props() got the previous tensor-ids= again.
-  bool take_reverted() { return intake_.take_reverted(); }
+  /// Takes properties, which are valid, and the files that they name. The next frame is planned
+  /// again unless only thresholds or classes differ.
+  void set_props(const DecodeProps& props, const DecodeFiles& files = {});
   const DecodeProps& props() const { return stream_.props; }
+  /// Returns what the tensors so far say about classes and ids.
+  const StreamNames& names() const { return stream_.names; }
   void set_picture(const Picture& picture);
 
-  /// Checks what can be checked before the first frame: label file, and the requested device.
+  /// Prepares for the first frame. kNoResource without the device that is set.
   Status start();
   void stop();
 

@@ -98,8 +98,7 @@ Result<Plan> Planner::plan_again(FrameTensors& tensors, const ProducerTensors& p
 /// Keeps a stream's recognised family if only the number of rows changes, because each number of
 /// rows alone could match another family. Recognises again if that does not fit.
 Result<Plan> Planner::plan_of(FrameTensors& tensors, const ProducerTensors& produced) {
-  KB_ASSIGN(const Settings wanted,
-            stream_.files.settings(stream_.props, stream_.picture, produced.source));
+  KB_ASSIGN(const Settings wanted, stream_.settings(produced.source));
   const bool recognized = is_recognized(tensors, produced);
   Result<Plan> plan = std::unexpected(Error{});
   if (recognized) plan = plan_again(tensors, produced, wanted);
@@ -153,8 +152,7 @@ Result<PlannedTensors> Planner::plan(FrameTensors& tensors) {
 }
 
 Status Planner::retune(StreamProcessor& processor) {
-  KB_ASSIGN(const Settings wanted,
-            stream_.files.settings(stream_.props, stream_.picture, processor.source()));
+  KB_ASSIGN(const Settings wanted, stream_.settings(processor.source()));
   KB_TRY(processor.retune(wanted));
   for (const Error& warning : processor->plan().warnings) stream_.warn_once(warning);
   return {};
@@ -181,13 +179,13 @@ void Planner::announce(const Processor& processor) {
 /// Warns if the number of labels does not match the classes: labels or family are wrong.
 void Planner::check_label_count(const Plan& plan) const {
   const uint32_t first = plan.rules.first_class, end = plan.rules.end_class;
-  const uint32_t labels = stream_.files.labels()->size(), classes = end - first;
+  const uint32_t labels = stream_.labels()->size(), classes = end - first;
   // A leading background has number 0: without its label all names would be off by one.
   if (labels == 0 || classes == 0 || labels == end) return;
   post_warning(stream_.element,
                problem(ErrorKind::kMismatch,
                        std::format("There are {} labels in {} for {} classes{} in {}", labels,
-                                   stream_.files.labels_from(), classes,
+                                   stream_.labels_from(), classes,
                                    first == 0 ? "" : " and the background", plan.remark),
                        "set label-file= to the labels of this model, or detector= to its family"));
 }

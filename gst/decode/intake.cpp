@@ -3,8 +3,11 @@
 #include "gst/decode/intake.h"
 
 #include <algorithm>
+#include <memory>
+#include <ranges>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "gst/base/error.h"
 #include "gst/decode/settings.h"
@@ -57,11 +60,6 @@ Status explained(Status status, const FrameTensors& tensors) {
   return std::unexpected(std::move(error));
 }
 
-Status TensorIntake::check() const {
-  KB_TRY(quantization_);
-  return {};
-}
-
 /// True if the inference element skipped this frame on purpose, so that any tensors on it belong to
 /// another decoder.
 bool TensorIntake::is_skipped(GstBuffer* buffer, const FrameTensors& tensors) const {
@@ -94,28 +92,22 @@ Status TensorIntake::list_tensors(GstBuffer* buffer, FrameTensors& tensors) cons
   return {};
 }
 
-void TensorIntake::doubt_ids(const std::string& before) {
-  if (!ids_before_) ids_before_ = before;
-}
-
-void TensorIntake::forget() {
-  decoded_.reset();
-  ids_before_.reset();
-}
-
-void TensorIntake::check_ids(GstBuffer* buffer) {
-  if (!ids_before_ || was_skipped(buffer) || had_no_objects(buffer)) return;
+/// Notes the ids that tensor-ids= can name. A skipped frame lacks those of a model.
+void TensorIntake::note_ids(GstBuffer* buffer) {
+  if (was_skipped(buffer) || had_no_objects(buffer)) return;
   FrameTensors all;
   if (!all.list_tensors(buffer, TensorSelection::kUndecoded) || all.listed().empty()) return;
-  const std::string before = *std::exchange(ids_before_, std::nullopt);
-  const auto wrong = revert_missing_ids(stream_.props, before, all.listed());
-  if (!wrong) return;
-  reverted_ = true;
-  post_warning(stream_.element, *wrong);
+  const auto has_id = [](const TensorView& tensor) { return !tensor.id.empty(); };
+  auto named = all.listed() | std::views::filter(has_id);
+  auto& known = stream_.names.ids;
+  if (known != nullptr && std::ranges::equal(*known, named, {}, {}, &TensorView::id)) return;
+  auto ids = std::make_shared<std::vector<std::string>>();
+  for (const TensorView& each : named) ids->emplace_back(each.id);
+  known = std::move(ids);
 }
 
 Status TensorIntake::take(GstBuffer* buffer, FrameTensors& tensors) {
-  check_ids(buffer);
+  note_ids(buffer);
   KB_TRY(list_tensors(buffer, tensors));
   skipped_ = is_skipped(buffer, tensors);
   if (skipped_) return {};
@@ -149,11 +141,11 @@ Status TensorIntake::follow_picture(GstBuffer* buffer, FrameTensors& tensors) co
 }
 
 Status TensorIntake::quantize(FrameTensors& tensors) {
-  KB_TRY(check());
+  KB_TRY(quantization_);
   const auto warning = quantization_->apply(tensors);
   if (warning && !tensors.listed().empty()) stream_.warn_once(*warning);
-  KB_ASSIGN(const auto family, stream_.files.family(stream_.props));
-  if (family != nullptr) quantize_as(*family, tensors, ids_of(stream_.props.tensor_ids));
+  if (const auto& family = stream_.files.family(); family != nullptr)
+    quantize_as(*family, tensors, ids_of(stream_.props.tensor_ids));
   return {};
 }
 

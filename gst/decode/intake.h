@@ -4,7 +4,6 @@
 
 #include <gst/gst.h>
 
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -21,9 +20,8 @@ class TensorIntake {
   /// @param stream outlives this.
   explicit TensorIntake(DecodeStream& stream) : stream_(stream) {}
 
-  /// Parses quantization=, of which check() and take() report errors.
+  /// Parses quantization=, of which take() reports errors.
   void set_quantization(const std::string& text) { quantization_ = Quantization::from(text); }
-  Status check() const;
 
   /// Lists the tensors that no decoder upstream has decoded, with their quantization, and with
   /// sources for the picture as it is now. An error if there are none for this decoder. Tensors of
@@ -48,27 +46,20 @@ class TensorIntake {
   /// Sets the source of the last decoded frame, to which a skipped frame belongs; nullptr: unknown.
   void set_decoded(SharedProvenance source) { decoded_ = std::move(source); }
 
-  /// Makes take() compare changed tensor-ids= with the next frame that has tensors of all models.
-  /// If it has none with one of the ids, `before` is set again, with an element warning.
-  void doubt_ids(const std::string& before);
-  /// True once after that.
-  bool take_reverted() { return std::exchange(reverted_, false); }
-  /// Forgets the last decoded frame, and doubts.
-  void forget();
+  /// Forgets the last decoded frame.
+  void forget() { decoded_.reset(); }
 
  private:
   bool is_skipped(GstBuffer* buffer, const FrameTensors& tensors) const;
   bool is_own(std::string_view id) const;
   bool has_wanted_id(const FrameTensors& tensors) const;
-  void check_ids(GstBuffer* buffer);
+  void note_ids(GstBuffer* buffer);
   Status follow_picture(GstBuffer* buffer, FrameTensors& tensors) const;
   Status quantize(FrameTensors& tensors);
 
   DecodeStream& stream_;
   Result<Quantization> quantization_;  // parsed from the properties
   SharedProvenance decoded_;
-  std::optional<std::string> ids_before_;  // the last tensor-ids= that were found, if in doubt
-  bool reverted_ = false;
   bool skipped_ = false;
 };
 

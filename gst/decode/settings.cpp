@@ -10,8 +10,6 @@
 #include <cmath>
 #include <cstring>
 #include <format>
-#include <functional>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -29,35 +27,6 @@
 
 namespace keepbox {
 namespace {
-
-/// Properties that are lists in text form, whose errors a range cannot express.
-constexpr struct {
-  const char* name;
-  std::string DecodeProps::* list;
-} kLists[] = {{"include-classes", &DecodeProps::include_classes},
-              {"exclude-classes", &DecodeProps::exclude_classes},
-              {"class-thresholds", &DecodeProps::class_thresholds},
-              {"min-size", &DecodeProps::min_size},
-              {"max-size", &DecodeProps::max_size},
-              {"regions", &DecodeProps::regions},
-              {"exclude-regions", &DecodeProps::exclude_regions}};
-
-/// Properties that name a family, ids, files or scales. Without tensors, ids are always right.
-constexpr struct {
-  const char* name;
-  std::string DecodeProps::* text;
-} kNames[] = {{"detector", &DecodeProps::detector},
-              {"tensor-ids", &DecodeProps::tensor_ids},
-              {"label-file", &DecodeProps::label_file},
-              {"priors-file", &DecodeProps::priors_file},
-              {"quantization", &DecodeProps::quantization}};
-
-/// Replaces an invalid text by the old one. @return the error, with the value that is kept.
-Error kept(const char* name, std::string& text, const std::string& old, Error error) {
-  error.hint += std::string("; ") + name + " stays " + in_quotes(old);
-  text = old;
-  return error;
-}
 
 std::optional<bool> multi_label_of(const DecodeProps& props) {
   if (props.multi_label == kMultiLabelAuto) return std::nullopt;
@@ -134,75 +103,27 @@ Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const P
   return out;
 }
 
-std::vector<Error> revert_invalid_lists(DecodeProps& props, const DecodeProps& old,
-                                        const Labels& labels) {
-  std::vector<Error> wrong;
-  for (const auto& [name, list] : kLists) {
-    DecodeProps alone;
-    alone.*list = props.*list;
-    const auto settings = resolve(alone, labels, Picture(), nullptr);
-    if (!settings) wrong.push_back(kept(name, props.*list, old.*list, settings.error()));
-  }
-  return wrong;
-}
-
-std::vector<Error> revert_invalid_names(DecodeProps& props, const DecodeProps& old,
-                                        const std::function<Status(const DecodeProps&)>& check) {
-  std::vector<Error> wrong;
-  for (const auto& [name, text] : kNames) {
-    if (props.*text == old.*text) continue;
-    DecodeProps alone;
-    alone.*text = props.*text;
-    const Status right = check(alone);
-    if (!right) wrong.push_back(kept(name, props.*text, old.*text, right.error()));
-  }
-  return wrong;
-}
-
-std::optional<Error> revert_missing_ids(DecodeProps& props, const std::string& before,
-                                        std::span<const TensorView> listed) {
-  for (const std::string& id : ids_of(props.tensor_ids))
-    if (!std::ranges::contains(listed, std::string_view(id), &TensorView::id))
-      return kept("tensor-ids", props.tensor_ids, before,
-                  fail(ErrorKind::kMismatch, "a tensor with id " + id, to_string(listed),
-                       "set tensor-ids= to ids of these")
-                      .error());
-  return std::nullopt;
-}
-
-std::vector<const char*> take_texts(DecodeProps& props, const DecodeProps& asked,
-                                    const DecodeProps& in_force) {
-  std::vector<const char*> changed;
-  const auto take = [&](const char* name, std::string DecodeProps::* text) {
-    if (asked.*text == in_force.*text || props.*text != asked.*text) return;
-    props.*text = in_force.*text;
-    changed.push_back(name);
-  };
-  for (const auto& [name, list] : kLists) take(name, list);
-  for (const auto& [name, text] : kNames) take(name, text);
-  return changed;
-}
-
 namespace {
 
-template <class Content, class Load>
-Status load_once(std::string& loaded, const std::string& path, Content& content, Load load) {
-  if (path == loaded) return {};
-  content = Content();
-  loaded.clear();
+/// Reads the file of a path that has changed. @param content nullptr without a file.
+template <class Content>
+Status read_once(std::string& known, const std::string& path,
+                 std::shared_ptr<const Content>& content, Result<Content> read(const char*)) {
+  if (path == known) return {};
+  content = nullptr;
+  known = path;
   if (path.empty()) return {};
-  KB_ASSIGN(content, load(path.c_str()));
-  loaded = path;
+  KB_ASSIGN(auto found, read(path.c_str()));
+  content = std::make_shared<const Content>(std::move(found));
   return {};
 }
 
 }  // namespace
 
-/// Rejects an unknown name before the first frame. Costs one comparison per frame.
-Status DecodeFiles::load_family(const std::string& detector) {
+Status DecodeFiles::read_family(const std::string& detector) {
   if (detector == family_of_) return {};
   family_ = {};
-  family_of_.clear();
+  family_of_ = detector;
   if (means_detector_file(detector)) {
     KB_ASSIGN(family_, load_detector(detector));
   } else if (!detector.empty() && detector != Settings{}.detector &&
@@ -214,69 +135,58 @@ Status DecodeFiles::load_family(const std::string& detector) {
                       "it to auto, a family listed by keepbox detectors, or a file whose name "
                       "contains a / or ends in .detector");
   }
-  family_of_ = detector;
   return {};
 }
 
-Status DecodeFiles::load(const DecodeProps& props) {
-  KB_TRY(load_family(props.detector));
-  const auto load_labels = [](const char* path) {
-    return Labels::load(path).transform(
-        [](Labels&& labels) { return SharedLabels(std::make_shared<Labels>(std::move(labels))); });
-  };
+Status DecodeFiles::read(const DecodeProps& props) {
+  KB_TRY(read_family(props.detector));
   const std::string& labels = props.label_file.empty() ? family_.label_file : props.label_file;
-  KB_TRY(load_once(labels_path_, labels, labels_, load_labels));
-  return load_once(priors_path_, props.priors_file, priors_, load_priors);
+  KB_TRY(read_once(labels_path_, labels, labels_, Labels::load));
+  return read_once(priors_path_, props.priors_file, priors_, load_priors);
 }
 
-/// Labels are kept while they stay the same, because quarks are made on first use.
-void DecodeFiles::take_labels(const SharedProvenance& source) {
-  const auto& names = source != nullptr ? source->labels : std::vector<std::string>();
-  if (names != declared_names_) {
-    declared_names_ = names;
-    declared_labels_ = std::make_shared<Labels>(names);
-  }
-  labels_from_ = !labels_path_.empty() ? labels_path_ : "the model";
+Status check_texts(const DecodeProps& props, const DecodeFiles& files, const StreamNames& names) {
+  const SharedLabels& labels = files.labels() != nullptr ? files.labels() : names.labels;
+  KB_TRY(Quantization::from(props.quantization));
+  KB_TRY(resolve(props, labels != nullptr ? *labels : Labels::unknown_names(), {}, nullptr));
+  return {};
 }
 
-Result<Settings> DecodeFiles::settings(const DecodeProps& props, const Picture& frame,
-                                       const SharedProvenance& source) {
-  KB_TRY(load(props));
-  take_labels(source);
-  auto out = resolve(props, *labels(), frame, source.get());
+Status check_ids(const std::string& tensor_ids, const StreamNames& names) {
+  if (names.ids == nullptr) return {};
+  for (const std::string& id : ids_of(tensor_ids))
+    if (!std::ranges::contains(*names.ids, id))
+      return reject(ErrorKind::kMismatch,
+                    "No tensor has the id " + id + "; the tensors have " +
+                        (names.ids->empty() ? "none" : joined(*names.ids)),
+                    "set tensor-ids= to ids of these");
+  return {};
+}
+
+Result<Settings> DecodeStream::settings(const SharedProvenance& source) {
+  // Labels are kept while they stay the same, because quarks are made on first use.
+  const auto& declared = source != nullptr ? source->labels : std::vector<std::string>();
+  if (names.labels == nullptr || names.labels->names() != declared)
+    names.labels = std::make_shared<const Labels>(declared);
+  auto out = resolve(props, *labels(), picture, source.get());
   if (!out) return out;
-  out->family = family_.family;
-  out->priors = priors_;
+  out->family = files.family();
+  if (files.priors() != nullptr) out->priors = *files.priors();
   return out;
 }
 
-std::vector<Error> DecodeFiles::revert_invalid(DecodeProps& props, const DecodeProps& old) {
-  std::vector<Error> wrong =
-      revert_invalid_names(props, old, [](const DecodeProps& alone) -> Status {
-        KB_TRY(Quantization::from(alone.quantization));
-        return DecodeFiles().check(alone);
-      });
-  if (!load(props)) return wrong;  // the next frame reports that
-  std::ranges::move(revert_invalid_lists(props, old, *labels()), std::back_inserter(wrong));
-  return wrong;
+SharedLabels DecodeStream::labels() const {
+  return files.labels() != nullptr ? files.labels() : names.labels;
 }
 
-Result<std::shared_ptr<const DetectorSpec>> DecodeFiles::family(const DecodeProps& props) {
-  KB_TRY(load_family(props.detector));
-  return family_.family;
-}
-
-Status DecodeFiles::check(const DecodeProps& props) {
-  KB_TRY(load(props));
-  KB_ASSIGN(const auto out,
-            resolve(props, labels_path_.empty() ? Labels::unknown_names() : *labels_, Picture(),
-                    nullptr));
-  return {};
+std::string DecodeStream::labels_from() const {
+  return files.labels() != nullptr ? files.labels_path() : "the model";
 }
 
 Size input_size_of(const DecodeProps& props, std::span<const TensorForm> tensors) {
-  DecodeFiles files;
-  auto settings = files.settings(props, {}, nullptr);
+  DecodeStream stream{.element = nullptr, .props = props};
+  if (!stream.files.read(props)) return {};
+  auto settings = stream.settings(nullptr);
   if (!settings) return {};
   if (settings->model.width != 0 && settings->model.height != 0) return settings->model;
   settings->frame = {};  // source-width= is not the model's

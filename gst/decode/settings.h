@@ -4,7 +4,6 @@
 
 #include <gst/gst.h>
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -35,69 +34,46 @@ namespace keepbox {
 Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const Picture& frame,
                          const TensorProvenance* source);
 
-/// Replaces invalid lists of classes, sizes and regions by the values of `old`.
-/// @return one error per invalid list; its hint names the value that is kept.
-std::vector<Error> revert_invalid_lists(DecodeProps& props, const DecodeProps& old,
-                                        const Labels& labels);
-
-/// Replaces a changed family, file or quantization by that of `old` if `check` refuses it alone.
-/// @return one error for each; its hint names the value that is kept.
-std::vector<Error> revert_invalid_names(DecodeProps& props, const DecodeProps& old,
-                                        const std::function<Status(const DecodeProps&)>& check);
-
-/// Replaces tensor-ids= by the value before if one of its ids is not that of a listed tensor.
-/// @return the error; its hint names the value that is kept.
-std::optional<Error> revert_missing_ids(DecodeProps& props, const std::string& before,
-                                        std::span<const TensorView> listed);
-
-/// Replaces texts that were asked for by those in force, unless they have changed since.
-/// @return the names of the properties that were replaced.
-std::vector<const char*> take_texts(DecodeProps& props, const DecodeProps& asked,
-                                    const DecodeProps& in_force);
-
 // The files that boxdecode's properties name, each read once.
 
-/// Reads the files of families, labels and priors, and keeps the labels that come with tensors. A
-/// file that fails is read again by the next call.
+using SharedLabels = std::shared_ptr<const Labels>;
+
+/// The contents of the files of a family, labels and priors. Copies share them.
 class DecodeFiles {
  public:
-  /// Returns core settings for frames of that size, from the properties and, where they are unset,
-  /// from the source of the tensors (may be nullptr). Reads files whose names have changed.
-  Result<Settings> settings(const DecodeProps& props, const Picture& frame,
-                            const SharedProvenance& source);
+  /// Reads the files whose names have changed, and rejects an unknown family. On an error the
+  /// contents are to be dropped.
+  Status read(const DecodeProps& props);
 
-  /// Checks files and properties before a source is known. Class names pass if a source may still
-  /// provide them.
-  Status check(const DecodeProps& props);
-
-  /// Replaces an unknown family, files that cannot be read, an invalid quantization, and lists that
-  /// do not match the current labels (of the file, or of the last source) by the values of `old`.
-  /// @return one error for each.
-  std::vector<Error> revert_invalid(DecodeProps& props, const DecodeProps& old);
-
-  /// Returns the family of the file that detector= names, reading it if the name changed; else
-  /// nullptr.
-  Result<std::shared_ptr<const DetectorSpec>> family(const DecodeProps& props);
-
-  /// Returns the labels that the last settings() used, and their origin.
-  std::shared_ptr<const Labels> labels() const {
-    return labels_path_.empty() ? declared_labels_ : labels_;
-  }
-  const std::string& labels_from() const { return labels_from_; }
+  /// Returns the family of the file that detector= names; else nullptr.
+  const std::shared_ptr<const DetectorSpec>& family() const { return family_.family; }
+  /// Returns the labels of label-file=, or of the file that the family names; else nullptr.
+  const SharedLabels& labels() const { return labels_; }
+  const std::string& labels_path() const { return labels_path_; }
+  /// Returns nullptr without a file.
+  const std::shared_ptr<const std::vector<Prior>>& priors() const { return priors_; }
 
  private:
-  Status load(const DecodeProps& props);
-  Status load_family(const std::string& detector);
-  void take_labels(const SharedProvenance& source);
+  Status read_family(const std::string& detector);
 
-  std::string family_of_, labels_path_, priors_path_, labels_from_;
+  std::string family_of_, labels_path_, priors_path_;
   DetectorFile family_;  // the file that family_of_ names
-  using SharedLabels = std::shared_ptr<const Labels>;
-  SharedLabels labels_ = std::make_shared<Labels>();           // from label-file=
-  SharedLabels declared_labels_ = std::make_shared<Labels>();  // from the tensors' source
-  std::vector<std::string> declared_names_;
-  std::vector<Prior> priors_;
+  SharedLabels labels_;
+  std::shared_ptr<const std::vector<Prior>> priors_;
 };
+
+/// What the tensors of a stream say about classes and ids. Copies share it.
+struct StreamNames {
+  SharedLabels labels;  // that the source of the tensors declares; nullptr before the first plan
+  std::shared_ptr<const std::vector<std::string>> ids;  // of the last tensors; nullptr before
+};
+
+/// Checks the texts of properties: lists, sizes, regions and scales. Classes pass if their names
+/// are not known yet.
+Status check_texts(const DecodeProps& props, const DecodeFiles& files, const StreamNames& names);
+
+/// Rejects tensor-ids= if one of them is not that of a tensor. Before the first tensors all pass.
+Status check_ids(const std::string& tensor_ids, const StreamNames& names);
 
 /// Returns the model's input size that properties set or that the shapes of tensors show; 0x0 if
 /// neither does.
@@ -182,8 +158,17 @@ struct DecodeStream {
   DecodeProps props{};  // in force
   Picture picture{};    // of the frames
   DecodeFiles files{};  // named by the properties
+  StreamNames names{};
   // Causes of the warnings since the start:
   std::shared_ptr<std::set<std::string>> warned = std::make_shared<std::set<std::string>>();
+
+  /// Returns core settings for the frames, from the properties and, where they are unset, from the
+  /// source of the tensors (may be nullptr), whose labels it keeps.
+  Result<Settings> settings(const SharedProvenance& source);
+  /// Returns the labels of a file, or else of the last source.
+  SharedLabels labels() const;
+  /// Returns the origin of the labels, for messages.
+  std::string labels_from() const;
 
   /// Posts a warning unless one of the same cause was posted since the start.
   void warn_once(const Error& error) {

@@ -129,6 +129,13 @@ TEST(PropertyChanges, SuppressesByTheNewThreshold) {
   EXPECT_EQ(boxes(h.run(frame_with(twins))).size(), 1u);
 }
 
+/// Returns a property as text; "" for NULL.
+std::string text_of(Harness& h, const char* property) {
+  g_autofree gchar* text = nullptr;
+  g_object_get(h.element(), property, &text, nullptr);
+  return text != nullptr ? text : "";
+}
+
 /// Lists in force stay, because a typing error should not end a running stream.
 TEST(PropertyChanges, KeepsListsOnInvalidChanges) {
   const test::TempDir dir;
@@ -151,14 +158,11 @@ TEST(PropertyChanges, KeepsListsOnInvalidChanges) {
     EXPECT_EQ(found(), 1u) << property;
     for (int again = 0; again < 2; ++again) {
       h.set(property, wrong, "score-threshold", 0.3f);
-      EXPECT_EQ(found(), 1u) << property;
-      test::expect_words(h.warning(), {property, right});
+      EXPECT_EQ(text_of(h, property), right) << "at once";
+      test::expect_words(h.warning(), {property, "stays", right});
       EXPECT_EQ(found(), 1u) << property;
       EXPECT_EQ(h.warning(), "") << "once";
     }
-    g_autofree gchar* in_force = nullptr;
-    g_object_get(h.element(), property, &in_force, nullptr);
-    EXPECT_STREQ(in_force, right);
     h.set(property, "");
     EXPECT_EQ(found(), 2u) << property;
     EXPECT_EQ(h.error(), "");
@@ -182,16 +186,49 @@ TEST(PropertyChanges, KeepsNamesOnInvalidChanges) {
     EXPECT_EQ(found(), 2u) << property;
     for (int again = 0; again < 2; ++again) {
       h.set(property, wrong, "score-threshold", 0.3f);
-      EXPECT_EQ(found(), 2u) << property;
+      EXPECT_EQ(text_of(h, property), right) << "at once";
       test::expect_words(h.warning(), {property, "stays", right});
       EXPECT_EQ(found(), 2u) << property;
       EXPECT_EQ(h.warning(), "") << "once";
     }
-    g_autofree gchar* in_force = nullptr;
-    g_object_get(h.element(), property, &in_force, nullptr);
-    EXPECT_STREQ(in_force != nullptr ? in_force : "", right);
     EXPECT_EQ(h.error(), "");
   }
+}
+
+TEST(PropertyChanges, RefusesMalformedTextsBeforeTheFirstFrame) {
+  Harness h("boxdecode include-classes=1");
+  h.set("min-size", "9");
+  test::expect_words(h.warning(), {"min-size has \"9\"", "min-size stays \"\""});
+  EXPECT_EQ(text_of(h, "min-size"), "");
+  h.set("include-classes", "any");
+  EXPECT_EQ(h.warning(), "") << "the name may come with the tensors";
+}
+
+TEST(PropertyChanges, RefusesLabelsWithoutAClassInUse) {
+  const test::TempDir dir;
+  const std::string pets = dir.write("l", "cat\ndog\n"), cars = dir.write("m", "car\nbus\n");
+  Harness h("boxdecode include-classes=dog label-file=" + pets);
+  EXPECT_EQ(boxes(h.run(frame_with(kTwoRows))).size(), 1u);
+  h.set("label-file", cars.c_str());
+  test::expect_words(h.warning(), {"include-classes names \"dog\"", "label-file stays", "/l"});
+  EXPECT_EQ(boxes(h.run(frame_with(kTwoRows))).size(), 1u) << h.error();
+  h.set("include-classes", "1", "label-file", cars.c_str());
+  const auto found = boxes(h.run(frame_with(kTwoRows)));
+  ASSERT_EQ(found.size(), 1u) << h.error();
+  EXPECT_STREQ(g_quark_to_string(found[0].label), "bus");
+}
+
+/// Files are read when they are set, so that a stream does not end because one is replaced.
+TEST(PropertyChanges, ReadsFilesAtOnce) {
+  const test::TempDir dir;
+  const std::string labels = dir.write("l", "cat\ndog\n");
+  Harness h("boxdecode");
+  EXPECT_EQ(boxes(h.run(frame_with(kTwoRows))).size(), 2u);
+  h.set("label-file", labels.c_str());
+  ASSERT_EQ(g_remove(labels.c_str()), 0);
+  const auto found = boxes(h.run(frame_with(kTwoRows)));
+  ASSERT_EQ(found.size(), 2u) << h.error();
+  EXPECT_STREQ(g_quark_to_string(found[1].label), "dog");
 }
 
 TEST(PropertyChanges, KeepsIdsThatNoTensorHas) {
@@ -201,29 +238,23 @@ TEST(PropertyChanges, KeepsIdsThatNoTensorHas) {
     EXPECT_TRUE(out) << h.error();
     return out ? boxes(out).size() : 99;
   };
-  const auto in_force = [&] {
-    g_autofree gchar* text = nullptr;
-    g_object_get(h.element(), "tensor-ids", &text, nullptr);
-    return std::string(text != nullptr ? text : "");
-  };
   EXPECT_EQ(found(), 2u);
   for (const std::string right : {"", "yolo-26-end2end-out"}) {
     h.set("tensor-ids", right.c_str());
     EXPECT_EQ(found(), 2u);
     for (const char* wrong : {"nosuch", "yolo-26-end2end-out,nosuch"}) {
       h.set("tensor-ids", wrong, "score-threshold", 0.3f);
-      EXPECT_EQ(found(), 2u) << wrong;
-      test::expect_words(
-          h.warning(), {"nosuch", "yolo-26-end2end-out 1x2x6", "tensor-ids stays", right.c_str()});
+      EXPECT_EQ(text_of(h, "tensor-ids"), right) << "at once";
+      test::expect_words(h.warning(),
+                         {"nosuch", "have yolo-26-end2end-out", "tensor-ids stays", right.c_str()});
       EXPECT_EQ(found(), 2u) << wrong;
       EXPECT_EQ(h.warning(), "") << "once";
-      EXPECT_EQ(in_force(), right);
     }
   }
   EXPECT_EQ(h.error(), "");
 }
 
-TEST(PropertyChanges, RejectsInvalidListsAtTheStart) {
+TEST(Start, RejectsInvalidTexts) {
   Harness h("boxdecode include-classes=nonsense");
   EXPECT_FALSE(h.run(frame_with(kTwoRows)));
   EXPECT_NE(h.error().find("nonsense"), std::string::npos);
@@ -231,6 +262,15 @@ TEST(PropertyChanges, RejectsInvalidListsAtTheStart) {
   const std::string labels = dir.write("l", "person\ndog\n");
   const std::string line = "boxdecode label-file=" + labels + " include-classes=Persn";
   test::expect_words(start_error(line), {"include-classes", "Did you mean person?"});
+  for (const auto& [name, text] : {std::pair{"min-size", "16"},
+                                   {"max-size", "8x8x8"},
+                                   {"regions", "1,2,3"},
+                                   {"exclude-regions", "a"},
+                                   {"quantization", "x"}})
+    EXPECT_NE(start_error(std::string("boxdecode on-mismatch=pass ") + name + "=" + text)
+                  .find(std::string("et ") + name + "="),
+              std::string::npos)
+        << name;
 }
 
 TEST(Queries, CapsQueriesReportNoTensors) {
