@@ -258,6 +258,7 @@ struct DetectorSpec {
   PointRule points;            // kKeypoints only
 
   NmsMethod nms = NmsMethod::kGreedy;            // kNone: the model needs no NMS
+  float nms_sigma = 0.5f;                        // of gaussian methods
   std::string_view contract{};                   // default NMS contract
   float score_threshold = 0, iou_threshold = 0;  // defaults; 0: those of the settings
   bool by_shape = false;            // may be recognised by the shapes of several tensors

@@ -412,6 +412,10 @@ void add_rest(Fields& out) {
                 "none is for end-to-end models."));
   out.push_back(of_family("nms-contract", &Family::contract, Contract(),
                           "Suppression conventions if the property is auto."));
+  out.push_back(of_family("nms-sigma", &Family::nms_sigma, Number<float>{1e-6f, kMaxField},
+                          "Sigma of nms-method=soft-gaussian and matrix: the smaller, the more "
+                          "scores are lowered. 0.5 corresponds to a sigma of 2 in code that "
+                          "multiplies by it. With nms-contract=tensorflow, TensorFlow's value."));
   out.push_back(of_family("score-threshold", &Family::score_threshold, Number<float>{0, 1},
                           "Threshold if the property is unset; 0 means the property's default."));
   out.push_back(of_family("iou-threshold", &Family::iou_threshold, Number<float>{0, 1},

@@ -58,6 +58,12 @@ constexpr FileKey kBase{"base", "a family listed by keepbox detectors",
                         "The family that supplies all values that the other keys do not set."};
 constexpr FileKey kLabels{"label-file", "the name of a file",
                           "Label file if the property is unset, relative to this file."};
+constexpr FileKey kPriors{
+    "priors-file", "the name of a file",
+    "Text file with the prior boxes of an SSD model, relative to this file: N "
+    "lines of cy cx h w, or four lines of N numbers, as fractions of the model "
+    "input."};
+constexpr FileKey kFileKeys[] = {kBase, kLabels, kPriors};
 
 /// Owns the data of a family that was read.
 struct Owned {
@@ -97,7 +103,7 @@ class Reading {
           owned_->kept.texts.emplace_back(std::filesystem::path(text_.path).stem().string());
     spec().by_shape = false;
     KB_TRY(check(*family));
-    return DetectorFile{{owned_, &owned_->spec}, label_file_};
+    return DetectorFile{{owned_, &owned_->spec}, label_file_, priors_file_};
   }
 
  private:
@@ -114,11 +120,11 @@ class Reading {
     const TextField<Of>* field = find_field(fields, line.key);
     if (field == nullptr) {
       const bool is_family = group.name == kFamilyGroup;
-      return wrong(
-          line.line, line.key,
-          "a key of [" + group.name + "], one of " + keys_of(fields) +
-              (is_family ? ", " + std::string(kBase.key) + ", " + std::string(kLabels.key) : ""),
-          in_quotes(line.key));
+      std::string keys = keys_of(fields);
+      if (is_family)
+        for (const FileKey& each : kFileKeys) keys += ", " + std::string(each.key);
+      return wrong(line.line, line.key, "a key of [" + group.name + "], one of " + keys,
+                   in_quotes(line.key));
     }
     if (field->read(line.value, of, owned_->kept)) return {};
     return wrong(line.line, line.key, field->expected, in_quotes(line.value));
@@ -147,14 +153,17 @@ class Reading {
   Status take_family(const KeyGroup& group) {
     for (const KeyLine& line : group.keys) {
       if (line.key == kBase.key || line.key == "reader") continue;
-      if (line.key != kLabels.key) {
-        KB_TRY(take(group, line, detector_fields(), spec()));
-        continue;
-      }
-      if (line.value.empty())
-        return wrong(line.line, line.key, std::string(kLabels.expected), "nothing");
-      label_file_ = (std::filesystem::path(text_.path).parent_path() / line.value).string();
+      if (line.key == kLabels.key) KB_TRY(take_path(line, label_file_));
+      else if (line.key == kPriors.key) KB_TRY(take_path(line, priors_file_));
+      else KB_TRY(take(group, line, detector_fields(), spec()));
     }
+    return {};
+  }
+
+  Status take_path(const KeyLine& line, std::string& path) {
+    if (line.value.empty())
+      return wrong(line.line, line.key, std::string(kLabels.expected), "nothing");
+    path = (std::filesystem::path(text_.path).parent_path() / line.value).string();
     return {};
   }
 
@@ -201,7 +210,7 @@ class Reading {
   const KeyText& text_;
   std::shared_ptr<Owned> owned_ = std::make_shared<Owned>();
   std::vector<std::string> groups_;  // of the tensors
-  std::string label_file_;
+  std::string label_file_, priors_file_;
 };
 
 /// Characters that values have after a backslash, and what they mean.
@@ -256,7 +265,7 @@ std::string detector_keys_text() {
     out += "  " + std::string(key) + ": " + std::string(summary) + "\n      " +
            std::string(expected) + "\n";
   };
-  for (const FileKey& each : {kBase, kLabels}) add(each.key, each.summary, each.expected);
+  for (const FileKey& each : kFileKeys) add(each.key, each.summary, each.expected);
   for (const auto& each : detector_fields()) add(each.key, each.summary, each.expected);
   out += "[" + std::string(kTensorGroup) + "ROLE]\n";
   for (const auto& each : tensor_fields()) add(each.key, each.summary, each.expected);

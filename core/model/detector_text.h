@@ -13,11 +13,11 @@ namespace keepbox {
 
 struct DetectorFile {
   std::shared_ptr<const DetectorSpec> family;  // owns its data; never recognised by shape
-  std::string label_file;                      // resolved path; empty: none
+  std::string label_file, priors_file;         // resolved paths; empty: none
 };
 
 /// Parses the text of a detector file. @param path for messages, for the family's name if the text
-/// has none, and to resolve the label file.
+/// has none, and to resolve the files that it names.
 Result<DetectorFile> read_detector(const std::string& text, const std::string& path);
 
 /// Prints a family as a file that reads back as the same family.

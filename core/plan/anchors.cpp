@@ -36,14 +36,15 @@ std::vector<Grid> grids_over(Size model, const DetectorSpec& spec, uint32_t leve
 
 std::unexpected<Error> fail_grid(const DetectorSpec& spec, uint32_t wanted, Size model,
                                  uint32_t found, bool known) {
-  return fail(ErrorKind::kMismatch,
-              std::to_string(wanted) + " anchors for an input of " + std::to_string(model.width) +
-                  "x" + std::to_string(model.height),
-              std::to_string(found),
-              std::string(known ? "" : "set model-width= and model-height=") +
-                  (spec.priors ? std::string(known ? "set" : ", or") +
-                                     " priors-file= to the model's table of cy cx h w"
-                               : ""));
+  return fail(
+      ErrorKind::kMismatch,
+      std::to_string(wanted) + " anchors for an input of " + std::to_string(model.width) + "x" +
+          std::to_string(model.height),
+      std::to_string(found),
+      std::string(known ? "" : "set model-size=") +
+          (spec.priors ? std::string(known ? "set" : ", or") +
+                             " priors-file= in a detector file to the model's table of cy cx h w"
+                       : ""));
 }
 
 /// Returns the grids of the tensors; for tensors without feature maps the cells are computed.
@@ -177,7 +178,7 @@ Status set_priors(Plan& plan, const Settings& settings) {
   if (settings.priors.size() != plan.layout.anchors)
     return fail(ErrorKind::kMismatch, std::to_string(plan.layout.anchors) + " prior boxes",
                 std::to_string(settings.priors.size()),
-                "set priors-file= to the model's table of cy cx h w");
+                "set priors-file= in a detector file to the model's table of cy cx h w");
   plan.priors = settings.priors;
   return {};
 }

@@ -73,7 +73,7 @@ Status check_filters(const FilterSettings& settings) {
   KB_TRY(check_sizes(settings.min, "min-size"));
   KB_TRY(check_sizes(settings.max, "max-size"));
   KB_TRY(check_regions(settings.wanted, "regions"));
-  return check_regions(settings.excluded, "exclude-regions");
+  return check_regions(settings.excluded, "regions");
 }
 
 void settle_filters(Plan& plan, const FilterSettings& settings, bool parts) {

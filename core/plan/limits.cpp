@@ -180,7 +180,7 @@ std::optional<Error> ceiling_reached(const Plan& plan, uint32_t candidates, uint
                  std::format("Only the best {} of {} candidates are used, because this nms-method "
                              "compares pairs",
                              maximum, candidates),
-                 "raise score-threshold=, or set pre-nms-top-k= to use more");
+                 "raise score-threshold=, or set another nms-method=");
 }
 
 }  // namespace keepbox

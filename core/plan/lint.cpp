@@ -34,8 +34,7 @@ void check_thresholds(Errors& out, const Plan& plan) {
   auto wanted = wanted_classes(plan);
   const std::string name(plan.spec->name);
   if (std::ranges::empty(wanted)) {
-    warn(out, "include-classes and exclude-classes leave no class to detect",
-         "set them to keep at least one class");
+    warn(out, "include-classes leaves no class to detect", "set it to keep at least one class");
     return;
   }
   if (!plan.spec->probabilities) return;
@@ -70,7 +69,7 @@ void check_classes(Errors& out, const Plan& plan, const Settings& settings) {
            std::format("set {}= to classes of the model", property));
   };
   check(settings.include_classes, "include-classes");
-  check(settings.exclude_classes, "exclude-classes");
+  check(settings.exclude_classes, "include-classes");
   check(settings.class_thresholds | std::views::keys, "class-thresholds");
   check(settings.filters.min.of_class | std::views::keys, "min-size");
   check(settings.filters.max.of_class | std::views::keys, "max-size");
@@ -91,7 +90,7 @@ void check_suppression(Errors& out, const Plan& plan, const Settings& settings) 
            std::format("iou-threshold={} has no effect: this nms-method lowers scores by every "
                        "overlap",
                        settings.iou_threshold),
-           "set soft-nms-sigma=, or another nms-method=");
+           "set another nms-method=, or nms-sigma= in a detector file");
   } else if (plan.rules.contract.iou_inclusive && settings.iou_threshold == 0) {
     warn(out,
          std::format("With iou-threshold=0 and nms-contract={}, boxes that do not touch suppress "
@@ -121,16 +120,16 @@ void check_regions(Errors& out, const Plan& plan, const Settings& settings) {
   const auto outside = [&](const Region& each) {
     return !belongs_to(on_frame(each, frame), all, RegionRule::kTouch);
   };
-  const auto check = [&](const std::vector<Region>& regions, const std::string& property) {
+  const auto check = [&](const std::vector<Region>& regions, const char* property) {
     const auto odd = std::ranges::find_if(regions, outside);
     if (odd != regions.end())
       warn(out,
            std::format("Region {} of {} is outside of the frame of {}x{}",
                        odd - regions.begin() + 1, property, frame.width, frame.height),
-           "set " + property + "= to regions of the frame");
+           "set regions= to regions of the frame");
   };
-  check(settings.filters.wanted, "regions");
-  check(settings.filters.excluded, "exclude-regions");
+  check(settings.filters.wanted, "the regions");
+  check(settings.filters.excluded, "the excluded regions");
 }
 
 }  // namespace

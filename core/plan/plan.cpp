@@ -64,8 +64,9 @@ Status check_settings(const Settings& s) {
     return bad("track-score-threshold", *s.track_threshold, "a finite number");
   if (!(s.iou_threshold >= 0 && s.iou_threshold <= 1))
     return bad("iou-threshold", s.iou_threshold, "a number from 0 to 1");
-  if (!(s.soft_sigma >= std::numeric_limits<float>::min() && std::isfinite(s.soft_sigma)))
-    return bad("soft-nms-sigma", s.soft_sigma, "a number above 0");
+  const bool normal_sigma =
+      s.soft_sigma >= std::numeric_limits<float>::min() && std::isfinite(s.soft_sigma);
+  if (s.soft_sigma != 0 && !normal_sigma) return bad("nms-sigma", s.soft_sigma, "a number above 0");
   for (const auto& [id, threshold] : s.class_thresholds)
     if (!std::isfinite(threshold) || id >= kMaxClasses)
       return bad("class-thresholds", threshold,
@@ -139,7 +140,7 @@ Result<Size> settle_model(const Settings& settings, const Layout& layout) {
   return reject(ErrorKind::kInvalid,
                 "Neither the size of the frame nor that of the model input is known, and the "
                 "tensors do not imply it",
-                "fix the caps upstream, or set model-width= and model-height=");
+                "fix the caps upstream, or set model-size=");
 }
 
 /// Returns the picture that boxes refer to: without a size, the picture that the model received.
@@ -215,7 +216,7 @@ Status choose_contract(Plan& plan, const Settings& settings) {
                   "set nms-contract= to a contract that gst-inspect-1.0 boxdecode lists");
   plan.rules.oriented = plan.layout[FieldId::kAngle].present();
   plan.rules.contract = settle_contract(*contract, settings, plan.rules.oriented);
-  plan.rules.soft_sigma = settings.soft_sigma;
+  plan.rules.soft_sigma = settings.soft_sigma != 0 ? settings.soft_sigma : plan.spec->nms_sigma;
   plan.rules.iou_threshold = normal(iou_threshold_of(plan, settings));
   return {};
 }
@@ -381,8 +382,8 @@ void note_declared(Plan& plan, const Settings& settings) {
 
 Status settle_tile_rules(Plan& plan, const Settings& settings) {
   if (settings.tile_rules.united && plan.rules.oriented)
-    return reject(ErrorKind::kInvalid, "tile-union=true is not possible with oriented boxes",
-                  "set tile-union=false");
+    return reject(ErrorKind::kInvalid, "tile-merge= cannot extend oriented boxes to their union",
+                  "set it to ios or iou");
   plan.tile_rules = settings.tile_rules;
   return {};
 }
@@ -451,7 +452,7 @@ void settle_units(Plan& plan, const Settings& settings, bool box_coding_unknown,
     if (plan.spec->coding != BoxCoding::kPriorDelta && seen.largest > kMaxNormalized)
       plan.warnings.push_back(problem(ErrorKind::kMismatch,
                                       "The coordinates are not in 0..1: there are larger values",
-                                      "set box-units=pixels"));
+                                      "set box-units=pixels in a detector file"));
   }
 }
 

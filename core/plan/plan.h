@@ -45,7 +45,7 @@ struct Settings {
   std::string contract = "auto";         // auto: the family's, or exact
   bool class_agnostic = false;
   NmsMethod method = NmsMethod::kAuto;
-  float soft_sigma = 0.5f;                                   // positive; for gaussian methods
+  float soft_sigma = 0;  // for gaussian methods, positive; 0: the family's
   std::vector<std::pair<uint32_t, float>> class_thresholds;  // class id, score threshold
   std::optional<float> track_threshold;   // lower one, for boxes that only a tracker uses
   std::vector<uint32_t> include_classes;  // empty: all

@@ -442,7 +442,7 @@ ShapeMatch first_of_twins(std::vector<Fit> found, std::span<const TensorView> te
   Error warning = problem(
       ErrorKind::kAmbiguous,
       "The tensors " + to_string(tensors) + " fit several families; the first is used: " + names,
-      "set detector=, or model-width= and model-height= to the size of the model's input");
+      "set detector=, or model-size= to that of the model's input");
   std::string reason = why(found[0]);
   return {std::move(found[0].layout), std::move(reason), std::move(warning)};
 }

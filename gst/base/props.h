@@ -33,7 +33,8 @@ struct Property {
   std::variant<std::string Props::*, gfloat Props::*, gdouble Props::*, guint Props::*,
                gint64 Props::*, bool Props::*, int Props::*>
       member;
-  GType (*enum_type)() = nullptr;   // nullptr with an int member: a number from 0, or -1
+  GType (*enum_type)() = nullptr;   // of an int member: an enum; nullptr: a number from 0, or -1.
+                                    // Of a guint member: flags
   gdouble lowest = 0, highest = 1;  // for all numbers; for int only `highest`, if above 1
   bool controllable = false;
   bool live = false;                // unlike others, takes effect without a new start or plan
@@ -90,8 +91,12 @@ GParamSpec* PropertyTable<Props>::spec_of(const Property<Props>& p, const Props&
           return g_param_spec_double(p.name, nick_of(p.name), p.blurb, p.lowest, p.highest, value,
                                      flags);
         else if constexpr (std::is_same_v<T, guint>)
-          return g_param_spec_uint(p.name, nick_of(p.name), p.blurb, static_cast<guint>(p.lowest),
-                                   static_cast<guint>(p.highest), value, flags);
+          return p.enum_type != nullptr
+                     ? g_param_spec_flags(p.name, nick_of(p.name), p.blurb, p.enum_type(), value,
+                                          flags)
+                     : g_param_spec_uint(p.name, nick_of(p.name), p.blurb,
+                                         static_cast<guint>(p.lowest),
+                                         static_cast<guint>(p.highest), value, flags);
         else if constexpr (std::is_same_v<T, gint64>)
           return g_param_spec_int64(p.name, nick_of(p.name), p.blurb, static_cast<gint64>(p.lowest),
                                     static_cast<gint64>(p.highest), value, flags);
@@ -123,7 +128,8 @@ bool PropertyTable<Props>::set(Props& props, guint id, const GValue* value) cons
         } else if constexpr (std::is_same_v<T, gdouble>) {
           props.*member = g_value_get_double(value);
         } else if constexpr (std::is_same_v<T, guint>) {
-          props.*member = g_value_get_uint(value);
+          props.*member =
+              p.enum_type != nullptr ? g_value_get_flags(value) : g_value_get_uint(value);
         } else if constexpr (std::is_same_v<T, gint64>) {
           props.*member = g_value_get_int64(value);
         } else if constexpr (std::is_same_v<T, bool>) {
@@ -147,8 +153,10 @@ bool PropertyTable<Props>::get(const Props& props, guint id, GValue* value) cons
           g_value_set_string(value, (props.*member).empty() ? nullptr : (props.*member).c_str());
         else if constexpr (std::is_same_v<T, gfloat>) g_value_set_float(value, props.*member);
         else if constexpr (std::is_same_v<T, gdouble>) g_value_set_double(value, props.*member);
-        else if constexpr (std::is_same_v<T, guint>) g_value_set_uint(value, props.*member);
-        else if constexpr (std::is_same_v<T, gint64>) g_value_set_int64(value, props.*member);
+        else if constexpr (std::is_same_v<T, guint>) {
+          if (p.enum_type != nullptr) g_value_set_flags(value, props.*member);
+          else g_value_set_uint(value, props.*member);
+        } else if constexpr (std::is_same_v<T, gint64>) g_value_set_int64(value, props.*member);
         else if constexpr (std::is_same_v<T, bool>) g_value_set_boolean(value, props.*member);
         else if (p.enum_type != nullptr) g_value_set_enum(value, props.*member);
         else g_value_set_int(value, props.*member);
@@ -183,6 +191,9 @@ std::vector<EnumValue> enum_values(std::span<const Word<E>> words) {
 
 /// Registers a GEnum that is part of the plugin's interface. Once per name.
 GType register_enum(const char* name, const std::vector<EnumValue>& values);
+
+/// The same for GFlags, whose values are bits.
+GType register_flags(const char* name, const std::vector<EnumValue>& values);
 
 /// Returns the nick of a value.
 std::string nick_of(GType type, int value);

@@ -201,10 +201,11 @@ GstFlowReturn finish(KeepboxBoxDecode* self, Decoder& decoder, GstBuffer* frame,
                      GstClockTime started) {
   if (!status && status.error().kind == ErrorKind::kInterrupted) return GST_FLOW_FLUSHING;
   // Also without boxes: without this meta consumers assume that the frame was not analysed.
-  const DecodeProps& props = decoder.props();
-  const Status attached = attach_boxes(
-      frame, decoder.boxes(),
-      {.classes = props.class_meta, .regions = props.roi_meta, .frame = decoder.frame()});
+  const guint also = decoder.props().also_attach;
+  const Status attached = attach_boxes(frame, decoder.boxes(),
+                                       {.classes = (also & kAttachClass) != 0,
+                                        .regions = (also & kAttachRoi) != 0,
+                                        .frame = decoder.frame()});
   if (attached) attach_weak_boxes(frame, decoder.weak());
   if (!status || decoder.skipped_by_model(frame))
     note_skipped_model(frame, decoder.model_on(frame));
@@ -334,7 +335,7 @@ GstStateChangeReturn change_state(GstElement* element, GstStateChange change) {
 void set_context(GstElement* element, GstContext* context) {
   KeepboxBoxDecode* self = Self::cast(element);
   self->state->decoder.device().offer(element, context,
-                                      locked_copy(self, self->state->props.cuda_device_id));
+                                      locked_copy(self, self->state->props.device_id));
   Self::parent_as<GstElementClass>()->set_context(element, context);
 }
 

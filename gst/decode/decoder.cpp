@@ -28,8 +28,7 @@ Decoder::Decoder(GstElement* element, const std::atomic<bool>* stop, Decoder& li
 
 /// True if the processor cannot take the changes of these properties.
 bool Decoder::needs_plan(const DecodeProps& props) const {
-  const bool same_classes = props.include_classes == stream_.props.include_classes &&
-                            props.exclude_classes == stream_.props.exclude_classes;
+  const bool same_classes = props.include_classes == stream_.props.include_classes;
   const bool labels = processor_ && processor_->plan().rules.multi_label;  // sized for the classes
   return !only_tuned(props, stream_.props) || (labels && !same_classes);
 }

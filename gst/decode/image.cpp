@@ -286,21 +286,18 @@ void ImageDecoder::keep_parts(GstBuffer* buffer, guint64 producer,
 /// Drops the parts beyond the limit of a frame, which max-detections per object does not ensure.
 void ImageDecoder::limit_parts(GstBuffer* buffer) {
   const size_t found = boxes_.boxes().size();
-  if (!boxes_.keep_best(room_on(buffer), stream_.props.class_meta)) return;
+  if (!boxes_.keep_best(room_on(buffer), (stream_.props.also_attach & kAttachClass) != 0)) return;
   stream_.warn_once(
       problem(ErrorKind::kInvalid,
               std::format("Only the best {} of {} parts are kept: a frame holds at most {} boxes, "
-                          "parts included, or half as many with masks or class-meta=true",
+                          "parts included, or half as many with masks or also-attach=class",
                           boxes_.boxes().size(), found, kMaxMtds),
               "lower max-detections=, which counts per object, or raise score-threshold="));
 }
 
 Size ImageDecoder::frame() const {
-  if (processor_ && !processor_.of_objects()) return processor_->plan().letterbox.frame;
-  const DecodeProps& props = stream_.props;
-  return props.source_width != 0 && props.source_height != 0
-             ? Size{props.source_width, props.source_height}
-             : stream_.picture.size;
+  const bool planned = processor_ && !processor_.of_objects();
+  return planned ? processor_->plan().letterbox.frame : stream_.picture.size;
 }
 
 /// Returns model-name or else the model's own name; empty if unknown.

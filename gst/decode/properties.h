@@ -14,51 +14,45 @@ namespace keepbox {
 
 // The properties of boxdecode.
 
+enum class OnMismatch { kError, kWarn, kPass };
+
+enum MaskSize { kMaskSizeNone, kMaskSizePrototypes, kMaskSizeFrame };
+enum MultiLabel { kMultiLabelAuto, kMultiLabelTrue, kMultiLabelFalse };
+enum AlsoAttach : guint { kAttachRoi = 1, kAttachClass = 2 };
+
 /// Property values as set. Plain data: copied under the object lock.
 struct DecodeProps {
   std::string detector = Settings{}.detector;
-  std::string tensor_ids;
-  std::string quantization;
   gfloat score_threshold = Settings{}.score_threshold;
+  bool score_threshold_set = false;
   gfloat iou_threshold = Settings{}.iou_threshold;
-  gfloat track_score_threshold = 0;  // 0: none
-  bool score_threshold_set = false, iou_threshold_set = false;
-  int multi_label = 0;
+  bool iou_threshold_set = false;
+  std::string label_file;
+  std::string include_classes;
+  std::string class_thresholds;
   guint max_detections = Settings{}.max_detections;
-  guint class_top_k = Settings{}.class_top_k;
-  guint pre_nms_top_k = Settings{}.pre_nms_top_k;
-  guint pre_nms_class_top_k = Settings{}.pre_nms_class_top_k;
+  std::string min_size, max_size;
+  std::string regions;
+  int mask_size = kMaskSizePrototypes;
   bool class_agnostic = false;
+  int multi_label = kMultiLabelAuto;
   int nms_contract = 0;
   int nms_method = 0;
-  gfloat soft_nms_sigma = Settings{}.soft_sigma;
-  guint num_classes = 0;
-  std::string label_file;
-  std::string priors_file;
-  std::string include_classes;
-  std::string exclude_classes;
-  std::string class_thresholds;
-  std::string min_size, max_size;
-  std::string regions, exclude_regions;
-  int region_rule = 0;
-  int box_units = 0;
-  int resize_mode = 0;
-  guint model_width = 0, model_height = 0;
-  guint source_width = 0, source_height = 0;
-  int backend = 0;
-  guint threads = 1;
-  int cuda_device_id = -1;
+  gfloat track_score_threshold = 0;  // 0: none
+  std::string model_name;
+  guint also_attach = 0;  // AlsoAttach
   int on_mismatch = 0;
-  bool roi_meta = false;
-  bool class_meta = false;
-  bool keypoints = true;
-  bool masks = true;
-  int mask_size = 0;
   int tile_merge = static_cast<int>(TileRules{}.merge);
   gfloat tile_threshold = TileRules{}.threshold;
   gfloat tile_border = TileRules{}.border;
-  bool tile_union = false;
-  std::string model_name;
+  int resize_mode = 0;
+  std::string model_size;
+  guint num_classes = 0;
+  std::string tensor_ids;
+  std::string quantization;
+  int backend = 0;
+  guint threads = 1;
+  int device_id = -1;
 
   bool operator==(const DecodeProps&) const = default;
 };
@@ -71,21 +65,18 @@ const PropertyTable<DecodeProps>& decode_properties();
 /// Splits "a, b" into its words.
 std::vector<std::string> ids_of(const std::string& text);
 
-// GEnum types of boxdecode's properties.
-
-enum class OnMismatch { kError, kWarn, kPass };
-
-enum MaskSize { kMaskSizePrototypes, kMaskSizeFrame };
-enum MultiLabel { kMultiLabelAuto, kMultiLabelTrue, kMultiLabelFalse };
+// GEnum and GFlags types of boxdecode's properties.
 
 GType contract_type();     // 0: auto, otherwise 1 + index into contracts()
 GType backend_type();      // 0: auto, otherwise 1 + index into backends()
 GType nms_method_type();   // NmsMethod
 GType multi_label_type();  // MultiLabel
 GType mask_size_type();    // MaskSize
-GType tile_merge_type();   // TileMerge
-GType units_type();        // Units
-GType region_rule_type();  // RegionRule
+GType also_attach_type();  // AlsoAttach
+GType tile_merge_type();   // TileMerge, or kUnionOf + TileMerge
 GType on_mismatch_type();  // OnMismatch
+
+/// Added to a TileMerge by values of tile-merge= for which boxes become their union.
+inline constexpr int kUnionOf = 16;
 
 }  // namespace keepbox

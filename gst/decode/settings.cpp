@@ -33,19 +33,13 @@ std::optional<bool> multi_label_of(const DecodeProps& props) {
   return props.multi_label == kMultiLabelTrue;
 }
 
-/// Returns the picture that boxes are mapped to.
-Picture wanted_picture(const DecodeProps& props, const Picture& frame) {
-  if (props.source_width == 0 || props.source_height == 0) return frame;
-  return {.size = {props.source_width, props.source_height}};
-}
-
 /// Fills in the settings that properties leave unset.
 void take_source(Settings& settings, const TensorProvenance& source) {
   settings.declared_detector = source.detector;
   settings.declared_contract = source.contract;
   settings.declared_iou_threshold = source.iou_threshold;
   settings.dynamic_rows = source.dynamic_rows;
-  if (settings.units == Units::kAuto) settings.units = source.units;
+  settings.units = source.units;
   if (!source.has_geometry()) return;
   settings.letterbox = source.geometry;
   settings.tiles = source.tiles;
@@ -53,12 +47,30 @@ void take_source(Settings& settings, const TensorProvenance& source) {
 }
 
 Result<FilterSettings> filters_of(const DecodeProps& props, const Labels& labels) {
-  FilterSettings out{.rule = static_cast<RegionRule>(props.region_rule)};
+  KB_ASSIGN(FilterSettings out, regions_of(props.regions));
   KB_ASSIGN(out.min, sizes_of(props.min_size, labels, "min-size"));
   KB_ASSIGN(out.max, sizes_of(props.max_size, labels, "max-size"));
-  KB_ASSIGN(out.wanted, regions_of(props.regions, "regions"));
-  KB_ASSIGN(out.excluded, regions_of(props.exclude_regions, "exclude-regions"));
   return out;
+}
+
+TileRules tile_rules_of(const DecodeProps& props) {
+  return {.merge = static_cast<TileMerge>(props.tile_merge % kUnionOf),
+          .threshold = props.tile_threshold,
+          .border = props.tile_border,
+          .united = props.tile_merge >= kUnionOf};
+}
+
+/// Reads the classes to keep, and those with ! before them, which are dropped.
+Status take_classes(Settings& settings, std::string_view text, const Labels& labels) {
+  if (trimmed(text).empty()) return {};
+  for (const std::string_view part : split(text, ',')) {
+    const bool dropped = part.starts_with('!');
+    KB_ASSIGN(const auto called,
+              labels.classes_called(trimmed(part.substr(dropped ? 1 : 0)), "include-classes"));
+    auto& classes = dropped ? settings.exclude_classes : settings.include_classes;
+    classes.insert(classes.end(), called.begin(), called.end());
+  }
+  return {};
 }
 
 }  // namespace
@@ -70,34 +82,23 @@ Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const P
                .score_threshold = props.score_threshold,
                .iou_threshold = props.iou_threshold,
                .max_detections = props.max_detections,
-               .class_top_k = props.class_top_k,
-               .pre_nms_top_k = props.pre_nms_top_k,
-               .pre_nms_class_top_k = props.pre_nms_class_top_k,
                .default_score_threshold = !props.score_threshold_set,
                .default_iou_threshold = !props.iou_threshold_set,
                .multi_label = multi_label_of(props),
                .contract = nick_of(contract_type(), props.nms_contract),
                .class_agnostic = props.class_agnostic,
                .method = static_cast<NmsMethod>(props.nms_method),
-               .soft_sigma = props.soft_nms_sigma,
-               .units = static_cast<Units>(props.box_units),
                .resize = static_cast<ResizeMode>(props.resize_mode),
-               .model = {props.model_width, props.model_height},
-               .frame = wanted_picture(props, frame),
-               .tensor_frame = frame.size,
+               .frame = frame,
+               .tile_rules = tile_rules_of(props),
                .label_count = labels.size(),
                .class_count = props.num_classes,
-               .keypoints = props.keypoints,
-               .masks = props.masks,
+               .masks = props.mask_size != kMaskSizeNone,
                .frame_masks = props.mask_size == kMaskSizeFrame};
-  out.tile_rules = {.merge = static_cast<TileMerge>(props.tile_merge),
-                    .threshold = props.tile_threshold,
-                    .border = props.tile_border,
-                    .united = props.tile_union};
   if (props.track_score_threshold > 0) out.track_threshold = props.track_score_threshold;
   if (source != nullptr) take_source(out, *source);
-  KB_ASSIGN(out.include_classes, labels.classes_of(props.include_classes, "include-classes"));
-  KB_ASSIGN(out.exclude_classes, labels.classes_of(props.exclude_classes, "exclude-classes"));
+  KB_ASSIGN(out.model, model_size_of(props.model_size));
+  KB_TRY(take_classes(out, props.include_classes, labels));
   KB_ASSIGN(out.class_thresholds, labels.thresholds_of(props.class_thresholds, "class-thresholds"));
   KB_ASSIGN(out.filters, filters_of(props, labels));
   return out;
@@ -142,7 +143,7 @@ Status DecodeFiles::read(const DecodeProps& props) {
   KB_TRY(read_family(props.detector));
   const std::string& labels = props.label_file.empty() ? family_.label_file : props.label_file;
   KB_TRY(read_once(labels_path_, labels, labels_, Labels::load));
-  return read_once(priors_path_, props.priors_file, priors_, load_priors);
+  return read_once(priors_path_, family_.priors_file, priors_, load_priors);
 }
 
 Status check_texts(const DecodeProps& props, const DecodeFiles& files, const StreamNames& names) {
@@ -171,6 +172,8 @@ Result<Settings> DecodeStream::settings(const SharedProvenance& source) {
   auto out = resolve(props, *labels(), picture, source.get());
   if (!out) return out;
   out->family = files.family();
+  const bool has_units = out->family != nullptr && out->family->units != Units::kAuto;
+  if (has_units) out->units = Units::kAuto;  // the file's, whatever the source declares
   if (files.priors() != nullptr) out->priors = *files.priors();
   return out;
 }
@@ -189,7 +192,6 @@ Size input_size_of(const DecodeProps& props, std::span<const TensorForm> tensors
   auto settings = stream.settings(nullptr);
   if (!settings) return {};
   if (settings->model.width != 0 && settings->model.height != 0) return settings->model;
-  settings->frame = {};  // source-width= is not the model's
   std::vector<TensorView> views;
   for (const TensorForm& each : tensors)
     views.push_back(form_of({.id = each.id, .type = each.type, .shape = each.shape}));
@@ -252,28 +254,50 @@ Result<BoxSizes> sizes_of(std::string_view text, const Labels& labels, const cha
   return sizes;
 }
 
-Result<std::vector<Region>> regions_of(std::string_view text, const char* property) {
-  std::vector<Region> regions;
-  if (trimmed(text).empty()) return regions;
-  for (const std::string_view part : split(text, ';')) {
-    const auto region = region_of_text(part);
-    if (!region)
-      return bad("X,Y,WIDTH,HEIGHT of a region with an area", part, property,
-                 "0,0.5,1,0.5;100,50,640,360");
-    regions.push_back(*region);
+Result<FilterSettings> regions_of(std::string_view text) {
+  constexpr std::pair<std::string_view, RegionRule> kRules[] = {{"center:", RegionRule::kCenter},
+                                                                {"inside:", RegionRule::kInside},
+                                                                {"touch:", RegionRule::kTouch}};
+  FilterSettings out;
+  text = trimmed(text);
+  for (const auto& [prefix, rule] : kRules) {
+    if (!text.starts_with(prefix)) continue;
+    out.rule = rule;
+    text.remove_prefix(prefix.size());
+    break;
   }
-  if (regions.size() > kMaxRegions)
-    return reject(ErrorKind::kInvalid,
-                  std::string(property) + " has " + std::to_string(regions.size()) + " regions",
-                  std::string("set ") + property + "= to at most " + std::to_string(kMaxRegions));
-  return regions;
+  if (text.empty()) return out;
+  for (const std::string_view part : split(text, ';')) {
+    const bool dropping = part.starts_with('!');
+    const auto region = region_of_text(part.substr(dropping ? 1 : 0));
+    if (!region)
+      return bad("X,Y,WIDTH,HEIGHT of a region with an area, or ! and that", part, "regions",
+                 "0,0.5,1,0.5;!100,50,640,360");
+    (dropping ? out.excluded : out.wanted).push_back(*region);
+  }
+  KB_TRY(check_filters(out));
+  return out;
+}
+
+Result<Size> model_size_of(std::string_view text) {
+  constexpr uint32_t kMaxPixels = 1u << 16;
+  Size size;
+  if (trimmed(text).empty()) return size;
+  const auto sides = split(text, 'x');
+  const auto is_side = [](std::string_view side, uint32_t& value) {
+    return parse(side, value) && value > 0 && value <= kMaxPixels;
+  };
+  if (sides.size() != 2 || !is_side(sides[0], size.width) || !is_side(sides[1], size.height))
+    return bad("WIDTHxHEIGHT in pixels", text, "model-size", "640x640");
+  return size;
 }
 
 namespace {
 
 constexpr size_t kMaxPriorsBytes = size_t{1} << 26;
 constexpr const char* kPriorsHint =
-    "set priors-file= to a file of N lines of cy cx h w, or of 4 lines of N numbers";
+    "set priors-file= in the detector file to a file of N lines of cy cx h w, or of 4 lines of N "
+    "numbers";
 
 /// Reads the numbers of one line; false if it contains anything else.
 bool numbers_of(std::string_view line, std::vector<float>& out) {

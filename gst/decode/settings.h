@@ -85,9 +85,11 @@ Size input_size_of(const DecodeProps& props, std::span<const TensorForm> tensors
 /// win. @param property for errors, which are kInvalid.
 Result<BoxSizes> sizes_of(std::string_view text, const Labels& labels, const char* property);
 
-/// Parses "x,y,w,h;x,y,w,h" in frame pixels; a region whose values are all at most 1 is in
-/// fractions of the frame. @param property for errors, which are kInvalid.
-Result<std::vector<Region>> regions_of(std::string_view text, const char* property);
+/// Parses regions= as its blurb describes it. Fills in regions and their rule; errors are kInvalid.
+Result<FilterSettings> regions_of(std::string_view text);
+
+/// Parses "640x640", the model's input; 0x0 if the text is empty. Errors are kInvalid.
+Result<Size> model_size_of(std::string_view text);
 
 // Prior boxes from a text file.
 

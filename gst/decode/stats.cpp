@@ -116,15 +116,13 @@ std::optional<Error> DecodeStats::why_no_box() const {
   if (max_counts_.after_class_filter == 0 && max_counts_.not_finite != 0)
     return none("all candidates had numbers that were not finite (NaN or infinite)", kOverflow);
   if (max_counts_.after_class_filter == 0)
-    return none("all candidates had excluded classes",
-                "check include-classes= and exclude-classes=");
+    return none("all candidates had classes that are dropped", "check include-classes=");
   if (max_counts_.filtered_out != 0)
     return none("all boxes were dropped by size or region filters",
-                "check min-size=, max-size=, regions= and exclude-regions=");
+                "check min-size=, max-size= and regions=");
   if (max_counts_.clipped_away != 0)
     return none("all boxes were outside the frame",
-                "set resize-mode=, model-width= and model-height= to match how the frame was "
-                "resized");
+                "set resize-mode= and model-size= to match how the frame was resized");
   if (max_counts_.empty_masks != 0)
     return none("all masks were empty", "set nms-contract=exact to keep boxes with an empty mask");
   return none("max-detections is 0", "set max-detections= to 1 or more");

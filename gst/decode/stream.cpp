@@ -27,8 +27,8 @@ bool DeviceChoice::is_device(std::string_view name) {
 }
 
 void DeviceChoice::set_props(const DecodeProps& props) {
-  if (props.cuda_device_id != index_) device_->clear();
-  index_ = props.cuda_device_id;
+  if (props.device_id != index_) device_->clear();
+  index_ = props.device_id;
   const std::string chosen = nick_of(backend_type(), props.backend);
   if (chosen != chosen_) avoided_.clear();
   chosen_ = chosen;

@@ -31,7 +31,7 @@ class DeviceChoice {
   explicit DeviceChoice(GstElement* element, std::shared_ptr<Device> device = make_device())
       : element_(element), device_(std::move(device)) {}
 
-  /// Takes backend= and cuda-device-id=. A changed backend may use a device that failed before.
+  /// Takes backend= and device-id=. A changed backend may use a device that failed before.
   void set_props(const DecodeProps& props);
 
   /// Forgets failures, for a new stream.

@@ -111,7 +111,7 @@ Status check_room(gsize there, gsize boxes, gsize mtds) {
   return reject(ErrorKind::kInvalid,
                 std::to_string(boxes) + " boxes" + existing + " are too many for a frame: it can " +
                     "have " + std::to_string(kMaxMtds) +
-                    ", or half as many with masks or class-meta=true",
+                    ", or half as many with masks or also-attach=class",
                 "lower max-detections= or raise score-threshold=");
 }
 

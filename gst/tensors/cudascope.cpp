@@ -86,11 +86,10 @@ Result<CudaContext> SharedCuda::ensure(GstElement* element, int device, const st
   CudaContext made = CudaContext::taken(found);
   if (!context_) context_ = std::move(made);
   if (context_) return context_;
-  return reject(
-      ErrorKind::kNoResource,
-      (device < 0 ? "No CUDA device" : "CUDA device " + std::to_string(device)) +
-          (device < 0 ? " can make a context" : " cannot make a context"),
-      (device < 0 ? "see nvidia-smi, or " : "set a different cuda-device-id=, or ") + hint);
+  return reject(ErrorKind::kNoResource,
+                (device < 0 ? "No CUDA device" : "CUDA device " + std::to_string(device)) +
+                    (device < 0 ? " can make a context" : " cannot make a context"),
+                (device < 0 ? "see nvidia-smi, or " : "set a different device-id=, or ") + hint);
 }
 
 Result<CudaContext> SharedCuda::offer_primary(GstElement* element, int device) {

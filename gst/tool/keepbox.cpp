@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "gst/base/infile.h"
 #include "gst/decode/detectorfile.h"
@@ -11,7 +12,7 @@ namespace keepbox {
 namespace {
 
 constexpr int kWrong = 1, kUsage = 2;
-constexpr size_t kMaxLabelBytes = size_t{1} << 24;
+constexpr size_t kMaxFileBytes = size_t{1} << 24;
 
 constexpr const char* kUsageText =
     "usage: keepbox detectors        list the families that boxdecode supports\n"
@@ -51,9 +52,10 @@ int print_or_check(const std::string& what) {
                      "\" is neither a family listed by keepbox detectors nor a file");
   const auto file = load_detector(what);
   if (!file) return fail_with(file.error().message());
-  if (!file->label_file.empty())
-    if (const auto labels = read_text(file->label_file, kMaxLabelBytes, ""); !labels)
-      return fail_with(what + ": label-file: " + labels.error().message());
+  for (const auto& [key, path] :
+       {std::pair("label-file", file->label_file), {"priors-file", file->priors_file}})
+    if (const auto text = path.empty() ? std::string() : read_text(path, kMaxFileBytes, ""); !text)
+      return fail_with(what + ": " + key + ": " + text.error().message());
   return put(what + ": " + std::string(file->family->name) + " is a valid family\n");
 }
 

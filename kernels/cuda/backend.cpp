@@ -52,7 +52,7 @@ Status supports(const Plan& plan) {
     return reject(ErrorKind::kUnsupported,
                   "backend=cuda does not average " + std::string(plan.payload.kind.name) +
                       " for nms-method=weighted",
-                  "set backend=auto, nms-method=greedy or keypoints=false");
+                  "set backend=auto, or nms-method=greedy");
   const uint64_t scored = uint64_t{plan.layout.anchors} * plan.layout.classes;
   if (plan.rules.multi_label && scored > kMaxScored)
     return reject(ErrorKind::kUnsupported,
@@ -63,7 +63,7 @@ Status supports(const Plan& plan) {
     return reject(ErrorKind::kUnsupported,
                   "backend=cuda cannot compare " + std::to_string(plan.rules.pre_nms_top_k) +
                       " candidates with this nms-method and these limits",
-                  "set pre-nms-top-k= to at most " + std::to_string(kMaxPaired));
+                  "set backend=auto, or another nms-method=");
   return {};
 }
 

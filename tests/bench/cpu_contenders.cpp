@@ -271,8 +271,8 @@ std::vector<Timing> time_elements(const Input& input, const std::vector<int>& th
   for (const int count : threads)
     out.push_back(time_element(
         input,
-        std::format("boxdecode box-units=pixels detector={} score-threshold={} threads={} {}",
-                    s.detector, s.score_threshold, count, options),
+        std::format("boxdecode detector={} score-threshold={} threads={} {}", s.detector,
+                    s.score_threshold, count, options),
         count == 1 ? "element boxdecode" : std::format("boxdecode threads={}", count)));
   const bool floats = input.frames[0][0].type == DataType::kFloat32;
   if (input.kind == Kind::kPlanes && floats && have_element("yolov8tensordec"))

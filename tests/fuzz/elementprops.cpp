@@ -9,9 +9,9 @@
 namespace keepbox::fuzz {
 namespace {
 
-constexpr std::string_view kKept[]{"location",  "backend",       "memory",        "cuda-device-id",
-                                   "image-ids", "category-ids",  "priors-file",   "label-file",
-                                   "format",    "max-file-time", "max-file-size", "stop-timeout"};
+constexpr std::string_view kKept[]{"location",      "backend",       "memory",      "device-id",
+                                   "image-ids",     "category-ids",  "label-file",  "format",
+                                   "max-file-time", "max-file-size", "stop-timeout"};
 
 /// True if the property is ours. Those of GStreamer's classes could make a sink wait for a clock.
 bool is_own(const GParamSpec* spec) {
@@ -27,13 +27,13 @@ constexpr Texts kTexts[]{
     {"detector", {nullptr, "auto", "yolov8", "yolov10", "yolox", "nobody"}},
     {"tensor-ids", {nullptr, "yolo-26-end2end-out", "a", "a,a", "yolo-v8-out", ","}},
     {"quantization", {nullptr, "0.5:3", "a=0.1:0", "nan:1", "", "x"}},
-    {"include-classes", {nullptr, "0", "0,1,2", "person", ",", "99999"}},
-    {"exclude-classes", {nullptr, "1", " 2 ", "x", "", "0"}},
+    {"include-classes", {nullptr, "0", "0,!1,2", "!person", ",!", "99999"}},
     {"class-thresholds", {nullptr, "0:0.5", "1:nan", "x:1", "0:", "::"}},
     {"min-size", {nullptr, "2", "2x3", "0:4", "-1", "x"}},
     {"max-size", {nullptr, "20", "20x30", "0:4", "0", "x"}},
-    {"regions", {nullptr, "0,0,1,1", "0,0,10,10;5,5,9,9", "0.1,0.1,0.5,0.5", "nan,0,1,1", ";"}},
-    {"exclude-regions", {nullptr, "0,0,0.2,0.2", "4,4,4,4", "", "1", "-1,-1,3,3"}},
+    {"regions",
+     {nullptr, "0,0,1,1", "inside:0,0,10,10;!5,5,9,9", "touch:0.1,0.1,0.5,0.5", "nan,0,1,1", "!;"}},
+    {"model-size", {nullptr, "640x640", "320x320", "1x1", "x", "0x-1"}},
     {"blur", {nullptr, "*", "class-0,1", "m/*", ",", "class-1"}},
     {"pixelate", {nullptr, "*", "0", "", "m/class-0", "x"}},
     {"model-name", {nullptr, "m", "n", "", "\xc3\xa9", "a b"}},

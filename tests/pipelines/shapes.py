@@ -208,7 +208,7 @@ def test_recorded_masks_come_back_to_the_full_frame(folder):
     del folder
     camera = 'videotestsrc num-buffers=1 ! video/x-raw,format=RGB,width=1280,height=720'
     small = f'video/x-raw,width={SIDE},height={SIDE},pixel-aspect-ratio=1/1'
-    direct = (f'{camera} ! {SEG} ! {DECODE} model-width={SIDE} model-height={SIDE} '
+    direct = (f'{camera} ! {SEG} ! {DECODE} model-size={SIDE}x{SIDE} '
               'resize-mode=letterbox-scaler')
     through = (f'{camera} ! framesave ! videoscale add-borders=true ! {small} ! {SEG} ! {DECODE} '
                '! framerestore')

@@ -63,5 +63,15 @@ def test_switching_names_what_there_is(folder):
     assert named and names.issuperset(named), set(named) - names
 
 
+def test_every_property_of_boxdecode_is_on_a_page(folder):
+    del folder
+    pages = ''.join(page.read_text() for page in sorted(SWITCHING.parent.glob('*.md')))
+    inspected = run('gst-inspect-1.0', 'boxdecode')[0].partition('Element Properties:')[2]
+    ours = set(re.findall(r'^  ([a-z][a-z-]+) *:', inspected, re.M)) - {'name', 'parent', 'qos'}
+    assert 'detector' in ours and len(ours) <= 31, ours  # with stats
+    shown = set(re.findall(r'([a-z][a-z-]+)[=`]', pages))
+    assert shown.issuperset(ours), ours - shown
+
+
 if __name__ == '__main__':
     main(globals())

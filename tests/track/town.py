@@ -73,7 +73,7 @@ def record(name, folder):
                f'framerate={rate}/1', '!', 'tensorinfer',
                f'model-file={ROOT / "pipelines" / "models" / model}.onnx', *options.split(), '!',
                'boxdecode', 'score-threshold=0.1', 'iou-threshold=0.5', 'max-detections=1000',
-               'exclude-classes=plate' if model == 'world-street' else 'class-agnostic=false', '!',
+               'include-classes=!plate' if model == 'world-street' else 'class-agnostic=false', '!',
                'boxsink', 'format=csv', f'location={boxes}']
     scene, truth = make(seed, 'day', size=(width, height), warm=warm, standard=True), []
     steps = max(1, round(25 / rate))

@@ -40,12 +40,16 @@ def test_what_is_wrong_has_file_and_line(folder):
     assert said.startswith(f'{path}: label-file: ') and f'{folder}/a.labels' in said, said
     (folder / 'a.labels').write_text('cat\n')
     keepbox('detector', path)
+    path.write_text('[detector]\nbase=ssd\npriors-file=a.priors\n')
+    said = keepbox('detector', path, status=1)
+    assert said.startswith(f'{path}: priors-file: ') and f'{folder}/a.priors' in said, said
 
 
 def test_keys_and_usage_are_explained(folder):
     keys = keepbox('keys')
     assert 'nms-contract: ' in keys and 'zero-point: ' in keys, keys
-    for line in ('[detector]\n', '  base: ', '  label-file: ', '[tensor ROLE]\n'):
+    for line in ('[detector]\n', '  base: ', '  label-file: ', '  priors-file: ',
+                 '[tensor ROLE]\n'):
         assert line in keys, (line, keys)
     for words in ([], ['detector'], ['detectors', 'more'], ['else']):
         assert keepbox(*words, status=2).startswith('usage: '), words

@@ -6,7 +6,7 @@ The slices of random frames are compared with the tiles that a recording has, an
 clip after tile-merge with what SAHI's NMS keeps of the boxes of all tiles (tile-merge=none).
 With intersection over union at the threshold of the NMS in each tile both must be the same boxes.
 With intersection over the smaller area SAHI also compares boxes of one slice, so they differ.
-tile-union must be its GREEDYNMM.
+tile-merge=iou-union must be its GREEDYNMM.
 
 The same is done with InferenceSlicer, which gets the tensors of a recording of the same clip
 (slicer.py). Boxes that differ must be those that it would have with boxdecode's rule.
@@ -104,9 +104,10 @@ def boxes_in(path):
 
 def decode(path, tensors, merge, union=False, threshold=THRESHOLD):
     """Returns the boxes of each frame. @param tensors words of the line before boxdecode."""
+    measure = f'{merge}-union' if union else merge
     launch(*tensors, '!', 'boxdecode', f'score-threshold={SCORE}', f'iou-threshold={THRESHOLD}',
-           'max-detections=1000', 'nms-contract=exact', f'tile-merge={merge}',
-           f'tile-threshold={threshold}', 'tile-border=-1', f'tile-union={str(union).lower()}', '!',
+           'max-detections=1000', 'nms-contract=exact', f'tile-merge={measure}',
+           f'tile-threshold={threshold}', 'tile-border=-1', '!',
            'boxsink', 'format=csv', f'location={path}')
     return boxes_in(path)
 
@@ -155,8 +156,8 @@ def compare_unions(folder, every):
         same += len(mine & theirs)
         only_ours += len(mine - theirs)
         only_theirs += len(theirs - mine)
-    print(f'tile-union=true: {same} boxes as SAHI with GREEDYNMM and IOU, {only_ours} only here, '
-          f'{only_theirs} only there')
+    print(f'tile-merge=iou-union: {same} boxes as SAHI with GREEDYNMM and IOU, '
+          f'{only_ours} only here, {only_theirs} only there')
     assert only_ours == only_theirs == 0
 
 

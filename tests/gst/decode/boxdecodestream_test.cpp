@@ -3,6 +3,7 @@
 #include <atomic>
 #include <thread>
 
+#include "gst/decode/properties.h"
 #include "tests/dense.h"
 #include "tests/gst/decode/rows.h"
 #include "tests/gst/frames.h"
@@ -25,9 +26,9 @@ TEST(Boxdecode, TakesChangesWhileStreaming) {
   EXPECT_EQ(ods(h.run(frame_with(kTwo))).size(), 2u);
   h.set("score-threshold", 0.7);
   EXPECT_EQ(ods(h.run(frame_with(kTwo))).size(), 1u);
-  h.set("score-threshold", 0.5, "exclude-classes", "2");
+  h.set("score-threshold", 0.5, "include-classes", "!2");
   EXPECT_EQ(ods(h.run(frame_with(kTwo)))[0].label, "class-7");
-  h.set("exclude-classes", "", "class-thresholds", "2:0.95");
+  h.set("include-classes", "", "class-thresholds", "2:0.95");
   EXPECT_EQ(ods(h.run(frame_with(kTwo))).size(), 1u);
   h.set("class-thresholds", "", "label-file", dir.write("l", "a\nb\nc\n").c_str());
   EXPECT_EQ(ods(h.run(frame_with(kTwo)))[0].label, "c");
@@ -44,7 +45,7 @@ TEST(Boxdecode, IsSafeWhenPropertiesChangeMeanwhile) {
   std::thread other([&] {
     for (int i = 0; !done; ++i) {
       h.set("score-threshold", i % 2 ? 0.2 : 0.7, "include-classes", i % 3 ? "" : "2,7",
-            "class-meta", i % 2, "threads", 1 + i % 4);
+            "also-attach", i % 2 ? kAttachClass : 0u, "threads", 1 + i % 4);
       g_autoptr(GstStructure) stats = nullptr;
       g_object_get(h.element(), "stats", &stats, nullptr);
     }
@@ -81,7 +82,7 @@ TEST(Boxdecode, NeverMapsTheFrame) {
 }
 
 TEST(Boxdecode, CountsInStats) {
-  Harness h("boxdecode exclude-classes=7 on-mismatch=pass");
+  Harness h("boxdecode include-classes=!7 on-mismatch=pass");
   h.run(gst_buffer_new_allocate(nullptr, 64, nullptr));
   h.run(frame_with(kTwo));
   g_autoptr(GstStructure) stats = nullptr;

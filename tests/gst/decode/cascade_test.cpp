@@ -32,7 +32,7 @@ const test::Row kPerson{10, 20, 30, 40, 0.9f, 0}, kFace{12, 22, 16, 26, 0.8f, 1}
     kEye{13, 23, 14, 24, 0.7f, 2};
 
 std::string decoder(const std::string& more = "") {
-  return " ! boxdecode detector=yolov10 box-units=pixels " + more;
+  return " ! boxdecode detector=yolov10 " + more;
 }
 
 /// Returns the class ids of the boxes of a line.
@@ -154,8 +154,8 @@ TEST(Cascades, DoNotPassRejectedTensorsOn) {
   const std::string path = dir.write("bad", {reinterpret_cast<const char*>(bad.values.data()), 24});
   for (const char* id : {"", " tensor-id=a"}) {
     Harness h("identity ! tensorreplay loop=true dims=1,1,6 location=" + path + id +
-                  " ! boxdecode box-units=pixels on-mismatch=pass tensor-ids=" +
-                  (*id != '\0' ? "a" : "\"\"") + " ! " + model(dir, "f", kFace, "") + decoder(),
+                  " ! boxdecode on-mismatch=pass tensor-ids=" + (*id != '\0' ? "a" : "\"\"") +
+                  " ! " + model(dir, "f", kFace, "") + decoder(),
               kCaps);
     for (int i = 0; i < 3; ++i) EXPECT_EQ(classes(h), (std::vector<uint32_t>{1})) << id;
   }

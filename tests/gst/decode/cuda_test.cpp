@@ -118,7 +118,7 @@ TEST_F(Cuda, TakesThresholdsWithoutReadingAgain) {
     for (Harness* each : {&h, &reference}) {
       each->set("score-threshold", 0.3f + 0.05f * static_cast<float>(i), "iou-threshold",
                 0.2f + 0.1f * static_cast<float>(i));
-      each->set("exclude-classes", i % 2 == 0 ? "" : "1,2", "class-thresholds",
+      each->set("include-classes", i % 2 == 0 ? "" : "!1,!2", "class-thresholds",
                 i % 3 == 0 ? "3:0.9" : "", "min-size", i % 3 == 1 ? "20x20,2:40x1" : "", "regions",
                 i >= 4 ? "0,0,0.5,1" : "");
     }
@@ -174,11 +174,11 @@ TEST_F(Cuda, FollowsTheContextOfTheTensors) {
 
 TEST_F(Cuda, FollowsCapsAndProperties) {
   const char* large = "video/x-raw,format=RGB,width=1280,height=720";
-  Harness h("boxdecode model-width=320 model-height=320", kSmall);
+  Harness h("boxdecode model-size=320x320", kSmall);
   EXPECT_EQ(bits(h.run(frame_on(context, crowd(8)))), expected(crowd(8)));
   h.set_caps(large);
   const Buffer out = h.run(frame_on(context, crowd(8)));
-  Harness host("boxdecode backend=reference model-width=320 model-height=320", large);
+  Harness host("boxdecode backend=reference model-size=320x320", large);
   EXPECT_EQ(bits(out), bits(host.run(frame_on_host(crowd(8)))));
   h.set("score-threshold", 0.9);
   host.set("score-threshold", 0.9);
@@ -239,7 +239,7 @@ TEST_F(Cuda, DecodesOnEveryDeviceOfAProcess) {
   std::vector<std::unique_ptr<Harness>> harnesses;
   for (int id = 0; id < devices; ++id)
     harnesses.push_back(std::make_unique<Harness>(
-        "boxdecode backend=cuda cuda-device-id=" + std::to_string(id), kSmall));
+        "boxdecode backend=cuda device-id=" + std::to_string(id), kSmall));
   for (unsigned frame = 0; frame < 20; ++frame) {
     const Tensor tensor = crowd(frame);
     const auto want = expected(tensor);

@@ -19,9 +19,9 @@ using test::routes;
 using Cuda = test::Gpu;
 
 TEST_F(Cuda, RejectsAMissingDevice) {
-  const std::string error = test::play(
-      "videotestsrc num-buffers=1 ! boxdecode backend=cuda cuda-device-id=99 ! fakesink");
-  for (const char* word : {"CUDA device 99", "cuda-device-id=", "backend=auto"})
+  const std::string error =
+      test::play("videotestsrc num-buffers=1 ! boxdecode backend=cuda device-id=99 ! fakesink");
+  for (const char* word : {"CUDA device 99", "device-id=", "backend=auto"})
     EXPECT_NE(error.find(word), std::string::npos) << error;
 }
 

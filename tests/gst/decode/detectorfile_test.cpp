@@ -151,7 +151,7 @@ TEST(DetectorFileProperty, MultiLabelAppliesUntilSet) {
                                        {"yolov8 multi-label=true", 2},
                                        {path, 2},
                                        {path + " multi-label=false", 1}}) {
-    Harness h("boxdecode box-units=pixels detector=" + line, kRgb);
+    Harness h("boxdecode detector=" + line, kRgb);
     EXPECT_EQ(count(h, frame_of_labels()), expected) << line;
   }
 }

@@ -26,7 +26,7 @@ GstBuffer* frame_of(float first, float second) {
 }
 
 std::string line(const std::string& contract) {
-  return "boxdecode detector=yolov8-seg num-classes=1 model-width=64 model-height=64 "
+  return "boxdecode detector=yolov8-seg num-classes=1 model-size=64x64 "
          "nms-contract=" +
          contract;
 }
@@ -59,7 +59,7 @@ TEST(EmptyMasks, HaveNoPixelInAnyRow) {
   Tensor map{.values = std::vector<float>(kRows * kColumns, -1), .shape = {1, 1, kRows, kColumns}};
   std::fill(map.values.begin() + kLast * kColumns, map.values.end(), 1.0f);
   Harness h(
-      "boxdecode detector=yolov8-seg num-classes=1 model-width=64 model-height=128 "
+      "boxdecode detector=yolov8-seg num-classes=1 model-size=64x128 "
       "nms-contract=ultralytics",
       "video/x-raw,format=RGB,width=64,height=128");
   GstBuffer* frame = gst_buffer_new_allocate(nullptr, 64, nullptr);
@@ -69,6 +69,20 @@ TEST(EmptyMasks, HaveNoPixelInAnyRow) {
   ASSERT_TRUE(out) << h.error();
   EXPECT_EQ(boxes(out).size(), 1u);
   EXPECT_EQ(number(h, "empty-masks"), 0u);
+}
+
+TEST(MaskSize, NoneMakesNoMasks) {
+  for (const auto& [size, masks] : {std::pair{"none", FALSE}, {"prototypes", TRUE}}) {
+    Harness h(line("ultralytics mask-size=") + size, kCaps);
+    const Buffer out = h.run(frame_of(1, -1));
+    ASSERT_TRUE(out) << h.error();
+    EXPECT_EQ(boxes(out).size(), masks ? 1u : 2u) << "without masks none is empty";
+    g_autoptr(GstStructure) stats = nullptr;
+    g_object_get(h.element(), "stats", &stats, nullptr);
+    gboolean made = !masks;
+    EXPECT_TRUE(gst_structure_get_boolean(stats, "masks", &made));
+    EXPECT_EQ(made, masks) << size;
+  }
 }
 
 TEST(EmptyMasks, AreAReasonForNoBox) {

@@ -41,23 +41,23 @@ TEST(Filters, ChangeWhilePlaying) {
   EXPECT_EQ(count(), 1u);
   h.set("regions", "0,0,300,300;320,340,5,5");
   EXPECT_EQ(count(), 2u);
-  gst_util_set_object_arg(G_OBJECT(h.element()), "region-rule", "inside");
+  h.set("regions", "inside:0,0,300,300;320,340,5,5");
   EXPECT_EQ(count(), 1u);
-  h.set("regions", "", "exclude-regions", "0,0,640,640");
+  h.set("regions", "!0,0,640,640");
   EXPECT_EQ(count(), 0u);
+  h.set("regions", "0,0.5,1,0.5;!touch:0,0,1,1");
+  test::expect_words(h.warning(), {"regions has \"!touch:0,0,1,1\""});
   EXPECT_EQ(h.error() + h.warning(), "");
 }
 
 TEST(Filters, NeedNoNewPlan) {
   const DecodeProps before;
-  for (auto member : {&DecodeProps::min_size, &DecodeProps::max_size, &DecodeProps::regions,
-                      &DecodeProps::exclude_regions}) {
+  for (auto member : {&DecodeProps::min_size, &DecodeProps::max_size, &DecodeProps::regions}) {
     DecodeProps after;
     after.*member = "changed";
     EXPECT_TRUE(only_tuned(after, before));
   }
-  DecodeProps ruled{.region_rule = 1}, resized{.model_width = 1};
-  EXPECT_TRUE(only_tuned(ruled, before));
+  DecodeProps resized{.model_size = "1x1"};
   EXPECT_FALSE(only_tuned(resized, before));
 }
 

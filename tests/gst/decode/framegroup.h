@@ -64,8 +64,7 @@ class FrameGroups : public ::testing::Test {
 
   /// Adds streams. @param props of all of them.
   void add_streams(size_t count, DecodeProps props = {}) {
-    props.model_width = props.model_width == 0 ? 320 : props.model_width;
-    props.model_height = props.model_height == 0 ? 320 : props.model_height;
+    if (props.model_size.empty()) props.model_size = "320x320";
     for (size_t i = 0; i < count; ++i) {
       auto stream = std::make_unique<Stream>();
       if (i == 0) {

@@ -39,7 +39,7 @@ TEST_F(FrameGroups, HaveKeypointsMasksAndTrackScores) {
   for (float& each : maps.values) each = test::uniform_number(random, -1, 1);
   DecodeProps poses{.detector = "yolov8-pose"}, masks{.detector = "yolov8-seg", .num_classes = 1};
   for (DecodeProps* each : {&poses, &masks}) {
-    each->model_width = each->model_height = 640;
+    each->model_size = "640x640";
     each->track_score_threshold = 0.12f;
   }
   const auto pose = [](size_t i) {
@@ -106,7 +106,7 @@ TEST_F(FrameGroups, DecodeABadFrameAlone) {
 
 TEST_F(FrameGroups, FollowSettingsOfTheStreams) {
   DecodeProps props;
-  props.model_width = props.model_height = 320;
+  props.model_size = "320x320";
   add_streams(3, props);
   run_each(crowd_of(0));
   size_t before = 0;

@@ -49,7 +49,7 @@ TEST(OnMismatchPolicy, AppliesToTensorsNotProperties) {
     EXPECT_FALSE(names.run(frame_with(kTwoRows)));
     EXPECT_NE(names.error().find("dgo"), std::string::npos);
     for (const char* wrong :
-         {"class-thresholds=dog", "label-file=/none", "detector=ssd priors-file=/none"}) {
+         {"class-thresholds=dog", "label-file=/none", "detector=/none.detector"}) {
       EXPECT_NE(start_error(line + " " + wrong), "") << policy << wrong;
     }
   }
@@ -101,8 +101,8 @@ TEST(PropertyChanges, TakesThresholdsWithoutANewPlan) {
   const test::TempDir dir;
   const std::string labels = dir.write("l", "none\ncat\ndog\n");
   const std::string priors = dir.write("p", ".2 .2 .1 .1\n.7 .7 .1 .1\n");
-  Harness h("boxdecode detector=ssd tensor-ids=b,s label-file=" + labels +
-            " priors-file=" + priors);
+  const std::string family = dir.write("ssd.detector", "[detector]\nbase=ssd\npriors-file=p\n");
+  Harness h("boxdecode detector=" + family + " tensor-ids=b,s label-file=" + labels);
   EXPECT_EQ(boxes(h.run(ssd_frame())).size(), 2u) << h.error();
   // The plan's files are gone; thresholds and classes still change.
   ASSERT_EQ(g_remove(labels.c_str()), 0);
@@ -111,11 +111,11 @@ TEST(PropertyChanges, TakesThresholdsWithoutANewPlan) {
   EXPECT_EQ(boxes(h.run(ssd_frame())).size(), 1u) << h.error();
   h.set("class-thresholds", "dog:0.3");
   EXPECT_EQ(boxes(h.run(ssd_frame())).size(), 2u);
-  h.set("exclude-classes", "cat");
+  h.set("include-classes", "!cat");
   const auto found = boxes(h.run(ssd_frame()));
   ASSERT_EQ(found.size(), 1u);
   EXPECT_STREQ(g_quark_to_string(found[0].label), "dog");
-  h.set("exclude-classes", "", "score-threshold", 0.25f, "iou-threshold", 0.3f);
+  h.set("include-classes", "", "score-threshold", 0.25f, "iou-threshold", 0.3f);
   EXPECT_EQ(boxes(h.run(ssd_frame())).size(), 2u);
   EXPECT_EQ(h.error(), "");
 }
@@ -142,12 +142,13 @@ TEST(PropertyChanges, KeepsListsOnInvalidChanges) {
   const std::string labels = dir.write("l", "person\ndog\n");
   for (const auto& [property, right, wrong] :
        {std::tuple("include-classes", "dog", "persn"),
-        std::tuple("exclude-classes", "person", "persn"),
+        std::tuple("include-classes", "!person", "!persn"),
         std::tuple("class-thresholds", "person:0.95", "persn:0.5"),
         std::tuple("min-size", "person:200x200", "persn:1x1"),
         std::tuple("max-size", "person:50x50", "9"),
         std::tuple("regions", "250,250,200,200", "1,2"),
-        std::tuple("exclude-regions", "0,0,250,250", "1,2,3,x")}) {
+        std::tuple("regions", "!0,0,250,250", "!1,2,3,x"),
+        std::tuple("regions", "inside:250,250,200,200", "round:1,2,3,4")}) {
     Harness h("boxdecode label-file=" + labels);
     h.set(property, right);
     const auto found = [&] {
@@ -172,10 +173,9 @@ TEST(PropertyChanges, KeepsListsOnInvalidChanges) {
 TEST(PropertyChanges, KeepsNamesOnInvalidChanges) {
   const test::TempDir dir;
   const std::string labels = dir.write("l", "person\ndog\n");
-  for (const auto& [property, right, wrong] :
-       {std::tuple("detector", "yolo26", "yolo62"),
-        std::tuple("label-file", labels.c_str(), "/none"), std::tuple("priors-file", "", "/none"),
-        std::tuple("quantization", "0.5:3", "0.5:x:y")}) {
+  for (const auto& [property, right, wrong] : {std::tuple("detector", "yolo26", "yolo62"),
+                                               std::tuple("label-file", labels.c_str(), "/none"),
+                                               std::tuple("quantization", "0.5:3", "0.5:x:y")}) {
     Harness h("boxdecode");
     h.set(property, right);
     const auto found = [&] {
@@ -265,7 +265,9 @@ TEST(Start, RejectsInvalidTexts) {
   for (const auto& [name, text] : {std::pair{"min-size", "16"},
                                    {"max-size", "8x8x8"},
                                    {"regions", "1,2,3"},
-                                   {"exclude-regions", "a"},
+                                   {"regions", "!a"},
+                                   {"model-size", "640"},
+                                   {"model-size", "0x640"},
                                    {"quantization", "x"}})
     EXPECT_NE(start_error(std::string("boxdecode on-mismatch=pass ") + name + "=" + text)
                   .find(std::string("et ") + name + "="),
@@ -304,7 +306,7 @@ TEST(Eos, WarnsWhyThereWereNoBoxes) {
   EXPECT_NE(after("boxdecode score-threshold=0.95", frame_with(kTwoRows)).find("score-threshold"),
             std::string::npos);
   const std::string small =
-      after("boxdecode score-threshold=0.95 model-width=64 model-height=64", frame_with(kTwoRows));
+      after("boxdecode score-threshold=0.95 model-size=64x64", frame_with(kTwoRows));
   test::expect_words(small,
                      {"exceeded the score threshold", "only 64x64", "Lower score-threshold="});
   EXPECT_LT(small.find("score threshold"), small.find("64x64")) << small;
@@ -312,7 +314,7 @@ TEST(Eos, WarnsWhyThereWereNoBoxes) {
             std::string::npos);
   EXPECT_NE(after("boxdecode on-mismatch=pass", gst_buffer_new()).find("missing"),
             std::string::npos);
-  EXPECT_NE(after("boxdecode model-width=50 model-height=50 source-width=640 source-height=640 "
+  EXPECT_NE(after("boxdecode model-size=50x50 "
                   "resize-mode=letterbox-center",
                   frame_with({{60, 60, 80, 80, 0.9f, 0}}))
                 .find("outside"),

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // boxdecode's limits: boxes per frame, and warnings per stream.
+#include <algorithm>
 #include <functional>
 #include <thread>
 
 #include "gst/metas/boxes.h"
 #include "tests/gst/frames.h"
+#include "tests/tempdir.h"
 
 namespace keepbox {
 namespace {
@@ -34,22 +36,13 @@ TEST(Limits, CapBoxesPerFrameAtTheMaximumOfMetas) {
   EXPECT_EQ(boxes(out).size(), kMaxMtds);
 }
 
-TEST(Limits, BoxesPerClass) {
-  const auto count = [](const char* properties) {
-    Harness h((std::string("boxdecode nms-method=greedy ") + properties).c_str());
-    const Buffer out = h.run(frame_with(apart(10)));
-    EXPECT_TRUE(out) << h.error();
-    return boxes(out).size();
-  };
-  EXPECT_EQ(count(""), 10u);
-  EXPECT_EQ(count("class-top-k=3"), 3u);
-  EXPECT_EQ(count("pre-nms-class-top-k=2 class-top-k=3"), 2u);
-}
-
 TEST(Limits, ScoresOfSoftNms) {
+  const test::TempDir dir;
   const std::vector<test::Row> same{{0, 0, 9, 9, 0.9f, 0}, {0, 0, 9, 9, 0.8f, 0}};
   for (const auto& [sigma, stay] : {std::pair{"0.5", size_t{1}}, {"2", size_t{2}}}) {
-    Harness h((std::string("boxdecode nms-method=soft-gaussian soft-nms-sigma=") + sigma).c_str());
+    const std::string family =
+        dir.write("a.detector", std::string("[detector]\nbase=yolo26\nnms-sigma=") + sigma + "\n");
+    Harness h("boxdecode nms-method=soft-gaussian detector=" + family);
     const Buffer out = h.run(frame_with(same));
     ASSERT_TRUE(out) << h.error();
     EXPECT_EQ(boxes(out).size(), stay) << sigma;  // e^(-1 / .5) of .8 is .11, e^(-1 / 2) is .49
@@ -67,22 +60,24 @@ TEST(Limits, CandidatesOfAMethodAreOneWarning) {
   }
   const std::string warning = h.warning();
   EXPECT_NE(warning.find("best 16384 of 16385 candidates"), std::string::npos) << warning;
-  EXPECT_NE(warning.find("pre-nms-top-k="), std::string::npos) << warning;
+  EXPECT_NE(warning.find("nms-method="), std::string::npos) << warning;
   EXPECT_EQ(h.warning(), "");
 }
 
-/// Makes a frame that long_line() would decode for a minute.
+/// Makes a frame that long_line() would decode for seconds: 9,999 boxes apart from each other, and
+/// others like the last of them.
 GstBuffer* long_frame() {
   std::vector<test::Row> rows;
   for (int i = 0; i < 100'000; ++i) {
-    const float x = 0.005f * static_cast<float>(i);
-    rows.push_back({x, 0, x + 0.02f, 10, 0.9f - 1e-6f * static_cast<float>(i), 0});
+    const int place = std::min(i, 9'998);
+    const auto x = static_cast<float>(6 * (place % 100)), y = static_cast<float>(6 * (place / 100));
+    rows.push_back({x, y, x + 5, y + 5, 0.9f - 1e-6f * static_cast<float>(i), 0});
   }
   return frame_with(rows);
 }
 
 std::string long_line() {
-  return "boxdecode backend=reference nms-method=fast pre-nms-top-k=100000 max-detections=8000";
+  return "boxdecode backend=reference nms-method=greedy max-detections=10000";
 }
 
 /// Pushes such a frame, which another thread's action must end.
@@ -116,7 +111,7 @@ TEST(Limits, StopInterruptsALongFrame) {
 }
 
 TEST(Limits, BoxesWithClasses) {
-  Harness h("boxdecode class-meta=true max-detections=6000 on-mismatch=pass");
+  Harness h("boxdecode also-attach=class max-detections=6000 on-mismatch=pass");
   EXPECT_FALSE(h.run(frame_with(apart(5'001))));
   EXPECT_NE(h.error().find("max-detections="), std::string::npos);
   h.set("max-detections", 5'000u);

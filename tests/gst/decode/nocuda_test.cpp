@@ -40,7 +40,7 @@ TEST(WithoutCuda, ReplayToCudaMemoryIsAnError) {
 }
 
 TEST(WithoutCuda, AutomaticChoiceIsUnchanged) {
-  Harness h("boxdecode cuda-device-id=3");
+  Harness h("boxdecode device-id=3");
   for (int i = 0; i < 3; ++i) {
     const Buffer out = h.run(test::frame_with({{10, 10, 50, 50, 0.9f, 3}}));
     ASSERT_TRUE(out) << h.error();

@@ -78,7 +78,7 @@ TEST_F(PartsOfObjects, AreBoxesOfTheFrame) {
 
 /// Applications without keepbox find them by GStreamer's relations.
 TEST_F(PartsOfObjects, AreRelatedInBothDirections) {
-  Harness h(line("roi-meta=true"), kScene);
+  Harness h(line("also-attach=roi"), kScene);
   const Buffer out = h.run(scene());
   ASSERT_TRUE(out) << h.error();
   auto* meta = gst_buffer_get_analytics_relation_meta(out.get());
@@ -176,7 +176,7 @@ TEST_F(PartsOfObjects, AreFilteredOnTheFrame) {
   };
   EXPECT_EQ(count("regions=\"150,110,20,20\""), 1u);
   EXPECT_EQ(count("regions=\"0,0,64,64\""), 0u);
-  EXPECT_EQ(count("exclude-regions=\"0.4,0.4,0.2,0.2\""), 0u);
+  EXPECT_EQ(count("regions=\"!0.4,0.4,0.2,0.2\""), 0u);
   EXPECT_EQ(count("min-size=10x10"), 1u);
   EXPECT_EQ(count("min-size=60x0"), 0u);
   EXPECT_EQ(count("max-size=14x14"), 0u);

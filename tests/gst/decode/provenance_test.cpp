@@ -94,11 +94,9 @@ TEST(Provenance, AppliesToBlankFrames) {
 TEST(Provenance, IsOverriddenByProperties) {
   const test::TempDir dir;
   const std::string labels = dir.write("l", "zero\none\n");
-  Harness h(
-      "boxdecode detector=paddle box-units=normalized model-name=mine source-width=640 "
-      "source-height=360 label-file=" +
-          labels,
-      kHd);
+  Harness h("boxdecode model-name=mine label-file=" + labels + " detector=" +
+                dir.write("a.detector", "[detector]\nbase=paddle\nbox-units=normalized\n"),
+            kHd);
   // class, score, box
   const Buffer out = h.run(with_source(rows_model(), {{1, 0.9f, 0.25f, 0.25f, 0.5f, 0.5f}}));
   ASSERT_TRUE(out) << h.error();
@@ -106,17 +104,17 @@ TEST(Provenance, IsOverriddenByProperties) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_STREQ(g_quark_to_string(found[0].label), "one");
   EXPECT_STREQ(g_quark_to_string(found[0].model), "mine");
-  // 160 to 320 in the input, minus 140 above: 480, 60 to 960, 540 in the frame; a third of that.
-  EXPECT_EQ(found[0].box, (Box{160, 20, 320, 180}));
+  // 160 to 320 in the input, minus 140 above: 480, 60 to 960, 540 in the frame.
+  EXPECT_EQ(found[0].box, (Box{480, 60, 960, 540}));
 }
 
 TEST(Provenance, GeometryOverridesProperties) {
-  Harness h("boxdecode resize-mode=stretch model-width=64 model-height=64", kHd);
+  Harness h("boxdecode resize-mode=stretch model-size=64x64", kHd);
   EXPECT_EQ(boxes(h.run(with_source(rows_model()))).at(0).box, (Box{300, 300, 900, 600}));
 }
 
 TEST(Provenance, WithoutGeometryUsesProperties) {
-  Harness h("boxdecode model-width=640 model-height=640 resize-mode=letterbox-topleft", kHd);
+  Harness h("boxdecode model-size=640x640 resize-mode=letterbox-topleft", kHd);
   TensorProvenance source = rows_model();
   source.geometry = {};
   EXPECT_EQ(boxes(h.run(with_source(source))).at(0).box, (Box{300, 720, 900, 1020}));
@@ -180,7 +178,7 @@ TEST(Provenance, WarnsOfTheWrongNumberOfLabels) {
 }
 
 TEST(Provenance, RejectsNamesThatTheModelLacks) {
-  Harness h("boxdecode exclude-classes=wolf", kHd);
+  Harness h("boxdecode include-classes=!wolf", kHd);
   EXPECT_FALSE(h.run(with_source(rows_model())));
   EXPECT_NE(h.error().find("wolf"), std::string::npos);
 }

@@ -130,7 +130,7 @@ TEST(Quantization, UnknownTensorsAreOneWarning) {
 TEST(Quantization, IdsMayHaveColons) {
   Buffer frame = empty_frame();
   test::attach(frame.get(), {{10, 20, 30, 40, 90, 3}, {1, 1, 6}, "Partitioned:1"});
-  Harness h("boxdecode detector=yolov10 box-units=pixels quantization=Partitioned:1:0.01:0");
+  Harness h("boxdecode detector=yolov10 quantization=Partitioned:1:0.01:0");
   const Buffer out = h.run(frame.release());
   ASSERT_TRUE(out) << h.error();
   ASSERT_EQ(boxes(out).size(), 1u);

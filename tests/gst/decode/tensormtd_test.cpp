@@ -40,7 +40,7 @@ TEST_F(TensorMtd, IsDecoded) {
   for (const char* id : {"yolo-26-end2end-out", "output0", ""}) {
     Buffer frame = empty_frame();
     attach_mtd(frame.get(), rows_of(id, kCat));
-    Harness h("boxdecode box-units=pixels");
+    Harness h("boxdecode");
     const Buffer out = h.run(frame.release());
     ASSERT_TRUE(out) << id << h.error();
     ASSERT_EQ(boxes(out).size(), 1u) << id;
@@ -54,8 +54,8 @@ TEST_F(TensorMtd, IsFoundByIdNextToATensorMeta) {
     attach_mtd(frame.get(), rows_of(meta_first ? "b" : "a", meta_first ? kDog : kCat));
     test::attach(frame.get(), rows_of(meta_first ? "a" : "b", meta_first ? kCat : kDog));
     Harness h(
-        "boxdecode box-units=pixels detector=yolov10 tensor-ids=a ! "
-        "boxdecode box-units=pixels detector=yolov10 tensor-ids=b");
+        "boxdecode detector=yolov10 tensor-ids=a ! "
+        "boxdecode detector=yolov10 tensor-ids=b");
     const Buffer out = h.run(frame.release());
     ASSERT_TRUE(out) << h.error();
     EXPECT_EQ(classes(out), (std::vector<uint32_t>{1, 2}));
@@ -67,7 +67,7 @@ TEST_F(TensorMtd, CompletesTheTensorsOfAModelInATensorMeta) {
   test::attach(frame.get(), {{10, 20, 30, 40}, {1, 1, 4}, "detr-boxes"});
   attach_mtd(frame.get(), {{0.9f}, {1, 1}, "detr-scores"});
   attach_mtd(frame.get(), {{3}, {1, 1}, "detr-labels"});
-  Harness h("boxdecode box-units=pixels");
+  Harness h("boxdecode");
   const Buffer out = h.run(frame.release());
   ASSERT_TRUE(out) << h.error();
   EXPECT_EQ(classes(out), (std::vector<uint32_t>{3}));
@@ -77,7 +77,7 @@ TEST_F(TensorMtd, IsDecodedOnce) {
   for (const char* id : {"yolo-26-end2end-out", "output0", ""}) {
     Buffer frame = empty_frame();
     attach_mtd(frame.get(), rows_of(id, kCat));
-    Harness h("boxdecode box-units=pixels ! boxdecode box-units=pixels");
+    Harness h("boxdecode ! boxdecode");
     EXPECT_FALSE(h.run(frame.release())) << id;
     EXPECT_NE(h.error().find("were decoded upstream"), std::string::npos) << id;
   }
@@ -104,7 +104,7 @@ TEST_F(TensorMtd, OfAnObjectIsSkipped) {
         od.meta, to_object ? GST_ANALYTICS_REL_TYPE_IS_PART_OF : GST_ANALYTICS_REL_TYPE_CONTAIN,
         to_object ? mtd.id : od.id, to_object ? od.id : mtd.id);
     attach_mtd(frame.get(), rows_of("", kDog));
-    Harness h("boxdecode box-units=pixels");
+    Harness h("boxdecode");
     const Buffer out = h.run(frame.release());
     ASSERT_TRUE(out) << h.error();
     EXPECT_EQ(classes(out), (std::vector<uint32_t>{99, 2}));  // the object that was there, and ours
@@ -137,8 +137,8 @@ TEST_F(TensorMtd, IsRecordedAndReplayed) {
     EXPECT_EQ(h.warning(), "");
   }
   Harness h("identity ! tensorreplay sync-mode=count location=" + folder +
-            " ! boxdecode detector=yolov10 box-units=pixels tensor-ids=first ! "
-            "boxdecode detector=yolov10 box-units=pixels tensor-ids=second");
+            " ! boxdecode detector=yolov10 tensor-ids=first ! "
+            "boxdecode detector=yolov10 tensor-ids=second");
   const Buffer out = h.run(empty_frame().release());
   ASSERT_TRUE(out) << h.error();
   EXPECT_EQ(classes(out), (std::vector<uint32_t>{1, 2}));

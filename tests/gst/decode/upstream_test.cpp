@@ -270,8 +270,11 @@ TEST(UpstreamDecoders, DiffersWithSegmentationByBoxesWithoutPrototypes) {
       std::vector<float>(32, 1.0f), {1, 2, 4, 4}, "yolo-v8-segmentation-out-protos"};
   const char* caps = "video/x-raw,format=RGBA,width=4,height=4";
   const std::vector<Od> expected{{"class-0", 1, 1, 2, 2, 0.95f}};
-  EXPECT_EQ(detect({detections, prototypes}, "box-units=pixels", caps), expected);
-  EXPECT_EQ(detect({detections}, "box-units=pixels num-classes=1", caps), expected);
+  const test::TempDir dir;
+  const std::string family = "[detector]\nbase=yolov8-seg\nbox-units=pixels\n";
+  const std::string line = "detector=" + dir.write("a.detector", family);
+  EXPECT_EQ(detect({detections, prototypes}, line, caps), expected);
+  EXPECT_EQ(detect({detections}, line + " num-classes=1", caps), expected);
 }
 
 }  // namespace

@@ -22,8 +22,7 @@ std::string replay_row(const test::TempDir& dir, const test::Row& row) {
   const auto tensor = test::rows({row});
   const std::string path =
       dir.write("t.raw", {reinterpret_cast<const char*>(tensor.values.data()), 24});
-  return "tensorreplay loop=true dims=1,1,6 location=" + path +
-         " ! boxdecode detector=yolov10 box-units=pixels";
+  return "tensorreplay loop=true dims=1,1,6 location=" + path + " ! boxdecode detector=yolov10";
 }
 
 TEST(Restore, RestoresTheFrameAndMapsALetterbox) {

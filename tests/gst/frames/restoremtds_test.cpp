@@ -81,7 +81,7 @@ TEST_F(RestoreMtd, IsNotDecodedTwice) {
   for (const bool source : {false, true}) {
     Inferred model{.source = source};
     Harness h(std::string(kSmaller) +
-                  " ! boxdecode box-units=pixels ! framerestore "
+                  " ! boxdecode ! framerestore "
                   "! boxdecode on-mismatch=warn",
               kFull);
     EXPECT_EQ(boxes(inferred(h, model)).size(), 1u);
@@ -93,7 +93,7 @@ TEST_F(RestoreMtd, ReleasesItsDataWithTheFrame) {
   for (const bool source : {false, true}) {
     Inferred model{.source = source};
     {
-      Harness h(std::string(kSmaller) + " ! boxdecode box-units=pixels ! framerestore", kFull);
+      Harness h(std::string(kSmaller) + " ! boxdecode ! framerestore", kFull);
       const Buffer out = inferred(h, model);
       EXPECT_EQ(listed(out), 1u);
       EXPECT_GT(GST_MINI_OBJECT_REFCOUNT_VALUE(model.data.at(0).get()), 1);

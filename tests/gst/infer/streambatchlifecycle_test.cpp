@@ -168,7 +168,7 @@ GstBuffer* crowded(unsigned seed) {
 }
 
 TEST_F(StreamBatches, AreDecodedInOneRun) {
-  Harness h("boxdecode model-width=320 model-height=320", test::kBatchCaps);
+  Harness h("boxdecode model-size=320x320", test::kBatchCaps);
   Stream a("a", test::kSmall), b("b", kFullSize), c("c", kHalfSize);
   const std::string caps[] = {test::kSmall, kFullSize, kHalfSize};
   for (unsigned batch = 0; batch < 3; ++batch) {
@@ -183,7 +183,7 @@ TEST_F(StreamBatches, AreDecodedInOneRun) {
     EXPECT_EQ(test::counted(h.element(), "runs") - before, batch == 0 ? 5u : 1u);
     for (unsigned stream = 0; stream < 3; ++stream)
       for (unsigned i = 0; i < frames_of(out, stream).size(); ++i) {
-        Harness alone("boxdecode model-width=320 model-height=320", caps[stream]);
+        Harness alone("boxdecode model-size=320x320", caps[stream]);
         const auto boxes = plain_boxes(alone.run(crowded(seed(stream, i))));
         EXPECT_FALSE(boxes.empty());
         EXPECT_EQ(plain_boxes(frames_of(out, stream)[i]), boxes) << stream << " " << i;
@@ -193,7 +193,7 @@ TEST_F(StreamBatches, AreDecodedInOneRun) {
 }
 
 TEST_F(StreamBatches, OneFrameWithoutTensorsIsAlone) {
-  Harness h("boxdecode on-mismatch=warn model-width=320 model-height=320", test::kBatchCaps);
+  Harness h("boxdecode on-mismatch=warn model-size=320x320", test::kBatchCaps);
   Stream a("a", test::kSmall), b("b", kFullSize), c("c", kHalfSize);
   const auto push = [&](GstBuffer* second) {
     return h.run(make_batch({a.part(crowded(1)), b.part(second), c.part(crowded(2))}));
@@ -212,7 +212,7 @@ TEST_F(StreamBatches, OneFrameWithoutTensorsIsAlone) {
 }
 
 TEST_F(StreamBatches, FramesBeforeNewCapsAreDecodedForTheOldOnes) {
-  Harness h("boxdecode model-width=320 model-height=320", test::kBatchCaps);
+  Harness h("boxdecode model-size=320x320", test::kBatchCaps);
   Stream a("a", test::kSmall), b("b", kFullSize);
   ASSERT_TRUE(h.run(make_batch({a.part(crowded(1)), b.part(crowded(2))})));
   const Buffer out = h.run(make_batch(
@@ -220,7 +220,7 @@ TEST_F(StreamBatches, FramesBeforeNewCapsAreDecodedForTheOldOnes) {
   ASSERT_TRUE(out) << h.error();
   const std::string caps[] = {test::kSmall, kHalfSize};
   for (size_t i = 0; i < 2; ++i) {
-    Harness alone("boxdecode model-width=320 model-height=320", caps[i]);
+    Harness alone("boxdecode model-size=320x320", caps[i]);
     EXPECT_EQ(plain_boxes(frames_of(out, 0)[i]), plain_boxes(alone.run(crowded(3)))) << i;
   }
 }

@@ -12,6 +12,9 @@ using test::play;
 TEST(Recorded, PipelinesGiveTheExpectedBoxes) {
   if (!test::have_data()) GTEST_SKIP() << "no recorded tensors on this machine";
   const test::TempDir dir;
+  const std::string with_priors = dir.write(
+      "ssd.detector", "[detector]\nbase=ssd\npriors-file=" +
+                          (test::data_folder() / "nnstreamer/box_priors.txt").string() + "\n");
   for (const auto& entry : test::recorded()) {
     SCOPED_TRACE(entry.name);
     std::string line;
@@ -22,13 +25,13 @@ TEST(Recorded, PipelinesGiveTheExpectedBoxes) {
       line += "! ";
     }
     // The caps need the size only if the tensor does not reveal that of its input.
-    if (entry.detector == "ssd")
+    const bool ssd = entry.detector == "ssd";
+    if (ssd)
       line += "video/x-raw,width=" + std::to_string(entry.width) +
               ",height=" + std::to_string(entry.height) + " ! ";
-    line += "boxdecode score-threshold=" + std::to_string(entry.score_threshold) +
-            " iou-threshold=" + std::to_string(entry.iou_threshold) +
-            " priors-file=" + (test::data_folder() / "nnstreamer/box_priors.txt").string() +
-            " label-file=" +
+    line += "boxdecode detector=" + (ssd ? with_priors : "auto") +
+            " score-threshold=" + std::to_string(entry.score_threshold) +
+            " iou-threshold=" + std::to_string(entry.iou_threshold) + " label-file=" +
             (test::data_folder() / (entry.detector == "ssd"     ? "nnstreamer/coco_labels_list.txt"
                                     : entry.detector == "yolox" ? "yolox/coco.labels"
                                                                 : "nnstreamer/coco-80.txt"))

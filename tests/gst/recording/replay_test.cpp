@@ -120,14 +120,15 @@ TEST(Replay, WorksTwiceInALineForTwoTensors) {
   const test::TempDir dir;
   std::vector<float> zeros(40);
   const std::string path = dir.write("t.raw", {reinterpret_cast<const char*>(zeros.data()), 160});
-  const std::string priors = dir.write(
+  dir.write(
       "p",
       std::string("0.5 0.5 0.1 0.1\n") + "0.5 0.5 0.1 0.1\n" +
           "0.5 0.5 0.1 0.1\n0.5 0.5 0.1 0.1\n0.5 0.5 0.1 0.1\n0.5 0.5 0.1 0.1\n0.5 0.5 0.1 0.1\n"
           "0.5 0.5 0.1 0.1\n0.5 0.5 0.1 0.1\n0.5 0.5 0.1 0.1\n");
   Harness h("identity ! tensorreplay tensor-id=b dims=1,10,4 location=" + path +
             " ! tensorreplay tensor-id=s dims=1,10,4 location=" + path +
-            " ! boxdecode detector=ssd tensor-ids=b,s priors-file=" + priors);
+            " ! boxdecode tensor-ids=b,s detector=" +
+            dir.write("ssd.detector", "[detector]\nbase=ssd\npriors-file=p\n"));
   GstBuffer* frame = gst_buffer_new_allocate(nullptr, 8, nullptr);
   const Buffer held(gst_buffer_ref(frame));  // so that copies must keep the first tensor
   const Buffer out = h.run(frame);
@@ -154,7 +155,7 @@ TEST(Replay, MakesFramesOfTheInputsSize) {
   const std::string size = R"("resolution":{"width":640,"height":384})";
   // Rows of 640x384, which is no square's number, and maps.
   const std::string set =
-      replayed(dir, {"1,5040,85"}, "boxdecode detector=yolov5 model-width=640 model-height=384");
+      replayed(dir, {"1,5040,85"}, "boxdecode detector=yolov5 model-size=640x384");
   EXPECT_NE(set.find(size), std::string::npos) << set;
   const std::string shown = replayed(dir, {"1,1,96,160", "1,2,96,160", "1,2,96,160", "1,10,96,160"},
                                      "boxdecode detector=centerface");

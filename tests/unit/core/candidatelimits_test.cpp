@@ -125,7 +125,7 @@ TEST(CandidateLimits, WarnAboutFramesWithMoreCandidates) {
   ASSERT_TRUE(warning);
   EXPECT_NE(warning->what.find("best 16384 of 25200 candidates"), std::string::npos)
       << warning->message();
-  EXPECT_NE(warning->hint.find("pre-nms-top-k="), std::string::npos);
+  EXPECT_NE(warning->hint.find("nms-method="), std::string::npos);
   settings.pre_nms_class_top_k = 16'383;  // leaves fewer
   EXPECT_FALSE(warning_of(settings));
   settings.pre_nms_class_top_k = 0;

@@ -182,7 +182,7 @@ TEST(Filters, OutOfRangeAreErrors) {
   EXPECT_TRUE(refused({.min = {{}, {{0, {nan, 1}}}}}, "min-size"));
   EXPECT_TRUE(refused({.min = {{}, {{kMaxClasses, {1, 1}}}}}, "min-size"));
   EXPECT_TRUE(refused({.wanted = {{{0, 0, 0, 5}}}}, "regions"));
-  EXPECT_TRUE(refused({.excluded = {{{0, 0, nan, 5}}}}, "exclude-regions"));
+  EXPECT_TRUE(refused({.excluded = {{{0, 0, nan, 5}}}}, "regions"));
   EXPECT_TRUE(refused({.wanted = std::vector(kMaxRegions + 1, Region{{0, 0, 1, 1}})}, "regions"));
   EXPECT_FALSE(refused({.wanted = std::vector(kMaxRegions, Region{{0, 0, 1, 1}})}, "regions"));
 }

@@ -153,7 +153,7 @@ TEST(Plan, UsesTheProducersGeometry) {
   EXPECT_TRUE(plan_for(settings, filled({1, 5040, 85}, 0.5f)));
   const auto other = plan_for(settings, filled({1, 3549, 85}, 0.5f));
   ASSERT_FALSE(other);
-  EXPECT_EQ(other.error().message().find("model-width="), std::string::npos);
+  EXPECT_EQ(other.error().message().find("model-size="), std::string::npos);
 }
 
 TEST(Plan, ValuesOverrideTheProducersFamily) {
@@ -207,7 +207,7 @@ TEST(Plan, RejectsAGridThatDoesNotFit) {
   settings.detector = "yolox";
   const auto plan = plan_for(settings, filled({1, 3549, 85}, 0.5f));
   ASSERT_FALSE(plan);
-  EXPECT_NE(plan.error().message().find("model-width="), std::string::npos);
+  EXPECT_NE(plan.error().message().find("model-size="), std::string::npos);
 }
 
 TEST(Plan, RejectsSettingsOutOfRange) {

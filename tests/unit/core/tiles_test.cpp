@@ -118,7 +118,7 @@ TEST(Tiles, OrientedBoxesCannotBeUnited) {
   ASSERT_TRUE(plan) << plan.error().message();
   settings.tile_rules.united = true;
   EXPECT_EQ(retune(*plan, settings).error().message(),
-            "tile-union=true is not possible with oriented boxes. Set tile-union=false.");
+            "tile-merge= cannot extend oriented boxes to their union. Set it to ios or iou.");
   EXPECT_FALSE(make_plan(settings, {&view, 1}));
 }
 

@@ -150,7 +150,7 @@ TEST_F(DeviceChoiceTest, GivesUpTheContextOfAnother) {
   choice.set_props({});
   EXPECT_EQ(cleared, 0);
   DecodeProps props;
-  props.cuda_device_id = 3;
+  props.device_id = 3;
   choice.set_props(props);
   EXPECT_EQ(cleared, 1);
   choice.set_props(props);

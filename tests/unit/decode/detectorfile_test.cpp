@@ -38,9 +38,9 @@ auto numbers_of(const DetectorSpec& s) {
       s.activation, s.background, s.logit_limit, s.probabilities, s.multi_label, s.peaks, s.strides,
       s.min_levels, s.cell_anchors, s.interleaved, s.anchors.base, s.anchors.input,
       s.anchors.scales_inner, s.anchors.integer_sides, s.anchors.of_grid, s.anchors.clipped,
-      s.priors, s.payload, s.payload_count, s.nms, s.contract, s.score_threshold, s.iou_threshold,
-      s.points.coding, s.points.values, s.points.yx, s.points.set, s.input.deviation, s.input.mean,
-      s.input.bgr, s.input.resize, s.input.pad, s.input.caveat);
+      s.priors, s.payload, s.payload_count, s.nms, s.nms_sigma, s.contract, s.score_threshold,
+      s.iou_threshold, s.points.coding, s.points.values, s.points.yx, s.points.set,
+      s.input.deviation, s.input.mean, s.input.bgr, s.input.resize, s.input.pad, s.input.caveat);
 }
 
 /// Compares all fields except by_shape, which files do not have.
@@ -132,10 +132,11 @@ TEST(DetectorFile, ReadsEveryKeyOfATensor) {
 }
 
 TEST(DetectorFile, ChangesOnlyWhatItContains) {
-  const auto file =
-      read_detector(replaced(kRowsFile, "reader=ready", "reader = ready\r\nlabel-file=l.txt"),
-                    "some/where/box.detector");
+  const auto file = read_detector(
+      replaced(kRowsFile, "reader=ready", "reader = ready\r\nlabel-file=l.txt\npriors-file=p.txt"),
+      "some/where/box.detector");
   ASSERT_TRUE(file) << file.error().message();
+  EXPECT_EQ(file->priors_file, "some/where/p.txt");
   EXPECT_EQ(file->family->name, "box");
   EXPECT_EQ(file->label_file, "some/where/l.txt");
   DetectorSpec wanted{.name = "box",

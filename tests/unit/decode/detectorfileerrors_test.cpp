@@ -70,6 +70,8 @@ std::vector<Wrong> wrong_texts() {
       {with("nms-contract=mine"), "box.detector:7: nms-contract: ", "one of exact, onnx"},
       {with("nms-method=auto"), "box.detector:7: nms-method: ", "one of greedy, none"},
       {with("label-file="), "box.detector:7: label-file: ", "found nothing"},
+      {with("priors-file="), "box.detector:7: priors-file: ", "found nothing"},
+      {with("nms-sigma=0"), "box.detector:7: nms-sigma: ", "1e-06 to 1e+06"},
       {with("score-threshold=2"), "box.detector:7: score-threshold: ", "0 to 1"},
       {with("peaks=true"), "box.detector:8: coding: ", "no peaks"},
       {with("score-rule=product"), "box.detector:7: score-rule: ", "no objectness"},

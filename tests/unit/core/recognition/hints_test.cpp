@@ -56,7 +56,7 @@ TEST(Hints, NameOtherFamiliesOnlyIfTheyFit) {
   Settings unknown;
   unknown.detector = "yolox";
   unknown.model = {640, 480};
-  EXPECT_EQ(hint_of({logits}, unknown), "set model-width= and model-height=");
+  EXPECT_EQ(hint_of({logits}, unknown), "set model-size=");
 }
 
 /// Priors are made for one size of the input; queries are not.
@@ -80,12 +80,13 @@ TEST(Hints, NameTheFamilyOfTheOtherUnit) {
   ASSERT_TRUE(other) << other.error().message();
   ASSERT_EQ(other->warnings.size(), 1u);
   EXPECT_EQ(other->warnings[0].hint,
-            "set box-units=pixels, or detector= to one of yolov8, yolox-decoded, yolov5");
+            "set box-units=pixels in a detector file, or detector= to one of yolov8, "
+            "yolox-decoded, yolov5");
   Tensor logits = dense({.classes = 80});
   for (size_t i = size_t{4} * 8400; i < logits.values.size(); ++i) logits.values[i] = -9;
   const auto none = plan_of({logits}, settings);
   ASSERT_TRUE(none) << none.error().message();
-  EXPECT_EQ(none->warnings.front().hint, "set box-units=pixels");
+  EXPECT_EQ(none->warnings.front().hint, "set box-units=pixels in a detector file");
 }
 
 /// Half of the queries have a logit above 0, which both a softmax and sigmoids may give.

@@ -91,14 +91,14 @@ TEST(Lint, WarnsAboutUnknownClasses) {
   expect_one(warnings(kPlanes, with([](Settings& s) { s.include_classes = {2, 6}; })),
              "include-classes names class 6, but the model's classes are 0 to 5");
   expect_one(warnings(kPlanes, with([](Settings& s) { s.exclude_classes = {17}; })),
-             "exclude-classes names class 17");
+             "include-classes names class 17");
   expect_one(warnings(kPlanes, with([](Settings& s) { s.class_thresholds = {{9, 0.5f}}; })),
              "class-thresholds names class 9");
   expect_one(warnings(kPlanes, with([](Settings& s) {
                         s.include_classes = {3};
                         s.exclude_classes = {3};
                       })),
-             "leave no class to detect");
+             "leaves no class to detect");
   EXPECT_EQ(warnings(kRows, with([](Settings& s) { s.include_classes = {900}; })), "")
       << "rows may have any class";
 }
@@ -132,10 +132,10 @@ TEST(Lint, WarnsAboutImpossibleSizesAndRegions) {
     expect_one(warnings(*tensor, with([](Settings& s) {
                  s.filters.wanted = {{{0, 0, 9, 9}}, {{640, 0, 700, 9}}};
                })),
-               "Region 2 of regions is outside");
+               "Region 2 of the regions is outside");
     expect_one(
         warnings(*tensor, with([](Settings& s) { s.filters.excluded = {{{0, 1, 1, 2}, 1}}; })),
-        "Region 1 of exclude-regions is outside");
+        "Region 1 of the excluded regions is outside");
     EXPECT_EQ(warnings(*tensor, with([](Settings& s) {
                 s.filters = {.min = {{9, 9}, {}},
                              .max = {{9, 0}, {{1, {1, 1}}}},

@@ -147,7 +147,7 @@ TEST(ValuePatterns, InputSizeDecidesBetweenFrontAndBackCameras) {
   EXPECT_EQ(doubtful->spec->name, "blazeface");
   ASSERT_EQ(doubtful->warnings.size(), 1u);
   expect_words(doubtful->warnings[0].message(),
-               {"blazeface of 128x128, blazeface-back of 256x256", "model-width="});
+               {"blazeface of 128x128, blazeface-back of 256x256", "model-size="});
   settings.model = {256, 256};
   expect_family(faces, "blazeface-back", Basis::kValues, settings);
 }
