@@ -36,9 +36,9 @@ uint32_t class_ids(const Layout& layout) {
 /// Lowers the thresholds to that of trackers, and notes the original ones.
 void settle_track_threshold(Plan& plan, const Settings& settings) {
   plan.output_threshold.clear();
-  if (!settings.track_threshold) return;
+  if (!settings.track_score_threshold) return;
   plan.output_threshold = plan.class_threshold;
-  for (float& each : plan.class_threshold) each = std::min(each, *settings.track_threshold);
+  for (float& each : plan.class_threshold) each = std::min(each, *settings.track_score_threshold);
 }
 
 }  // namespace

@@ -60,8 +60,8 @@ Status check_settings(const Settings& s) {
   };
   if (!std::isfinite(s.score_threshold))
     return bad("score-threshold", s.score_threshold, "a finite number");
-  if (s.track_threshold && !std::isfinite(*s.track_threshold))
-    return bad("track-score-threshold", *s.track_threshold, "a finite number");
+  if (s.track_score_threshold && !std::isfinite(*s.track_score_threshold))
+    return bad("track-score-threshold", *s.track_score_threshold, "a finite number");
   if (!(s.iou_threshold >= 0 && s.iou_threshold <= 1))
     return bad("iou-threshold", s.iou_threshold, "a number from 0 to 1");
   const bool normal_sigma =
@@ -227,7 +227,7 @@ Request request_of(const Settings& settings) {
           .declared = settings.declared_detector,
           .tensor_ids = settings.tensor_ids,
           .label_count = settings.label_count,
-          .class_count = settings.class_count,
+          .num_classes = settings.num_classes,
           .has_priors = !settings.priors.empty(),
           .dynamic_rows = settings.dynamic_rows,
           .frame = picture_of(settings)};
@@ -433,8 +433,8 @@ void settle_units(Plan& plan, const Settings& settings, bool box_coding_unknown,
     plan.provisional = box_coding_unknown;
     return;
   }
-  const float threshold = std::min(settings.score_threshold,
-                                   settings.track_threshold.value_or(settings.score_threshold));
+  const float threshold = std::min(
+      settings.score_threshold, settings.track_score_threshold.value_or(settings.score_threshold));
   const CoordinateRange seen = coordinate_range(plan.layout, tensors, threshold);
   Units units = settings.units != Units::kAuto ? settings.units : plan.spec->units;
   if (units == Units::kAuto) {

@@ -47,8 +47,8 @@ struct Settings {
   NmsMethod method = NmsMethod::kAuto;
   float soft_sigma = 0;  // for gaussian methods, positive; 0: the family's
   std::vector<std::pair<uint32_t, float>> class_thresholds;  // class id, score threshold
-  std::optional<float> track_threshold;   // lower one, for boxes that only a tracker uses
-  std::vector<uint32_t> include_classes;  // empty: all
+  std::optional<float> track_score_threshold;  // lower one, for boxes that only a tracker uses
+  std::vector<uint32_t> include_classes;       // empty: all
   std::vector<uint32_t> exclude_classes;
   FilterSettings filters;
   Units units = Units::kAuto;
@@ -63,7 +63,7 @@ struct Settings {
   TileRules tile_rules;
   bool parts = false;  // images are crops of a frame, possibly rotated; the caller maps boxes back
   uint32_t label_count = 0;
-  uint32_t class_count = 0;   // of the model; 0: from shapes, prototypes, labels
+  uint32_t num_classes = 0;   // of the model; 0: from shapes, prototypes, labels
   bool dynamic_rows = false;  // declared by the producer: the number of rows is dynamic
   std::vector<Prior> priors;
   bool keypoints = true;     // decode keypoints if the family has them

@@ -327,7 +327,7 @@ std::string wanted_text(const DetectorSpec& spec, const Request& request) {
 std::unexpected<Error> mismatch(const DetectorSpec& spec, std::span<const TensorView> tensors,
                                 const Request& request) {
   std::string hint = "set detector= to the model's family or tensor-ids= to its tensors";
-  if (request.class_count != 0 && spec.reader == Reader::kSplit)
+  if (request.num_classes != 0 && spec.reader == Reader::kSplit)
     hint += ", or num-classes= to its number of classes";
   const auto unscaled = [](const TensorView& tensor) {
     return !is_real(tensor) && tensor.shape.rank() > 2;
@@ -341,7 +341,7 @@ std::unexpected<Error> mismatch(const DetectorSpec& spec, std::span<const Tensor
 std::unexpected<Error> no_payload(const DetectorSpec& spec, const TensorView& tensor,
                                   const Request& request) {
   const std::string classes =
-      request.class_count == 0 ? "classes" : counted(request.class_count, "class");
+      request.num_classes == 0 ? "classes" : counted(request.num_classes, "class");
   return fail(ErrorKind::kMismatch,
               std::string(spec.name) + " channels for a box, " + classes +
                   (spec.payload == Payload::kNone ? "" : " and " + payload_text(spec, 0)),
@@ -374,8 +374,8 @@ size_t channels_of(const DetectorSpec& spec, const TensorRule& rule) {
 
 size_t channels_of(const DetectorSpec& spec, const TensorRule& rule, const Request& request) {
   const size_t channels = channels_of(spec, rule);
-  if (channels != 0 || rule.role != Role::kScores || request.class_count == 0) return channels;
-  return request.class_count + spec.background_count();
+  if (channels != 0 || rule.role != Role::kScores || request.num_classes == 0) return channels;
+  return request.num_classes + spec.background_count();
 }
 
 bool may_be_payload(size_t values, Payload payload) {
@@ -390,7 +390,7 @@ std::optional<size_t> payload_of(const DetectorSpec& spec, size_t values,
     return values - classes;
   };
   if (spec.columns.payload >= 0) return 0;
-  if (request.class_count != 0) return rest_after(request.class_count);
+  if (request.num_classes != 0) return rest_after(request.num_classes);
   if (spec.payload == Payload::kNone) return 0;
   const size_t maps = spec.payload == Payload::kMaskCoefficients ? prototype_count(tensors) : 0;
   if (maps != 0) return maps < values ? std::optional(maps) : std::nullopt;

@@ -37,7 +37,7 @@ std::optional<size_t> payload_of(const DetectorSpec& spec, size_t values,
 
 /// Fits a given family, whatever the ids. Tensors are matched by id, then by shape, and those of
 /// equal shape by the family's order. If other values follow the class scores, the number of
-/// classes is `class_count`, or follows from the prototypes of mask coefficients, the labels, or
+/// classes is `num_classes`, or follows from the prototypes of mask coefficients, the labels, or
 /// the family's COCO models, in this order.
 Result<Layout> fit(const DetectorSpec& spec, std::span<const TensorView> tensors,
                    const Request& request);

@@ -90,7 +90,7 @@ struct Request {
                                          // tensor_ids; ignored if it is not in the table
   std::span<const std::string> tensor_ids{};  // use only these, in the order of roles
   uint32_t label_count = 0;                   // classes in the label file; 0: none
-  uint32_t class_count = 0;                   // of the model, overrides the others; 0: detected
+  uint32_t num_classes = 0;                   // of the model, overrides the others; 0: detected
   bool has_priors = false;                    // a table of prior boxes is set
   bool dynamic_rows = false;  // the number of rows is dynamic, and evidence only if it is
                               // that of all cells

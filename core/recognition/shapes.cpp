@@ -24,11 +24,11 @@ constexpr size_t kMaxFound = 1000;  // end-to-end rows of a picture
 
 /// Returns the number of classes set by the caller or the labels, or 0.
 size_t known_classes(const Request& request) {
-  return request.class_count != 0 ? request.class_count : request.label_count;
+  return request.num_classes != 0 ? request.num_classes : request.label_count;
 }
 
 std::string why_classes(size_t classes, const Request& request) {
-  if (classes == request.class_count) return counted(classes, "class") + " as set";
+  if (classes == request.num_classes) return counted(classes, "class") + " as set";
   if (classes == request.label_count) return counted(classes, "label");
   return counted(classes, "class") + ", as in COCO";
 }
@@ -178,9 +178,9 @@ std::optional<Layout> fit_payload(const DetectorSpec& spec, const TensorView& te
   const bool points = spec.payload == Payload::kKeypoints;
   Request own{.label_count = request.label_count, .frame = request.frame};
   if (points)
-    own.class_count = std::max(
-        {request.class_count, request.label_count, static_cast<uint32_t>(spec.shape.classes)});
-  else if (spec.payload != Payload::kAngle) own.class_count = request.class_count;
+    own.num_classes = std::max(
+        {request.num_classes, request.label_count, static_cast<uint32_t>(spec.shape.classes)});
+  else if (spec.payload != Payload::kAngle) own.num_classes = request.num_classes;
   auto layout = fit_values(spec, tensor, own);
   if (!layout || !likely_payload(*layout, {&tensor, 1})) return std::nullopt;
   return layout;
@@ -232,7 +232,7 @@ std::vector<Layout> fitting_rows(const TensorView& tensor, const Request& reques
 std::string with_setting(const Layout& layout, const Request& request) {
   const bool known = layout.classes == 0 || layout.payload_count == 0 ||
                      layout.payload_count == layout.spec->payload_count ||
-                     request.label_count == layout.classes || request.class_count == layout.classes;
+                     request.label_count == layout.classes || request.num_classes == layout.classes;
   return family_text(layout) + (known ? "" : " with num-classes=" + std::to_string(layout.classes));
 }
 
@@ -337,7 +337,7 @@ bool likely_classes(const Layout& layout, const Request& request) {
   for (const TensorRule& rule : spec.rules())
     if (rule.role == Role::kScores && rule.channels != 0) return true;
   const uint32_t classes = layout.classes - spec.background_count();
-  const uint32_t known = request.class_count != 0 ? request.class_count : request.label_count;
+  const uint32_t known = request.num_classes != 0 ? request.num_classes : request.label_count;
   return known != 0 ? classes == known
                     : classes == kCocoClasses || classes == kCocoIds || classes == kCocoIds - 1;
 }

@@ -37,8 +37,8 @@ struct Property {
                                     // Of a guint member: flags
   gdouble lowest = 0, highest = 1;  // for all numbers; for int only `highest`, if above 1
   bool controllable = false;
-  bool live = false;                // unlike others, takes effect without a new start or plan
-  bool Props::* was_set = nullptr;  // set to true by the first set()
+  bool live = false;              // unlike others, takes effect without a new start or plan
+  bool Props::* unset = nullptr;  // set to false by the first set()
 };
 
 /// The properties with ids 1, 2, ...
@@ -116,7 +116,7 @@ template <class Props>
 bool PropertyTable<Props>::set(Props& props, guint id, const GValue* value) const {
   if (id < 1 || id > rows_.size()) return false;
   const Property<Props>& p = rows_[id - 1];
-  if (p.was_set != nullptr) props.*p.was_set = true;
+  if (p.unset != nullptr) props.*p.unset = false;
   std::visit(
       [&](auto member) {
         using T = std::remove_cvref_t<decltype(props.*member)>;

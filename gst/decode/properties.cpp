@@ -46,7 +46,7 @@ const Property<DecodeProps> kDecodeProperties[] = {
      .highest = FLT_MAX,
      .controllable = true,
      .live = true,
-     .was_set = &DecodeProps::score_threshold_set},
+     .unset = &DecodeProps::default_score_threshold},
     {.name = "iou-threshold",
      .blurb = "Intersection over union above which a box is suppressed by a better box of its "
               "class. If unset, the family's own threshold applies, if it has one; exports with "
@@ -54,7 +54,7 @@ const Property<DecodeProps> kDecodeProperties[] = {
      .member = &DecodeProps::iou_threshold,
      .controllable = true,
      .live = true,
-     .was_set = &DecodeProps::iou_threshold_set},
+     .unset = &DecodeProps::default_iou_threshold},
     {.name = "label-file",
      .blurb = "UTF-8 text file with one class name per line, starting with class 0 (the "
               "background, if that is the family's class 0); classes without a line are named "

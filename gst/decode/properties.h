@@ -24,9 +24,9 @@ enum AlsoAttach : guint { kAttachRoi = 1, kAttachClass = 2 };
 struct DecodeProps {
   std::string detector = Settings{}.detector;
   gfloat score_threshold = Settings{}.score_threshold;
-  bool score_threshold_set = false;
+  bool default_score_threshold = true;  // unset
   gfloat iou_threshold = Settings{}.iou_threshold;
-  bool iou_threshold_set = false;
+  bool default_iou_threshold = true;  // unset
   std::string label_file;
   std::string include_classes;
   std::string class_thresholds;

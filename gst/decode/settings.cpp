@@ -82,8 +82,8 @@ Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const P
                .score_threshold = props.score_threshold,
                .iou_threshold = props.iou_threshold,
                .max_detections = props.max_detections,
-               .default_score_threshold = !props.score_threshold_set,
-               .default_iou_threshold = !props.iou_threshold_set,
+               .default_score_threshold = props.default_score_threshold,
+               .default_iou_threshold = props.default_iou_threshold,
                .multi_label = multi_label_of(props),
                .contract = nick_of(contract_type(), props.nms_contract),
                .class_agnostic = props.class_agnostic,
@@ -92,10 +92,10 @@ Result<Settings> resolve(const DecodeProps& props, const Labels& labels, const P
                .frame = frame,
                .tile_rules = tile_rules_of(props),
                .label_count = labels.size(),
-               .class_count = props.num_classes,
+               .num_classes = props.num_classes,
                .masks = props.mask_size != kMaskSizeNone,
                .frame_masks = props.mask_size == kMaskSizeFrame};
-  if (props.track_score_threshold > 0) out.track_threshold = props.track_score_threshold;
+  if (props.track_score_threshold > 0) out.track_score_threshold = props.track_score_threshold;
   if (source != nullptr) take_source(out, *source);
   KB_ASSIGN(out.model, model_size_of(props.model_size));
   KB_TRY(take_classes(out, props.include_classes, labels));

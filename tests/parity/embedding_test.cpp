@@ -42,7 +42,7 @@ Plan plan_of(const Tensor& tensor, NmsMethod method) {
   const Tensor maps{.values = std::vector<float>(kValues * 16), .shape = {1, kValues, 4, 4}};
   Settings settings = pixel_settings(320);
   settings.detector = "yolov8-seg";
-  settings.class_count = 1;
+  settings.num_classes = 1;
   settings.method = method;
   const std::vector views{tensor.view(), maps.view()};
   auto plan = make_plan(settings, views);

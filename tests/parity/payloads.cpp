@@ -71,7 +71,7 @@ Input points(Random& random) {
   Input input = input_of(random, ready ? "yolo26-pose" : "yolov8-pose");
   if (pick(random, 0, 2) == 0) input.settings.contract = "ultralytics";
   const size_t classes = ready ? 2 : size_t(pick(random, 1, 3));
-  input.settings.class_count = ready ? 0 : uint32_t(classes);
+  input.settings.num_classes = ready ? 0 : uint32_t(classes);
   const size_t anchors = ready ? 40 : 126, images = size_t(pick(random, 1, 2));
   input.tensors = {with_boxes(random, images, anchors, 4 + classes + each * count, classes,
                               !ready && pick(random, 0, 1), each == 3 ? 0 : -20,
@@ -136,7 +136,7 @@ Input masked(Random& random, size_t coefficients, Size maps, size_t anchors) {
   const bool planes = pick(random, 0, 1) != 0;
   Input input = input_of(random, "yolov8-seg");
   input.settings.units = Units::kPixels;
-  input.settings.class_count = uint32_t(classes);
+  input.settings.num_classes = uint32_t(classes);
   input.settings.frame_masks = pick(random, 0, 1) != 0;
   input.tensors = {with_boxes(random, images, anchors, 4 + classes + coefficients, classes,
                               pick(random, 0, 1) != 0, -1, 1),
@@ -201,9 +201,9 @@ Input frame_mask_edges(Random& random) {
   input.settings.resize = ResizeMode::kStretch;
   const bool planes = pick(random, 0, 1) != 0;
   const size_t images = input.tensors[0].shape.dims()[0];
-  const size_t channels = 4 + input.settings.class_count + 1;
+  const size_t channels = 4 + input.settings.num_classes + 1;
   input.tensors[0] =
-      with_boxes(random, images, 30, channels, input.settings.class_count, planes, 1, 1);
+      with_boxes(random, images, 30, channels, input.settings.num_classes, planes, 1, 1);
   input.tensors[1] = numbers(random, Shape{images, 1, 16, 24}, -1, 1);
   for (size_t i = 0; i < input.tensors[1].values.size(); ++i)
     input.tensors[1].values[i] =

@@ -144,7 +144,7 @@ Settings draw_settings(Input& input, const DetectorSpec& spec, const Frame& fram
   draw_tunables(input, s);
   s.priors = frame.priors;
   if (input.chance(20)) s.label_count = input.chance(70) ? frame.classes : input.below(100);
-  if (input.chance(30)) s.class_count = input.chance(80) ? frame.classes : input.below(100);
+  if (input.chance(30)) s.num_classes = input.chance(80) ? frame.classes : input.below(100);
   s.keypoints = !input.chance(10);
   s.masks = !input.chance(10);
   s.frame_masks = input.chance(40);

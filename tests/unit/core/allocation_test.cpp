@@ -197,7 +197,7 @@ TEST(Allocations, RefusedAllocationIsAnError) {
     for (const test::Tensor& tensor : tensors) views.push_back(tensor.view());
     Settings settings = test::pixel_settings(320);
     settings.detector = masks ? "yolov8-seg" : "yolov8-pose";
-    settings.class_count = 6;
+    settings.num_classes = 6;
     settings.frame = {.size = {3200, 3200}};
     settings.frame_masks = true;
     const auto plan = make_plan(settings, views);

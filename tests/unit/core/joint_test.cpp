@@ -116,7 +116,7 @@ TEST(AlikePlans, DifferAtMostInTheMap) {
   EXPECT_FALSE(alike([](Settings& s) { s.iou_threshold = 0.5f; }));
   EXPECT_FALSE(alike([](Settings& s) { s.class_thresholds = {{1, 0.3f}}; }));
   EXPECT_FALSE(alike([](Settings& s) { s.exclude_classes = {1}; }));
-  EXPECT_FALSE(alike([](Settings& s) { s.track_threshold = 0.1f; }));
+  EXPECT_FALSE(alike([](Settings& s) { s.track_score_threshold = 0.1f; }));
   EXPECT_FALSE(alike([](Settings& s) { s.max_detections = 1; }));
   EXPECT_FALSE(alike([](Settings& s) { s.contract = "ultralytics"; }));
   EXPECT_FALSE(alike([](Settings& s) { s.filters.min = {{20, 20}, {}}; }));

@@ -24,7 +24,7 @@ Tensor anchor(std::vector<float> box, float score, std::vector<float> payload) {
 Settings settings_of(const char* detector) {
   Settings settings = test::pixel_settings(64);
   settings.detector = detector;
-  settings.class_count = 1;
+  settings.num_classes = 1;
   return settings;
 }
 

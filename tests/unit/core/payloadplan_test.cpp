@@ -37,7 +37,7 @@ TEST(Payload, PointsNeedATensorInEveryLevel) {
 TEST(Payload, PrototypesHaveALimitOfPixels) {
   Settings settings = test::pixel_settings(64);
   settings.detector = "yolov8-seg";
-  settings.class_count = 1;
+  settings.num_classes = 1;
   const Tensor rows{.values = std::vector<float>(7), .shape = {1, 7, 1}};
   const std::vector<float> numbers(2ul * 2049 * 2048);
   const auto coefficients_of = [&](size_t height) {
@@ -55,7 +55,7 @@ TEST(Payload, PrototypesHaveALimitOfPixels) {
 TEST(Payload, StaysWithItsBoxBehindOneOutsideOfTheFrame) {
   Settings settings = test::pixel_settings(64);
   settings.detector = "yolov8-pose";
-  settings.class_count = 1;
+  settings.num_classes = 1;
   Tensor planes{.shape = {1, 11, 3}};  // of three anchors, the best of which is outside
   const auto add = [&](float a, float b, float c) {
     planes.values.insert(planes.values.end(), {a, b, c});

@@ -81,12 +81,12 @@ TEST(Recognise, ErrorsHaveExpectedFoundAndHint) {
 TEST(Recognise, RejectsOtherNumbersOfClassesThanSet) {
   Request request;
   request.detector = "detr";  // which has a background
-  request.class_count = 3;
+  request.num_classes = 3;
   const auto seen = see({tensor({1, 6, 4}), tensor({1, 6, 5})}, request);
   ASSERT_FALSE(seen);
   EXPECT_NE(seen.error().expected.find("scores 1xNx4"), std::string::npos) << seen.error().expected;
   EXPECT_NE(seen.error().hint.find("num-classes="), std::string::npos) << seen.error().hint;
-  request.class_count = 4;
+  request.num_classes = 4;
   EXPECT_TRUE(see({tensor({1, 6, 4}), tensor({1, 6, 5})}, request));
 }
 

@@ -46,9 +46,9 @@ TEST(Ranking, PrefersKnownClassesToPublishedOnes) {
   // 81 classes without objectness, or the 80 of published models with it.
   EXPECT_EQ(chosen({1, 8400, 85}), "yolox");
   EXPECT_EQ(chosen({1, 8400, 85}, {.label_count = 81}), "yolov8");
-  EXPECT_EQ(chosen({1, 777, 84}, {.class_count = 79}), "yolov5");
+  EXPECT_EQ(chosen({1, 777, 84}, {.num_classes = 79}), "yolov5");
   EXPECT_EQ(chosen({1, 777, 84}), "yolov8");
-  EXPECT_EQ(chosen({1, 8400, 85}, {.label_count = 80, .class_count = 81}), "yolov8")
+  EXPECT_EQ(chosen({1, 8400, 85}, {.label_count = 80, .num_classes = 81}), "yolov8")
       << "the number that is set prevails over labels";
 }
 
@@ -59,7 +59,7 @@ TEST(Ranking, GivesTheReason) {
   };
   EXPECT_EQ(why({1, 25200, 84}), "3 anchors per cell");
   EXPECT_EQ(why({1, 777, 84}), "80 classes, as in COCO");
-  EXPECT_EQ(why({1, 777, 84}, {.class_count = 79}), "79 classes as set");
+  EXPECT_EQ(why({1, 777, 84}, {.num_classes = 79}), "79 classes as set");
   EXPECT_EQ(why({1, 777, 84}, {.label_count = 79}), "79 labels");
   EXPECT_EQ(why({1, 33, 8400}), "channels before the anchors of a grid");
 }

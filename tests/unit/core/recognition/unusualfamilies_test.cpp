@@ -140,7 +140,7 @@ TEST(UnusualFamily, PointsMayFollowTheClassesOfAMap) {
   const Tensor map{.values = std::vector<float>(57 * 16), .shape = {1, 57, 4, 4}};
   Request request;
   request.family = &spec;
-  request.class_count = 2;
+  request.num_classes = 2;
   const TensorView view = map.view();
   const auto seen = recognise(std::span(&view, 1), request);
   ASSERT_TRUE(seen) << seen.error().message();

@@ -162,7 +162,7 @@ uint32_t classes_of(const std::vector<Tensor>& tensors, const char* detector, ui
   Settings settings;
   settings.detector = detector;
   settings.label_count = labels;
-  settings.class_count = set;
+  settings.num_classes = set;
   const auto plan = plan_of(tensors, settings);
   EXPECT_TRUE(plan) << plan.error().message();
   if (!plan) return 0;
@@ -220,10 +220,10 @@ TEST(Payload, MismatchNamesThePropertyToSet) {
   settings.detector = "yolov8-pose";
   const Tensor pose = dense({.classes = 2, .payload = 15, .number = test::keypoint});
   expect_words(error_of(pose, settings), {"yolov8-pose", "keypoints", "1x21x8400", "num-classes="});
-  settings.class_count = 40;
+  settings.num_classes = 40;
   expect_words(error_of(pose, settings), {"40 classes", "num-classes="});
   settings.detector = "yolov8-seg";
-  settings.class_count = 0;
+  settings.num_classes = 0;
   expect_words(error_of(dense({.classes = 3, .payload = 8}), settings),
                {"yolov8-seg", "mask coefficients", "num-classes="});
 }
@@ -231,7 +231,7 @@ TEST(Payload, MismatchNamesThePropertyToSet) {
 TEST(Payload, IsNotTakenForScores) {
   Settings settings = test::pixel_settings();
   settings.detector = "yolov8-seg";
-  settings.class_count = 3;
+  settings.num_classes = 3;
   settings.max_detections = 8400;
   const auto found = test::detect(settings, {dense({.classes = 3, .payload = 16}).view()});
   ASSERT_TRUE(found) << found.error().message();
