@@ -81,8 +81,8 @@ wrong() { # SYNTAX MESSAGE
 # into frames with boxes.
 make_detect() {
   model_part=(tensorinfer "model-file=$model" "channel-order=$channels")
-  if [[ $size ]]; then model_part+=("input-width=$size" "input-height=$size"); fi
-  if [[ $tiles ]]; then model_part+=("tiles=$tiles" tile-whole=true); fi
+  if [[ $size ]]; then model_part+=("input-size=$size"); fi
+  if [[ $tiles ]]; then model_part+=("tiles=$tiles+whole"); fi
   if ((interval > 1)); then model_part+=("interval=$interval"); fi
   if ((interval > 1)) && [[ ! $track ]]; then model_part+=(hold=true); fi
   boxes_part=(boxdecode "score-threshold=$threshold")

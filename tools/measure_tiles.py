@@ -74,7 +74,7 @@ def main():
     names = [*(f"{low} to {high}" for low, high in zip(BANDS, BANDS[1:])), f"above {BANDS[-1]}"]
     print("| height in pixels |", " | ".join(names), "| boxes | right |")
     print("| people |", " | ".join(str(band.sum()) for band in bands), f"| | {counts.sum()} |")
-    for words in ([], *([f"tiles={grid}", "tile-whole=true"] for grid in grids)):
+    for words in ([], *([f"tiles={grid}+whole"] for grid in grids)):
         boxes = found(words)
         met = matched(boxes, there)
         print("|", " ".join(words) or "whole frame", "|",

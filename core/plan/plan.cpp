@@ -395,7 +395,7 @@ Status settle_tiles(Plan& plan, const Settings& settings, Size frame) {
         ErrorKind::kMismatch,
         std::format("The frame has {}, but the tensors are of {}",
                     counted(settings.tiles.size(), "tile"), counted(plan.layout.images, "image")),
-        "export the model with outputs per picture, or leave tiles= and tile-size= of "
+        "export the model with outputs per picture, or leave tiles= of "
         "tensorinfer unset");
   for (const Tile& each : settings.tiles) plan.tiles.push_back(scaled_to(each, frame));
   KB_TRY(settle_tile_rules(plan, settings));

@@ -51,7 +51,7 @@ size_t whole_frames(const TileGrid& grid) { return grid.whole ? 1 : 0; }
 
 std::unexpected<Error> too_many(std::string_view which) {
   return reject(ErrorKind::kInvalid, std::format("{} more than {} tiles", which, kMaxTiles),
-                "set a larger tile-size=, fewer tiles=, or less tile-overlap=");
+                "set fewer or larger tiles, or less overlap, in tiles=");
 }
 
 }  // namespace

@@ -153,7 +153,7 @@ const Property<DecodeProps> kDecodeProperties[] = {
      .enum_type = on_mismatch_type,
      .live = true},
     {.name = "tile-merge",
-     .blurb = "Measure of overlap by which a box of one tile (tensorinfer tiles= or tile-size=) "
+     .blurb = "Measure of overlap by which a box of one tile (tensorinfer tiles=) "
               "suppresses a box of its class in another tile. Applied after suppression in each "
               "tile, to boxes on the frame.",
      .member = &DecodeProps::tile_merge,

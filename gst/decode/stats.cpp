@@ -104,11 +104,10 @@ std::optional<Error> DecodeStats::why_no_box() const {
   const std::string low = "no score of " + std::to_string(max_counts_.anchors) +
                           " anchors per frame exceeded the score threshold";
   if (max_counts_.above_threshold == 0 && max_counts_.anchors < kFewAnchors && is_small(input_))
-    return none(
-        low + ", and the model's input was only " + std::to_string(input_.width) + "x" +
-            std::to_string(input_.height) + " pixels",
-        "lower score-threshold=, use larger frames, or enlarge the input: with input-width= "
-        "and input-height= of tensorinfer if its size is dynamic, or by another export");
+    return none(low + ", and the model's input was only " + std::to_string(input_.width) + "x" +
+                    std::to_string(input_.height) + " pixels",
+                "lower score-threshold=, use larger frames, or enlarge the input: with input-size= "
+                "of tensorinfer if its size is dynamic, or by another export");
   if (max_counts_.above_threshold == 0)
     return none(low,
                 "lower score-threshold=, or check the model input: channel order and value range "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Loads a model on a thread of its own, with progress, and tries it.
+// Loads a model on a thread of its own, and tries it.
 #include "gst/infer/loading.h"
 
 #include <unistd.h>
@@ -58,7 +58,6 @@ std::string label_lines(const ModelDeclaration& declaration) {
 struct Model::Load {
   Load(GstElement* element, const ProviderChoice& on, const LoadOrder& order, Size of)
       : size(of),
-        progress(element, on),
         result([order, to = labels] {
           auto model = load_model(order);
           if (model) *to = label_lines(model->declaration);
@@ -74,7 +73,6 @@ struct Model::Load {
   ~Load() { result.work().leave(); }
 
   const Size size;
-  EngineProgress progress;
   // written by the work, read after its end
   const std::shared_ptr<std::string> labels = std::make_shared<std::string>();
   BackgroundResult<LoadedModel> result;
@@ -122,7 +120,7 @@ Status Model::begin_load(Size size, const ModelFacts* facts) {
   load_.reset();
   LoadOrder order{.props = props_, .spec = {}, .context = {}, .facts = {}};
   if (facts != nullptr) order.facts = *facts;
-  KB_ASSIGN(const ModelRuntime* runtime, load_onnx_runtime(props_.runtime_library));
+  KB_ASSIGN(const ModelRuntime* runtime, load_onnx_runtime());
   setup_ = {.provider = provider_.name,
             .reason = provider_.reason,
             .runtime = runtime->name(),
@@ -130,7 +128,7 @@ Status Model::begin_load(Size size, const ModelFacts* facts) {
   KB_TRY(check_model_file(props_.model_file));
   KB_ASSIGN(order.spec, session_spec(props_, provider_, size));
   if (provider_.cuda()) {
-    KB_TRY(check_cuda(props_, provider_));
+    KB_TRY(check_cuda());
     KB_ASSIGN(order.context, cuda_->offer_primary(element_, props_.device_id));
     order.spec.device = cuda_device_of(order.context);
   }
@@ -157,8 +155,6 @@ Result<LoadedModel> Model::loaded(Size size, const ModelFacts* facts) {
   if (!load_ || load_->size != size) KB_TRY(begin_load(size, facts));
   auto model = await(load_->result);
   if (!model && model.error().kind == ErrorKind::kInterrupted) return model;
-  if (model) load_->progress.done();
-  else load_->progress.failed();
   load_.reset();
   return model;
 }

@@ -123,7 +123,7 @@ void Model::drain() {
 /// Plans the pictures of frames. @pre info_ is set.
 Result<Pictures> Model::plan(const Picture& picture) const {
   KB_ASSIGN(const FrameForm form, frame_form_of(info_));
-  if (objects_) return plan_objects(form, picture, objects_->rules().max_objects, facts_.input);
+  if (objects_) return plan_objects(form, picture, kMaxObjects, facts_.input);
   return plan_pictures(form, picture, tiles_, facts_.input, facts_.resize);
 }
 
@@ -302,7 +302,7 @@ void ModelWarnings::left_out_tensors(size_t count) {
                std::format("{} tensors are not attached to their objects: a frame can "
                            "have {} boxes and tensors",
                            count, kMaxMtds),
-               "lower max-objects="));
+               "run the model on fewer objects: set include-classes= or min-size="));
 }
 
 void ModelWarnings::no_batches(const InferProps& props, const Error& why) {

@@ -92,7 +92,7 @@ Result<std::vector<ObjectCrop>> Objects::of(GstBuffer* frame, const CropPlan& pl
   std::ranges::stable_sort(boxes, std::ranges::greater{}, &FrameBox::score);
   std::vector<ObjectCrop> out;
   for (const FrameBox& box : boxes) {
-    if (out.size() == rules_.max_objects) break;
+    if (out.size() == kMaxObjects) break;
     const auto made = crop(box, plan, mode);
     if (!made) continue;
     out.push_back({box.od_id, *made});

@@ -18,13 +18,14 @@
 
 namespace keepbox {
 
+inline constexpr unsigned kMaxObjects = 32;  // per frame, best scores first
+
 /// Choice of objects.
 struct ObjectRules {
   bool regions = false;              // regions and boxes of other elements only
   std::string model;                 // boxes of that model; empty: of all
   std::vector<std::string> classes;  // labels; empty: all
   float min_size = 0;                // shorter side of the box in frame pixels
-  unsigned max_objects = 32;         // per frame, best scores first
   float grow = 1;                    // factor of the box's sides
   unsigned again_every = 1;          // frames between runs on one tracked object; 0: once
   float again_growth = 0;  // growth of a tracked object's area that is a reason to run; 0: none
@@ -41,8 +42,6 @@ struct ObjectCrop {
 class Objects {
  public:
   explicit Objects(ObjectRules rules = {}) : rules_(std::move(rules)) {}
-
-  const ObjectRules& rules() const { return rules_; }
 
   /// Returns the crops of a frame in ascending order of od_id. Regions get boxes first. @param plan
   /// of frames of its size.

@@ -8,8 +8,6 @@
 namespace keepbox {
 namespace {
 
-constexpr guint kMaxInputSide = 1u << 14;
-
 GType channel_order_type() {
   static const GType type = register_enum(
       "KeepboxChannelOrder",
@@ -61,54 +59,33 @@ GType regions_type() {
 }
 
 const Property<InferProps> kInferProperties[] = {
-    {"model-file",
-     "ONNX file of the model. Class names, family and input size are taken from Ultralytics "
-     "metadata or GStreamer tensor ids in it, or from a .modelinfo file next to it.",
-     &InferProps::model_file},
-    {"runtime-library",
-     "File or name of the ONNX Runtime library, 1.16 or newer. Empty takes the one named by the "
-     "KEEPBOX_ONNXRUNTIME environment variable, or else libonnxruntime.so.1 or the distribution's "
-     "library.",
-     &InferProps::runtime_library},
-    {"provider",
-     "Where the model runs: cpu; cuda, with frames, input and tensors in GPU memory; auto, which "
-     "is cuda if the library and a device support it, and cpu otherwise; tensorrt (untested), as "
-     "cuda, with engines built at the first start and kept in the user's cache folder; or the name "
-     "of another provider of the library (untested), with frames and tensors in system memory.",
-     &InferProps::provider},
-    {"provider-options",
-     "Options of the provider as KEY=VALUE,..., with the keys of ONNX Runtime, such as "
-     "cudnn_conv_algo_search=HEURISTIC for cuda.",
-     &InferProps::provider_options},
-    {"device-id", "GPU that the model runs on; -1 takes the pipeline's GPU, or the first one.",
-     &InferProps::device_id},
-    {"threads",
-     "Number of CPU threads that run the model. 0 is a thread per core of the machine, or per "
-     "processor if the process may use only some of them: by its affinity or the CPU quota of its "
-     "container.",
-     &InferProps::threads, nullptr, 0, 1024},
-    {"input-width",
-     "Width of the model input in pixels, if it is dynamic in the model; 0 takes the width given "
-     "by the model or its metadata.",
-     &InferProps::input_width, nullptr, 0, kMaxInputSide},
-    {"input-height", "Height of the model input in pixels; see input-width.",
-     &InferProps::input_height, nullptr, 0, kMaxInputSide},
-    {"channel-order", "Order of the colour channels that the model was trained with.",
-     &InferProps::channel_order, channel_order_type},
-    {"resize-mode",
-     "How frames are fitted into the model input. Boxes are mapped back accordingly.",
-     &InferProps::resize_mode, input_resize_type},
-    {"input-mean",
-     "Value subtracted from pixels (0 to 255) first: one number, or three comma-separated numbers "
-     "for R, G, B. Empty takes the value known for the model, or else 0.",
-     &InferProps::input_mean},
-    {"input-std",
-     "Divisor applied after input-mean, in the same form: 1 keeps 0 to 255, 255 gives 0 to 1. "
-     "Empty takes the value known for the model, or else 255 for floats and 1 for integers.",
-     &InferProps::input_std},
-    {"pad-value",
-     "Grey level (0 to 255) of the padding; -1 takes the value known for the model, or else 114.",
-     &InferProps::pad_value, nullptr, -1, 255},
+    {.name = "model-file",
+     .blurb = "ONNX file of the model. Class names, family and input size are taken from "
+              "Ultralytics metadata or GStreamer tensor ids in it, or from a .modelinfo file next "
+              "to it.",
+     .member = &InferProps::model_file},
+    {.name = "provider",
+     .blurb = "Where the model runs: cpu; cuda, with frames, input and tensors in GPU memory; "
+              "auto, which is cuda if ONNX Runtime and a device support it, and cpu otherwise; or "
+              "the name of another provider of ONNX Runtime, such as OpenVINO, with frames and "
+              "tensors in system memory. The KEEPBOX_ONNXRUNTIME environment variable names the "
+              "library of ONNX Runtime, 1.16 or newer; the default is libonnxruntime.so.1 or the "
+              "distribution's library.",
+     .member = &InferProps::provider},
+    {.name = "provider-options",
+     .blurb = "Options of the provider as KEY=VALUE,..., with the keys of ONNX Runtime, such as "
+              "cudnn_conv_algo_search=HEURISTIC for cuda.",
+     .member = &InferProps::provider_options},
+    {.name = "device-id",
+     .blurb = "GPU that the model runs on; -1 takes the pipeline's GPU, or the first one.",
+     .member = &InferProps::device_id},
+    {.name = "threads",
+     .blurb = "Number of CPU threads that run the model. 0 is a thread per core of the machine, or "
+              "per processor if the process may use only some of them: by its affinity or the CPU "
+              "quota of its container.",
+     .member = &InferProps::threads,
+     .lowest = 0,
+     .highest = 1024},
     {.name = "interval",
      .blurb = "Run the model on every Nth frame; 1 runs it on every frame.",
      .member = &InferProps::interval,
@@ -119,104 +96,115 @@ const Property<InferProps> kInferProperties[] = {
      .blurb = "Attach the tensors of the last run to skipped frames as well, so that they keep its "
               "boxes: at most interval - 1 times, and never across a flush, a new segment or new "
               "caps, after which the model runs at once. If false, skipped frames have no tensors, "
-              "and boxdecode accepts that. No effect with regions=objects; see again-every.",
+              "and boxdecode accepts that. No effect with regions=objects; see reinfer.",
      .member = &InferProps::hold,
      .live = true},
-    {"max-in-flight",
-     "Maximum number of runs in flight on the GPU, of single frames or full batches; further "
-     "frames wait for the end of the oldest run.",
-     &InferProps::max_in_flight, nullptr, 1, 16},
-    {"cuda-graph",
-     "Capture the model's kernel launches once and replay them for each frame, if the model allows "
-     "it.",
-     &InferProps::cuda_graph},
-    {"batch-size",
-     "Maximum number of frames, tiles or objects per run of the model. Elements with the "
-     "same model and the same settings share runs: frames that arrive during a run are in "
-     "the next one, so that a single stream does not wait. 0 measures on a GPU which size "
-     "pays off, and means 1 on the CPU. 1 runs frames one by one.",
-     &InferProps::batch_size, nullptr, 0, 1024},
-    {"batch-timeout",
-     "Time in milliseconds that a frame waits for others to fill a batch; 0 does not wait.",
-     &InferProps::batch_timeout, nullptr, 0, 10000},
-    {"open-batch",
-     "Run a model that was exported with a batch of 1 in larger batches, if a trial gives the "
-     "same results. The file is not changed.",
-     &InferProps::open_batch},
-    {"parallel-runs",
-     "Maximum number of sessions that run in parallel on a GPU, for several elements with a "
-     "model that cannot run batches. Each session needs memory for the model. 0 means up to 4.",
-     &InferProps::parallel_runs, nullptr, 0, 16},
-    {"lookahead",
-     "Number of frames that the element holds back, so that a single file can fill batches. Adds "
-     "the latency of that many frames. Put a queue with room for as many frames after the element, "
-     "such as queue max-size-bytes=0: 10 MB, its default, are three frames of 1080p.",
-     &InferProps::lookahead, nullptr, 0, 64},
-    {"tiles",
-     "Run the model on overlapping parts of each frame, such as 3x2 for three columns and two "
-     "rows, so that objects that are small in the frame are large enough in the model input. "
-     "boxdecode joins their boxes (see its tile-merge). The tiles of a frame run as a batch: on "
-     "a GPU always, on the CPU if batch-size allows it. Empty runs the model on whole frames.",
-     &InferProps::tiles},
-    {"tile-size",
-     "Side of square tiles in frame pixels, of which there are as many as cover the frame. "
-     "An alternative to tiles; 0 means none.",
-     &InferProps::tile_size, nullptr, 0, kMaxInputSide},
-    {"tile-overlap",
-     "Overlap of neighbouring tiles as a fraction of their side; an object up to that size is "
-     "complete in at least one tile.",
-     &InferProps::tile_overlap, nullptr, 0, 0.9},
-    {"tile-whole",
-     "Run the model on the whole frame, too, for objects that are larger than the overlap of "
-     "tiles.",
-     &InferProps::tile_whole},
-    {"regions",
-     "What the model runs on. With objects, the tensors have one image per object: "
-     "classdecode turns it into classes or text of the object, boxdecode into boxes of its "
-     "parts. resize-mode fits objects into the input; the default for unknown models is "
-     "stretch.",
-     &InferProps::regions, regions_type},
-    {"objects-of",
-     "With regions=objects, name of the model whose boxes are used (model-name of its decoder); "
-     "empty uses all boxes.",
-     &InferProps::objects_of},
-    {"include-classes",
-     "With regions=objects, comma-separated labels of the boxes that are used; empty uses all.",
-     &InferProps::include_classes},
-    {"min-size", "With regions=objects, minimum length of a box's shorter side in frame pixels.",
-     &InferProps::min_size, nullptr, 0, kMaxInputSide},
-    {"max-objects", "With regions=objects, maximum number of objects per frame, best scores first.",
-     &InferProps::max_objects, nullptr, 1, 1024},
-    {"grow", "With regions=objects, factor by which boxes are enlarged before they are cut out.",
-     &InferProps::grow, nullptr, 0.1, 10},
-    {"again-every",
-     "With regions=objects, number of frames after which the model runs again on an object with a "
-     "tracking id (see boxtrack): 1 runs it on each frame, 0 once per object. classdecode keeps "
-     "its results in between.",
-     &InferProps::again_every, nullptr, 0, G_MAXINT},
-    {"again-growth",
-     "With regions=objects, factor above 1 by which the area of a tracked object's box has "
-     "to grow for the model to run on it again before again-every frames have passed: 1.2 "
-     "means 20 percent. 0 means never.",
-     &InferProps::again_growth, nullptr, 0, 100},
-    {"align",
-     "With regions=objects, template that the keypoints of objects are aligned to by a "
-     "similarity transform: arcface-112 for five points of a face, or a file with width and "
-     "height on the first line and x and y of one keypoint on each further line (- for a "
-     "keypoint that is not used). The model does not run on objects without keypoints.",
-     &InferProps::align},
-    {"tensor-mtd",
-     "With regions=objects, also attach each object's part of the tensors to the object: a "
-     "GstAnalyticsTensorMtd that is part of its GstAnalyticsODMtd, for elements and applications "
-     "that read these. Needs GStreamer 1.28. boxdecode, classdecode, boxsink and libkeepbox do not "
-     "need it.",
-     &InferProps::tensor_mtd},
-    {.name = "qos",
-     .blurb = "Skip frames of a live source if the sink reports that they would be late. They "
-              "pass without inference, like the frames that interval skips. Frames of files are "
-              "never skipped.",
-     .member = &InferProps::qos,
-     .live = true},
+    {.name = "tiles",
+     .blurb = "Run the model on overlapping parts of each frame, so that objects that are small in "
+              "the frame are large enough in the model input: 3x2 are three columns and two rows, "
+              "640 are square tiles of that side in frame pixels, as many as cover the frame. "
+              "@OVERLAP adds the overlap of neighbours as a fraction of their side, from 0 to 0.9; "
+              "0.2 without it. An object up to that size is complete in at least one tile. +whole "
+              "adds the whole frame, for larger objects: 640@0.25+whole. boxdecode joins the boxes "
+              "of tiles (see its tile-merge). The tiles of a frame run as a batch: on a GPU "
+              "always, on the CPU if batch-size allows it. Empty runs the model on whole frames.",
+     .member = &InferProps::tiles},
+    {.name = "batch-size",
+     .blurb = "Maximum number of frames, tiles or objects per run of the model. Elements with the "
+              "same model and the same settings share runs: frames that arrive during a run are in "
+              "the next one, so that a single stream does not wait. A model that was exported with "
+              "a batch of 1 is opened if a trial gives the same results; its file is not changed. "
+              "0 measures on a GPU which size pays off, and means 1 on the CPU. 1 runs frames one "
+              "by one.",
+     .member = &InferProps::batch_size,
+     .lowest = 0,
+     .highest = 1024},
+    {.name = "batch-timeout",
+     .blurb = "Time in milliseconds that a frame waits for others to fill a batch; 0 does not "
+              "wait.",
+     .member = &InferProps::batch_timeout,
+     .lowest = 0,
+     .highest = 10000},
+    {.name = "lookahead",
+     .blurb = "Number of frames that the element holds back, so that a single file can fill "
+              "batches. Adds the latency of that many frames. Put a queue with room for as many "
+              "frames after the element, such as queue max-size-bytes=0: 10 MB, its default, are "
+              "three frames of 1080p.",
+     .member = &InferProps::lookahead,
+     .lowest = 0,
+     .highest = 64},
+    {.name = "input-size",
+     .blurb = "WIDTHxHEIGHT of the model input in pixels, or one number for a square, if its size "
+              "is dynamic in the model. Empty takes the size given by the model or its metadata.",
+     .member = &InferProps::input_size},
+    {.name = "resize-mode",
+     .blurb = "How frames are fitted into the model input. Boxes are mapped back accordingly.",
+     .member = &InferProps::resize_mode,
+     .enum_type = input_resize_type},
+    {.name = "pad-value",
+     .blurb = "Grey level (0 to 255) of the padding; -1 takes the value known for the model, or "
+              "else 114.",
+     .member = &InferProps::pad_value,
+     .lowest = -1,
+     .highest = 255},
+    {.name = "channel-order",
+     .blurb = "Order of the colour channels that the model was trained with.",
+     .member = &InferProps::channel_order,
+     .enum_type = channel_order_type},
+    {.name = "input-mean",
+     .blurb = "Value subtracted from pixels (0 to 255) first: one number, or three comma-separated "
+              "numbers for R, G, B. Empty takes the value known for the model, or else 0.",
+     .member = &InferProps::input_mean},
+    {.name = "input-std",
+     .blurb = "Divisor applied after input-mean, in the same form: 1 keeps 0 to 255, 255 gives 0 "
+              "to 1. Empty takes the value known for the model, or else 255 for floats and 1 for "
+              "integers.",
+     .member = &InferProps::input_std},
+    {.name = "regions",
+     .blurb = "What the model runs on. With objects, the tensors have one image per object, of the "
+              "32 with the best scores in a frame: classdecode turns it into classes or text of "
+              "the object, boxdecode into boxes of its parts. resize-mode fits objects into the "
+              "input; the default for unknown models is stretch.",
+     .member = &InferProps::regions,
+     .enum_type = regions_type},
+    {.name = "objects-of",
+     .blurb = "With regions=objects, name of the model whose boxes are used (model-name of its "
+              "decoder); empty uses all boxes.",
+     .member = &InferProps::objects_of},
+    {.name = "include-classes",
+     .blurb = "With regions=objects, comma-separated labels of the boxes that are used; empty uses "
+              "all.",
+     .member = &InferProps::include_classes},
+    {.name = "min-size",
+     .blurb = "With regions=objects, minimum length of a box's shorter side in frame pixels.",
+     .member = &InferProps::min_size,
+     .lowest = 0,
+     .highest = 1 << 14},
+    {.name = "grow",
+     .blurb = "With regions=objects, factor by which boxes are enlarged before they are cut out.",
+     .member = &InferProps::grow,
+     .lowest = 0.1,
+     .highest = 10},
+    {.name = "align",
+     .blurb = "With regions=objects, template that the keypoints of objects are aligned to by a "
+              "similarity transform: arcface-112 for five points of a face, or a file with width "
+              "and height on the first line and x and y of one keypoint on each further line (- "
+              "for a keypoint that is not used). The model does not run on objects without "
+              "keypoints.",
+     .member = &InferProps::align},
+    {.name = "reinfer",
+     .blurb = "With regions=objects, number of frames after which the model runs again on an "
+              "object with a tracking id (see boxtrack): 1 runs it on each frame, 0 once per "
+              "object. A second number above 1 is a factor of growth: with 30,1.2 the model also "
+              "runs when the area of the object's box has grown by 20 percent since the last run. "
+              "classdecode keeps its results in between.",
+     .member = &InferProps::reinfer},
+    {.name = "tensor-mtd",
+     .blurb = "With regions=objects, also attach each object's part of the tensors to the object: "
+              "a GstAnalyticsTensorMtd that is part of its GstAnalyticsODMtd, for elements and "
+              "applications that read these. Needs GStreamer 1.28. boxdecode, classdecode, boxsink "
+              "and libkeepbox do not need it.",
+     .member = &InferProps::tensor_mtd},
 };
 
 }  // namespace

@@ -6,7 +6,6 @@
 
 #include <string>
 
-#include "core/plan/tiles.h"
 #include "gst/base/props.h"
 
 namespace keepbox {
@@ -20,38 +19,27 @@ enum class Regions { kFrame, kObjects, kRoi };
 /// Property values as set. Plain data: copied under the object lock.
 struct InferProps {
   std::string model_file;
-  std::string runtime_library;
   std::string provider = "auto";
   std::string provider_options;
   int device_id = -1;
   guint threads = 0;
-  guint input_width = 0, input_height = 0;
+  std::string input_size;
   int channel_order = 0;  // ChannelOrder
   int resize_mode = kResizeOfModel;
   std::string input_mean, input_std;
   int pad_value = -1;
   guint interval = 1;
   bool hold = false;
-  guint max_in_flight = 2;
-  bool cuda_graph = true;
   guint batch_size = 0;
   guint batch_timeout = 0;  // ms
-  bool open_batch = true;
-  guint parallel_runs = 0;
   guint lookahead = 0;
   std::string tiles;
-  guint tile_size = 0;
-  gfloat tile_overlap = TileGrid{}.overlap;
-  bool tile_whole = false;
   int regions = 0;  // Regions
   std::string objects_of, include_classes, align;
   gfloat min_size = 0;
-  guint max_objects = 32;
   gfloat grow = 1;
-  guint again_every = 1;
-  gfloat again_growth = 0;
+  std::string reinfer = "1";
   bool tensor_mtd = false;
-  bool qos = true;
 };
 
 const PropertyTable<InferProps>& infer_properties();

@@ -5,7 +5,6 @@
 #include <glib.h>
 
 #include <charconv>
-#include <format>
 #include <string_view>
 
 #include "core/base/text.h"
@@ -48,6 +47,51 @@ Result<AlignTemplate> align_template(const std::string& name) {
   return placed(parse_template(text), name);
 }
 
+constexpr std::string_view kWhole = "+whole";
+constexpr float kMaxOverlap = 0.9f;
+
+/// Parses "AxB", or "A" for "AxA"; none if it is malformed or a number is 0.
+std::optional<Size> sides_in(std::string_view text) {
+  const auto cross = text.find('x');
+  Size out;
+  const bool good = parse(text.substr(0, cross), out.width) &&
+                    parse(cross == text.npos ? text : text.substr(cross + 1), out.height);
+  return good && out.width > 0 && out.height > 0 ? std::optional(out) : std::nullopt;
+}
+
+/// Parses the overlap of tiles.
+std::optional<float> overlap_in(std::string_view text) {
+  float out = 0;
+  const bool good = parse_finite(text, out) && out >= 0 && out <= kMaxOverlap;
+  return good ? std::optional(out) : std::nullopt;
+}
+
+Result<Size> input_size(const InferProps& props) {
+  if (props.input_size.empty()) return Size{};
+  if (const auto size = sides_in(props.input_size)) return *size;
+  return reject(ErrorKind::kInvalid,
+                "input-size=" + props.input_size + " is not WIDTHxHEIGHT or one number",
+                "set input-size= to a value such as 640x384, or 640 for a square");
+}
+
+/// When a model runs again on a tracked object.
+struct Reinfer {
+  unsigned frames = 1;  // 0: never
+  float growth = 0;     // 0: none
+};
+
+Result<Reinfer> reinfer_of(const InferProps& props) {
+  Reinfer out;
+  const auto parts = split(props.reinfer, ',');
+  const bool good = parts.size() <= 2 && parse(parts[0], out.frames) &&
+                    (parts.size() == 1 || (parse_finite(parts[1], out.growth) && out.growth > 1));
+  if (good || props.reinfer.empty()) return out;
+  return reject(ErrorKind::kInvalid,
+                "reinfer=" + props.reinfer +
+                    " is not a number of frames, or one and a growth above 1 with a comma between",
+                "set reinfer= to a value such as 30, or 30,1.2 for 20 percent of growth, too");
+}
+
 /// Returns the name of a property of objects that is set although there are none, or nullptr.
 const char* unused_setting(const InferProps& props) {
   if (!props.objects_of.empty()) return "objects-of";
@@ -84,21 +128,25 @@ Result<std::map<std::string, std::string>> provider_options(const InferProps& pr
 }
 
 Result<TileGrid> tile_grid(const InferProps& props) {
-  TileGrid out{.size = props.tile_size, .overlap = props.tile_overlap, .whole = props.tile_whole};
-  if (props.tiles.empty() && props.tile_whole && props.tile_size == 0)
-    return reject(ErrorKind::kInvalid, "tile-whole=true has no effect without tiles or tile-size",
-                  "set tiles= or tile-size=, or tile-whole=false");
+  TileGrid out;
   if (props.tiles.empty()) return out;
-  const char* const end = props.tiles.data() + props.tiles.size();
-  const auto columns = std::from_chars(props.tiles.data(), end, out.columns);
-  const bool cross = columns.ec == std::errc{} && columns.ptr != end && *columns.ptr == 'x';
-  const auto rows = cross ? std::from_chars(columns.ptr + 1, end, out.rows) : columns;
-  if (!cross || rows.ec != std::errc{} || rows.ptr != end || out.columns == 0 || out.rows == 0)
-    return reject(ErrorKind::kInvalid, "tiles=" + props.tiles + " is not COLUMNSxROWS",
-                  "set tiles= to a value such as 3x2");
-  if (props.tile_size != 0)
-    return reject(ErrorKind::kInvalid, "tiles and tile-size are both set",
-                  "leave one of them unset");
+  std::string_view text = props.tiles;
+  out.whole = text.ends_with(kWhole);
+  if (out.whole) text.remove_suffix(kWhole.size());
+  const auto at = text.find('@');
+  const auto overlap =
+      at == text.npos ? std::optional(out.overlap) : overlap_in(text.substr(at + 1));
+  text = text.substr(0, at);
+  const auto cross = sides_in(text);
+  const bool by_size = text.find('x') == text.npos;
+  if (!cross || !overlap)
+    return reject(ErrorKind::kInvalid,
+                  "tiles=" + props.tiles + " is not COLUMNSxROWS or a side in pixels, each with " +
+                      "@OVERLAP of 0 to 0.9 and +whole if wanted",
+                  "set tiles= to a value such as 3x2, 640 or 640@0.2+whole");
+  out.overlap = *overlap;
+  if (by_size) out.size = cross->width;
+  else out.columns = cross->width, out.rows = cross->height;
   KB_TRY(check_grid(out));
   return out;
 }
@@ -114,23 +162,19 @@ Result<std::optional<ObjectRules>> object_rules(const InferProps& props) {
   if (props.resize_mode == kResizeToRectangle)
     return reject(ErrorKind::kInvalid, "resize-mode=rect is not possible with regions=objects",
                   "set resize-mode=stretch or letterbox-center");
-  if (!props.tiles.empty() || props.tile_size != 0)
+  if (!props.tiles.empty())
     return reject(ErrorKind::kInvalid, "tiles and regions are both set", "leave one of them unset");
   const bool regions = static_cast<Regions>(props.regions) == Regions::kRoi;
   if (regions && !props.objects_of.empty())
     return reject(ErrorKind::kInvalid, "objects-of has no effect with regions=roi",
                   "set regions=objects, or leave objects-of unset");
-  if (props.again_growth > 0 && props.again_growth <= 1)
-    return reject(ErrorKind::kInvalid,
-                  std::format("again-growth={} is not possible", props.again_growth),
-                  "set again-growth= above 1, such as 1.2 for 20 percent, or to 0");
+  KB_ASSIGN(const Reinfer reinfer, reinfer_of(props));
   ObjectRules out{.regions = regions,
                   .model = props.objects_of,
                   .min_size = props.min_size,
-                  .max_objects = props.max_objects,
                   .grow = props.grow,
-                  .again_every = props.again_every,
-                  .again_growth = props.again_growth};
+                  .again_every = reinfer.frames,
+                  .again_growth = reinfer.growth};
   for (const std::string_view each : split(props.include_classes, ','))
     if (const std::string_view label = trimmed(each); !label.empty())
       out.classes.emplace_back(label);
@@ -141,8 +185,8 @@ Result<std::optional<ObjectRules>> object_rules(const InferProps& props) {
 }
 
 Result<InputSettings> input_settings(const InferProps& props) {
-  InputSettings out{.size = {props.input_width, props.input_height},
-                    .order = static_cast<ChannelOrder>(props.channel_order)};
+  InputSettings out{.order = static_cast<ChannelOrder>(props.channel_order)};
+  KB_ASSIGN(out.size, input_size(props));
   KB_ASSIGN(const auto mean, three_numbers(props.input_mean, "input-mean"));
   KB_ASSIGN(const auto deviation, three_numbers(props.input_std, "input-std"));
   out.mean = mean;
@@ -169,26 +213,27 @@ std::string without_suffix(std::string name) {
   return name;
 }
 
-/// Batches are settled by measurement on a GPU, and off on the CPU, unless they are set. TensorRT
-/// would build an engine for each size that is measured, which takes minutes.
+/// Batches are settled by measurement on a GPU, and off on the CPU, unless they are set.
 BatchRules batch_rules(const InferProps& props, const ProviderChoice& provider) {
-  const bool measured = provider.cuda() && !provider.tensorrt();
-  return {.size = props.batch_size == 0 && !measured ? 1 : props.batch_size,
-          .timeout_ms = props.batch_timeout,
-          .parallel = props.parallel_runs,
-          .open = props.open_batch};
+  return {.size = props.batch_size == 0 && !provider.cuda() ? 1 : props.batch_size,
+          .timeout_ms = props.batch_timeout};
+}
+
+/// True unless the provider's own option turns them off.
+bool uses_graphs(const SessionSpec& spec) {
+  const auto set = spec.provider_options.find("enable_cuda_graph");
+  return set == spec.provider_options.end() || set->second != "0";
 }
 
 }  // namespace
 
-bool ProviderChoice::cuda() const { return is(name, kCudaProvider) || tensorrt(); }
-bool ProviderChoice::tensorrt() const { return is(name, kTensorRtProvider); }
+bool ProviderChoice::cuda() const { return is(name, kCudaProvider); }
 
 bool is_automatic(const InferProps& props) { return is(props.provider, "auto"); }
 
 Result<ProviderChoice> choose_provider(const InferProps& props) {
   if (!is_automatic(props)) return ProviderChoice{without_suffix(props.provider), "as set"};
-  KB_ASSIGN(const ModelRuntime* runtime, load_onnx_runtime(props.runtime_library));
+  KB_ASSIGN(const ModelRuntime* runtime, load_onnx_runtime());
   const std::string name = runtime->name();
   if (!runtime->has_provider("CUDAExecutionProvider"))
     return ProviderChoice{"cpu", name + " has no CUDA provider"};
@@ -196,42 +241,38 @@ Result<ProviderChoice> choose_provider(const InferProps& props) {
   return ProviderChoice{kCudaProvider, name + " and a CUDA device"};
 }
 
-Status check_cuda(const InferProps& props, const ProviderChoice& provider) {
-  KB_ASSIGN(const ModelRuntime* runtime, load_onnx_runtime(props.runtime_library));
-  const bool tensorrt = provider.tensorrt();
-  if (runtime->has_provider(tensorrt ? "TensorrtExecutionProvider" : "CUDAExecutionProvider"))
-    return {};
-  return reject(ErrorKind::kNoResource,
-                runtime->name() + " has no " + (tensorrt ? kTensorRtProvider : kCudaProvider),
-                "set provider=cpu, or runtime-library= to a build of ONNX Runtime for CUDA");
+Status check_cuda() {
+  KB_ASSIGN(const ModelRuntime* runtime, load_onnx_runtime());
+  if (runtime->has_provider("CUDAExecutionProvider")) return {};
+  return reject(ErrorKind::kNoResource, runtime->name() + " has no " + kCudaProvider,
+                "set provider=cpu, or KEEPBOX_ONNXRUNTIME in the environment to a build of ONNX "
+                "Runtime for CUDA");
 }
 
 Result<SessionSpec> session_spec(const InferProps& props, const ProviderChoice& provider,
                                  Size size) {
   const bool cuda = provider.cuda();
   SessionSpec spec{.file = props.model_file,
-                   .runtime_library = props.runtime_library,
                    .provider = provider.name,
                    .device = cuda ? props.device_id : 0,
                    .threads = cuda ? 0 : props.threads,
-                   .graph = cuda && !provider.tensorrt() && props.cuda_graph,
-                   .in_flight = cuda ? props.max_in_flight : 1,
                    .batch = batch_rules(props, provider),
                    .ahead = props.lookahead,
                    .files = file_stamps(props.model_file)};
   if (cuda || spec.batch.size > 1) {  // inputs have one size then
-    spec.width = size == Size{} ? props.input_width : size.width;
-    spec.height = size == Size{} ? props.input_height : size.height;
+    KB_ASSIGN(const Size set, input_size(props));
+    spec.width = size == Size{} ? set.width : size.width;
+    spec.height = size == Size{} ? set.height : size.height;
   }
   if (cuda || !is_automatic(props)) {
     KB_ASSIGN(spec.provider_options, provider_options(props));
   }
+  spec.graph = cuda && uses_graphs(spec);
   return spec;
 }
 
 SessionSpec trial_spec(const InferProps& props) {
   return {.file = props.model_file,
-          .runtime_library = props.runtime_library,
           .provider = "cpu",
           .threads = props.threads,
           .files = file_stamps(props.model_file)};

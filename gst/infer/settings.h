@@ -23,7 +23,7 @@ Result<std::map<std::string, std::string>> provider_options(const InferProps& pr
 /// property's name, kNotFound for a template that cannot be read.
 Result<std::optional<ObjectRules>> object_rules(const InferProps& props);
 
-/// Translates the properties of tiles. kInvalid with the property's name.
+/// Reads `tiles`. kInvalid with the property's name.
 Result<TileGrid> tile_grid(const InferProps& props);
 
 /// Translates the properties of the input. Errors name the property.
@@ -32,7 +32,6 @@ Result<InputSettings> input_settings(const InferProps& props);
 // The provider that a model runs on, and the parameters of its session.
 
 inline constexpr const char* kCudaProvider = "cuda";
-inline constexpr const char* kTensorRtProvider = "tensorrt";  // its tensors are in CUDA memory too
 
 struct ProviderChoice {
   std::string name;    // "cpu", "cuda", or another
@@ -40,7 +39,6 @@ struct ProviderChoice {
 
   /// True if frames, input and tensors are in GPU memory.
   bool cuda() const;
-  bool tensorrt() const;
 };
 
 /// True if `provider` leaves the choice to choose_provider().
@@ -50,7 +48,7 @@ bool is_automatic(const InferProps& props);
 Result<ProviderChoice> choose_provider(const InferProps& props);
 
 /// Checks that the library has a provider for GPUs.
-Status check_cuda(const InferProps& props, const ProviderChoice& provider);
+Status check_cuda();
 
 /// Returns the parameters of a session on a provider. Options are ignored if the choice of the CPU
 /// was automatic, because they are for a GPU. Errors name the property.

@@ -65,6 +65,9 @@ GST_DEBUG_CATEGORY(tensorinfer_debug);
  * ONNX Runtime is loaded when the element starts. If it has CUDA and there is a GPU, frames, input
  * and tensors stay in GPU memory.
  *
+ * With the property qos, the default, late frames of a live source pass without inference, like
+ * those that interval skips. Frames of files are never skipped.
+ *
  * From GStreamer 1.28 on it also takes batches of streams (GstAnalyticsBatchMeta), as
  * analyticscombiner makes them, and runs their frames together.
  *
@@ -196,7 +199,11 @@ gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
 }
 
 gboolean src_event(GstBaseTransform* base, GstEvent* event) {
-  if (GST_EVENT_TYPE(event) == GST_EVENT_QOS) Self::of(base).lateness.take(event);
+  if (GST_EVENT_TYPE(event) == GST_EVENT_QOS) {
+    // The base class would drop late frames, which pass without inference here.
+    Self::of(base).lateness.take(event);
+    return gst_pad_push_event(GST_BASE_TRANSFORM_SINK_PAD(base), event);
+  }
   return Self::parent_as<GstBaseTransformClass>()->src_event(base, event);
 }
 
@@ -289,7 +296,10 @@ gboolean propose_allocation(GstBaseTransform* base, GstQuery* decided, GstQuery*
 
 }  // namespace
 
-static void keepbox_tensor_infer_init(KeepboxTensorInfer* self) { self->make_state(); }
+static void keepbox_tensor_infer_init(KeepboxTensorInfer* self) {
+  self->make_state();
+  gst_base_transform_set_qos_enabled(GST_BASE_TRANSFORM(self), TRUE);
+}
 
 static void keepbox_tensor_infer_class_init(KeepboxTensorInferClass* klass) {
   Self::set_up(klass);
@@ -341,9 +351,10 @@ void InferState::restart_stream() {
 }
 
 InferBatches::Rules InferState::rules_at(GstClockTime running) {
+  const bool qos = gst_base_transform_is_qos_enabled(GST_BASE_TRANSFORM(element)) != FALSE;
   GST_OBJECT_LOCK(element);
   const InferBatches::Rules rules{.skip = {.interval = props.interval, .hold = props.hold},
-                                  .late = props.qos && lateness.is_late(running)};
+                                  .late = qos && lateness.is_late(running)};
   if (rules.late && !in_batches) stats.add_late();
   GST_OBJECT_UNLOCK(element);
   return rules;

@@ -41,7 +41,7 @@ SIZES = ('image_size', 'img_size', 'imgsz')
 def _meant(name: str, known: set[str]) -> str | None:
     """Returns what may have been meant by an unknown name of an argument."""
     if name in SIZES:
-        return 'input_width and input_height, for a model that takes any size'
+        return 'input_size, for a model that takes any size'
     return OTHER_NAMES.get(name) or closest(name, {*known, *ALIASES, *FIXED})
 
 

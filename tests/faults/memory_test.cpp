@@ -56,7 +56,7 @@ void allow(size_t more) {
   const test::TempDir dir;
   const std::string model =
       dir.write("model.onnx", test::identity_model({1, 3, side, side}).file());
-  if (!OnnxRuntime::load("")) std::_Exit(2);
+  if (!OnnxRuntime::load()) std::_Exit(2);
   allow(more);
   const std::string error = test::play(
       "videotestsrc num-buffers=1 ! video/x-raw,format=RGB,width=64,height=64 ! tensorinfer "
@@ -90,10 +90,10 @@ TEST_F(NoMemory, MasksAttachedToAHugeFrameAreAnError) {
 }
 
 TEST_F(NoMemory, InputOfAHugeModelIsAnError) {
-  if (!OnnxRuntime::load("")) GTEST_SKIP() << "no ONNX Runtime";
+  if (!OnnxRuntime::load()) GTEST_SKIP() << "no ONNX Runtime";
   EXPECT_EXIT(infer(64, 700 * kMega, ""), testing::ExitedWithCode(0), "error: ");
   EXPECT_EXIT(infer(8192, 700 * kMega, "memory for 805306368 bytes"), testing::ExitedWithCode(0),
-              "input-width=");
+              "input-size=");
 }
 
 }  // namespace

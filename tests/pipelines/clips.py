@@ -108,7 +108,7 @@ def test_pictures_of_tiles(folder):
     _, messages = run(PIPELINES / 'tiles', folder / 'tiles.png')
     strip = 44 if importlib.util.find_spec('cairo') else 0
     line = messages.splitlines()[0]
-    assert line.count('tiles=4x3 tile-whole=true') == 1, line
+    assert line.count('tiles=4x3+whole') == 1, line
     assert line.count('left=1500 top=1000') == 2, line
     run('gst-launch-1.0', '-q', 'filesrc', f'location={folder / "tiles.png"}', '!', 'pngdec', '!',
         'videoconvert', '!', 'video/x-raw,format=RGBx', '!', 'filesink',

@@ -38,7 +38,7 @@ def need_inference():
                            'tensorinfer', f'model-file={PIPELINES / "models/shapes.onnx"}', '!',
                            'fakesink'],
                           capture_output=True, text=True, check=False)
-    if done.returncode and 'runtime-library=' in done.stderr:
+    if done.returncode and 'KEEPBOX_ONNXRUNTIME' in done.stderr:
         raise Skip('no ONNX Runtime')
     assert not done.returncode, done.stderr
 

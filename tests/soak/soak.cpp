@@ -133,7 +133,7 @@ bool soak_restarts(Streams& streams, uint64_t restarts, std::vector<Usage>& samp
 bool try_restarts(const Options& options, std::vector<Usage>& samples) {
   Streams streams(options.model);
   const std::string error = streams.load();
-  if (error.contains("runtime-library=")) {
+  if (error.contains("KEEPBOX_ONNXRUNTIME")) {
     std::printf("skipped restarts: no ONNX Runtime\n");
     return true;
   }

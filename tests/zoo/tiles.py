@@ -69,8 +69,7 @@ def tiles_of(folder, width, height, side, overlap):
     recording = folder / f'{width}x{height}-{side}'
     launch('videotestsrc', 'num-buffers=1', '!',
            f'video/x-raw,format=RGB,width={width},height={height}', '!', 'tensorinfer',
-           f'model-file={MODELS / "shapes.onnx"}', f'tile-size={side}',
-           f'tile-overlap={overlap}', '!', 'tensorrecord', f'location={recording}', '!', 'fakesink')
+           f'model-file={MODELS / "shapes.onnx"}', f'tiles={side}@{overlap}', '!', 'tensorrecord', f'location={recording}', '!', 'fakesink')
     frame = json.loads((recording / 'frames.jsonl').read_text().splitlines()[-1])
     return [[round(edge) for edge in tile[4:]] for tile in frame['tensors'][0]['source']['tiles']]
 
@@ -114,7 +113,7 @@ def decode(path, tensors, merge, union=False, threshold=THRESHOLD):
 
 def boxes_of(folder, merge, union=False):
     return decode(folder / f'{merge}-{union}.csv',
-                  (*FRAMES_OF_CLIP, 'tile-size=640', 'tile-whole=true'), merge, union)
+                  (*FRAMES_OF_CLIP, 'tiles=640+whole'), merge, union)
 
 
 def compare_boxes(folder):
@@ -191,7 +190,7 @@ def compare_rule(folder, recording, rule):
 
 
 def compare_with_slicer(folder):
-    launch(*FRAMES_OF_CLIP, f'tile-size={slicer.SIDE}', '!', 'tensorrecord',
+    launch(*FRAMES_OF_CLIP, f'tiles={slicer.SIDE}', '!', 'tensorrecord',
            f'location={folder / "clip"}', '!', 'fakesink')
     recording = slicer.Recording(folder / 'clip')
     for kind in sv.OverlapFilter.NON_MAX_SUPPRESSION, sv.OverlapFilter.NON_MAX_MERGE:

@@ -200,7 +200,7 @@ class CudaInferencer : public Inferencer {
   Status set_frames(Pictures pictures, const GstVideoInfo& info, unsigned max_pending) override {
     drain();
     KB_TRY(expect(max_pending, pictures.max_pictures, !pictures.crops));
-    const size_t slots = std::max(model_->spec().in_flight, frames_);
+    const size_t slots = std::max(kRunsInFlight, frames_);
     feed_ = std::make_unique<CudaFeed>(std::move(pictures), info, model_->context(), slots);
     return {};
   }
@@ -234,9 +234,7 @@ class CudaInferencer : public Inferencer {
   /// Returns the number of sessions that the elements of a model may use.
   unsigned max_sessions() const {
     const std::lock_guard guard(model_->turn());
-    if (!model_->no_batch_reason()) return 1;
-    const unsigned wanted = model_->spec().batch.parallel;
-    return wanted > 0 ? wanted : kMaxSessions;
+    return model_->no_batch_reason() ? kMaxSessions : 1;
   }
 
   /// Moves to another session of a model that cannot run batches if that has fewer users. One that

@@ -42,7 +42,7 @@ class CudaResult : public BatchResult {
 /// Launches batches of the model's elements.
 class CudaModel::Engine : public BatchEngine {
  public:
-  explicit Engine(CudaModel& model) : model_(model), runs_(model.batch_slots()) {}
+  explicit Engine(CudaModel& model) : model_(model), runs_(kBatchSlots) {}
 
   Status create() {
     KB_ASSIGN(auto options, model_.run_options());
@@ -81,10 +81,10 @@ class CudaModel::Engine : public BatchEngine {
 
 Result<std::shared_ptr<CudaModel>> CudaModel::open(const SessionSpec& spec, CudaContext context) {
   std::shared_ptr<CudaModel> out(new CudaModel(spec, std::move(context)));
-  auto session = out->open_session(spec.graph, 1);
+  auto session = out->open_session(spec.graph);
   if (!session && spec.graph) {
     GST_CAT_INFO(tensorinfer_debug, "no CUDA graph: %s", session.error().message().c_str());
-    session = out->open_session(false, 1);
+    session = out->open_session(false);
   }
   KB_TRY(session);
   out->declaration_ = (*session)->onnx().declaration();
@@ -104,12 +104,10 @@ CudaModel::~CudaModel() {
 }
 
 /// Opens the model's file, with an open batch once that was found to work.
-Result<std::unique_ptr<CudaSession>> CudaModel::open_session(bool graph, unsigned pictures) const {
-  SessionSpec spec = spec_;
-  spec.pictures = pictures;
-  if (!opened_) return CudaSession::open(spec, context_, graph);
-  KB_ASSIGN(const auto model, open_batch(spec.file));
-  return CudaSession::open(spec, context_, graph, &model);
+Result<std::unique_ptr<CudaSession>> CudaModel::open_session(bool graph) const {
+  if (!opened_) return CudaSession::open(spec_, context_, graph);
+  KB_ASSIGN(const auto model, open_batch(spec_.file));
+  return CudaSession::open(spec_, context_, graph, &model);
 }
 
 unsigned CudaModel::fixed_batch() const {
@@ -129,9 +127,9 @@ Status CudaModel::register_element(const ModelFacts& facts, unsigned frames, uns
   const std::lock_guard guard(turn_);
   if (!prepared_) KB_TRY(prepare(facts));
   else if (!same_memory(facts.input, facts_.input))
-    return reject(ErrorKind::kInvalid,
-                  "Elements that share a model have inputs of different sizes or types",
-                  "set max-in-flight= to a different value, so that the model is not shared");
+    return reject(
+        ErrorKind::kInvalid, "Elements that share a model have inputs of different sizes or types",
+        "set batch-size= of one of them to a different value, so that they do not share it");
   frames_ += frames * pictures;
   group_ = std::max(group_, pictures);
   return {};
@@ -148,8 +146,7 @@ Status CudaModel::prepare(const ModelFacts& facts) {
   if (fixed_batch() > 0) KB_TRY(check_tables(spec_, declaration_, facts_));
   Size& first = sizes_.front();
   first.batch = std::max(fixed_batch(), 1u);
-  KB_ASSIGN(auto inputs,
-            make_inputs(first.batch, fixed_batch() > 0 ? batch_slots() : spec_.in_flight));
+  KB_ASSIGN(auto inputs, make_inputs(first.batch, fixed_batch() > 0 ? kBatchSlots : kRunsInFlight));
   inputs_ = std::move(inputs);
   KB_TRY(bind(first, inputs_));
   first_ = first.session.get();
@@ -168,7 +165,7 @@ void CudaModel::start_batches() {
   }
   batches_ = std::make_unique<Batches>(
       Batches::Options{.capacity = capacity(),
-                       .slots = batch_slots(),
+                       .slots = kBatchSlots,
                        .timeout = std::chrono::milliseconds(spec_.batch.timeout_ms)},
       *engine_);
 }
@@ -201,7 +198,7 @@ Result<std::vector<std::shared_ptr<CudaTensor>>> CudaModel::run_on(Size& size, s
 }
 
 Result<CudaModel::InputSlot> CudaModel::next() {
-  const size_t slot = next_++ % spec_.in_flight;
+  const size_t slot = next_++ % kRunsInFlight;
   const CudaScope scope(context_);
   KB_TRY(scope.status());
   const CudaRuns& runs = *sizes_.front().runs;
@@ -270,7 +267,7 @@ Status CudaModel::bind(Size& size, std::span<const DeviceMemory> inputs) {
   auto runs = CudaRuns::create(*size.session, facts_, size.batch, pointers_to(inputs));
   if (!runs && size.session->graph()) {
     GST_CAT_INFO(tensorinfer_debug, "no CUDA graph: %s", runs.error().message().c_str());
-    KB_ASSIGN(auto session, open_session(false, size.batch));
+    KB_ASSIGN(auto session, open_session(false));
     size.session = std::move(session);
     runs = CudaRuns::create(*size.session, facts_, size.batch, pointers_to(inputs));
   }
@@ -315,8 +312,8 @@ Result<bool> CudaModel::grow_to(unsigned batch) {
   if (!checked_)
     KB_TRY(declaration_.batch == 1 ? check_opened() : check_tables(spec_, declaration_, facts_));
   checked_ = true;
-  KB_ASSIGN(auto session, open_session(sizes_.front().session->graph(), batch));
-  KB_ASSIGN(auto inputs, make_inputs(batch, batch_slots()));
+  KB_ASSIGN(auto session, open_session(sizes_.front().session->graph()));
+  KB_ASSIGN(auto inputs, make_inputs(batch, kBatchSlots));
   Size size{.session = std::move(session), .batch = batch};
   KB_TRY(bind(size, inputs));
   const std::lock_guard guard(turn_);
@@ -360,9 +357,6 @@ Result<bool> CudaModel::adopt(Size& size, std::vector<DeviceMemory>& inputs) {
 
 /// Finds out whether batches of a fixed size of 1 can be opened.
 Status CudaModel::check_opened() {
-  if (!spec_.batch.open)
-    return reject(ErrorKind::kUnsupported, "The model has a batch of 1",
-                  "set open-batch=true, or export it with a dynamic batch");
   KB_ASSIGN(const auto model, opened_model(spec_, facts_));
   opened_ = true;
   GST_CAT_INFO(tensorinfer_debug, "%s runs in batches, with the same results", spec_.file.c_str());

@@ -16,6 +16,9 @@
 
 namespace keepbox {
 
+/// Maximum number of runs in flight, of single pictures or batches; others wait for the oldest.
+inline constexpr unsigned kRunsInFlight = 2;
+
 class CudaModel : public std::enable_shared_from_this<CudaModel> {
  public:
   /// @param context wraps the device's primary context.
@@ -85,12 +88,12 @@ class CudaModel : public std::enable_shared_from_this<CudaModel> {
   CudaModel(SessionSpec spec, CudaContext context);
   Status register_element(const ModelFacts& facts, unsigned frames, unsigned pictures);
   Status prepare(const ModelFacts& facts);
-  Result<std::unique_ptr<CudaSession>> open_session(bool graph, unsigned pictures) const;
+  Result<std::unique_ptr<CudaSession>> open_session(bool graph) const;
   Status bind(Size& size, std::span<const DeviceMemory> inputs);
   Result<std::vector<DeviceMemory>> make_inputs(unsigned capacity, size_t slots) const;
   unsigned fixed_batch() const;
-  /// Returns the number of inputs for batches: one is filled while others run or wait to run.
-  size_t batch_slots() const { return size_t{spec_.in_flight} + 1; }
+  /// Number of inputs for batches: one is filled while others run or wait to run.
+  static constexpr size_t kBatchSlots = kRunsInFlight + 1;
   std::pair<unsigned, unsigned> wanted_capacity();
   void grow();
   Result<bool> grow_to(unsigned batch);

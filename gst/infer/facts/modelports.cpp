@@ -180,20 +180,21 @@ Result<ImageInput> image_of(const ModelDeclaration& declaration, size_t index, s
   return image;
 }
 
-/// Settles one side. @param fixed size in the model, 0 if dynamic.
-Result<uint32_t> settle_side(const char* property, uint32_t fixed, uint32_t set,
+/// Settles one side. @param side "width" or "height". @param fixed size in the model, 0 if dynamic.
+Result<uint32_t> settle_side(const char* side, uint32_t fixed, uint32_t set,
                              std::array<uint32_t, 2> declared) {
-  const std::string name(property);
+  const std::string name = std::string("input-size= with a ") + side;
   if (fixed != 0 && set != 0 && set != fixed)
-    return fail(ErrorKind::kInvalid, name + "=" + std::to_string(fixed) + " as in the model, or 0",
+    return fail(ErrorKind::kInvalid,
+                name + " of " + std::to_string(fixed) + " as in the model, or empty",
                 std::to_string(set));
   if (set > kMaxSide)
-    return fail(ErrorKind::kInvalid, name + "= of at most " + std::to_string(kMaxSide),
+    return fail(ErrorKind::kInvalid, name + " of at most " + std::to_string(kMaxSide),
                 std::to_string(set));
-  for (const uint32_t side : {fixed, set, declared[0], declared[1]})
-    if (side != 0 && side <= kMaxSide) return side;
+  for (const uint32_t each : {fixed, set, declared[0], declared[1]})
+    if (each != 0 && each <= kMaxSide) return each;
   return reject(ErrorKind::kInvalid, "The size of the model input is dynamic",
-                "set input-width= and input-height=");
+                "set input-size=, such as 640x640");
 }
 
 }  // namespace
@@ -253,9 +254,9 @@ Result<Size> settle_size(const ModelDeclaration& declaration, const ImageInput& 
   const auto info = [&](size_t at) {
     return dims[at] > kMaxSide ? 0 : static_cast<uint32_t>(std::max<int64_t>(dims[at], 0));
   };
-  KB_ASSIGN(const auto width, settle_side("input-width", image.size.width, set.width,
+  KB_ASSIGN(const auto width, settle_side("width", image.size.width, set.width,
                                           {info(height_at + 1), metadata.size.width}));
-  KB_ASSIGN(const auto height, settle_side("input-height", image.size.height, set.height,
+  KB_ASSIGN(const auto height, settle_side("height", image.size.height, set.height,
                                            {info(height_at), metadata.size.height}));
   const Size size{width, height};
   if (size == image.size) return size;

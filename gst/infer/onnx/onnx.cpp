@@ -61,9 +61,7 @@ Result<std::unique_ptr<ModelRuns>> OnnxSession::runs() const {
   return std::make_unique<OnnxRuns>(*this, std::move(options));
 }
 
-Result<const ModelRuntime*> load_onnx_runtime(const std::string& library) {
-  return OnnxRuntime::load(library);
-}
+Result<const ModelRuntime*> load_onnx_runtime() { return OnnxRuntime::load(); }
 
 Result<std::unique_ptr<ModelSession>> open_onnx_session(const SessionSpec& spec,
                                                         const std::string* model) {

@@ -33,7 +33,7 @@ static_assert(offsetof(OrtApi, UpdateCUDAProviderOptionsWithValue) / sizeof(void
 constexpr const char* kVariable = "KEEPBOX_ONNXRUNTIME";
 constexpr const char* kInstall =
     "install ONNX Runtime (Debian: libonnxruntime1.21 or similar; for CUDA: the vendor's build), "
-    "or set runtime-library= to its libonnxruntime.so";
+    "or set KEEPBOX_ONNXRUNTIME in the environment to its libonnxruntime.so";
 /// A model of one operator, as a file has it: version 8 of the format, operators of version 13.
 constexpr unsigned char kSmallestModel[] = {
     0x08, 8,                                                                    // ir_version
@@ -55,8 +55,7 @@ void log(void*, OrtLoggingLevel level, const char* category, const char*, const 
                     "%s: %s (%s)", category, message, where);
 }
 
-std::vector<std::string> names_to_try(const std::string& library) {
-  if (!library.empty()) return {library};
+std::vector<std::string> names_to_try() {
   if (const char* set = g_getenv(kVariable); set != nullptr && *set != '\0') return {set};
   std::vector<std::string> names{"libonnxruntime.so.1", "libonnxruntime.so"};
   for (int minor = kNewestName; minor >= kOldestName; --minor)
@@ -92,13 +91,13 @@ const std::string& most_informative(const std::vector<std::string>& names,
 
 }  // namespace
 
-Result<const OnnxRuntime*> OnnxRuntime::load(const std::string& library) {
+Result<const OnnxRuntime*> OnnxRuntime::load() {
   static std::mutex lock;
   static auto& loaded = *new std::map<std::string, const OnnxRuntime*>;
   const std::lock_guard guard(lock);
   if (tensorinfer_debug == nullptr)  // no element was created yet
     GST_DEBUG_CATEGORY_INIT(tensorinfer_debug, "tensorinfer", 0, "inference with ONNX Runtime");
-  const auto names = names_to_try(library);
+  const auto names = names_to_try();
   if (const auto found = loaded.find(names.front()); found != loaded.end()) return found->second;
   const WithoutSchemaLines filter;
   std::vector<std::string> reasons;

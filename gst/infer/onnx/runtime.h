@@ -22,10 +22,10 @@ using OnnxOwned = std::unique_ptr<T, void (*)(T*)>;
 /// unloaded. Thread-safe.
 class OnnxRuntime final : public ModelRuntime {
  public:
-  /// @param library a file or a name that ld.so finds; empty: that of KEEPBOX_ONNXRUNTIME in the
-  /// environment, or else libonnxruntime.so.1 or a name with a distribution's version number.
-  /// kNoResource if it is missing, is not ONNX Runtime, or is older than 1.16.
-  static Result<const OnnxRuntime*> load(const std::string& library);
+  /// Loads the file, or the name that ld.so finds, of KEEPBOX_ONNXRUNTIME in the environment, or
+  /// else libonnxruntime.so.1 or a name with a distribution's version number. kNoResource if it is
+  /// missing, is not ONNX Runtime, or is older than 1.16.
+  static Result<const OnnxRuntime*> load();
 
   const OrtApi& api() const { return *api_; }
   OrtEnv* env() const { return env_; }

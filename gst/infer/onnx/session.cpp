@@ -2,7 +2,7 @@
 // Execution providers of ONNX Runtime: where a session's operators run.
 #include "gst/infer/onnx/session.h"
 
-#include <glib/gstdio.h>
+#include <glib.h>
 #include <gst/gst.h>
 #include <onnxruntime_session_options_config_keys.h>
 
@@ -86,7 +86,7 @@ OnnxSession::OnnxSession(const OnnxRuntime& runtime, SessionSpec spec)
 
 Result<std::unique_ptr<OnnxSession>> OnnxSession::open(const SessionSpec& spec, void* stream,
                                                        const std::string* model) {
-  KB_ASSIGN(const auto runtime, OnnxRuntime::load(spec.runtime_library));
+  KB_ASSIGN(const auto runtime, OnnxRuntime::load());
   KB_TRY(check_model_file(spec.file));
   KB_TRY(external_files(spec.file));
   std::unique_ptr<OnnxSession> out(new OnnxSession(*runtime, spec));
@@ -323,6 +323,7 @@ namespace {
 
 constexpr const char* kProviderSuffix = "ExecutionProvider";
 constexpr const char* kUnusable = " cannot be used";
+constexpr const char* kUnknown = "Unknown provider name";  // begins the runtime's message
 
 /// Returns the runtime's spelling of a provider, "OpenVINO" for "openvino"; empty if it has none.
 std::string provider_stem(const OnnxRuntime& runtime, const std::string& name) {
@@ -356,7 +357,7 @@ Status append_other(const OnnxRuntime& runtime, const SessionSpec& spec, OrtSess
                                                                values.data(), keys.size());
   };
   OrtStatus* refused = append(stem.c_str());
-  if (refused != nullptr) {
+  if (refused != nullptr && g_str_has_prefix(runtime.api().GetErrorMessage(refused), kUnknown)) {
     runtime.api().ReleaseStatus(refused);
     refused = append(capitals);
   }
@@ -376,45 +377,6 @@ Status set_options(const OnnxRuntime& runtime, const SessionSpec& spec, Options*
                          "correct provider-options="));
   }
   return {};
-}
-
-/// Returns a folder of engines for one model, runtime and number of pictures. TensorRT itself adds
-/// its version and the GPU's architecture to the names of files.
-std::string engine_folder(const OnnxRuntime& runtime, const SessionSpec& spec) {
-  std::string key = runtime.name();
-  for (const FileStamp& file : spec.files)
-    key += std::format(" {}:{}:{}:{}", file.device, file.inode, file.bytes, file.modified);
-  g_autofree gchar* hash = g_compute_checksum_for_string(G_CHECKSUM_SHA256, key.c_str(), -1);
-  g_autofree gchar* folder = g_build_filename(g_get_user_cache_dir(), "keepbox", "tensorrt", hash,
-                                              std::to_string(spec.pictures).c_str(), nullptr);
-  return folder;
-}
-
-/// Prefers TensorRT; operators that it lacks run on CUDA, on the same stream.
-Status append_tensorrt(const OnnxRuntime& runtime, const SessionSpec& spec,
-                       OrtSessionOptions* options, void* stream) {
-  const OrtApi& api = runtime.api();
-  const std::string wanted = "provider tensorrt of " + runtime.name() + kUnusable;
-  const std::string hint = "install the TensorRT that this build requires, or set provider=cuda";
-  OrtTensorRTProviderOptionsV2* made = nullptr;
-  KB_TRY(runtime.check(api.CreateTensorRTProviderOptions(&made), wanted, hint));
-  const OnnxOwned<OrtTensorRTProviderOptionsV2> owner(made, api.ReleaseTensorRTProviderOptions);
-  const std::string device = std::to_string(spec.device), folder = engine_folder(runtime, spec);
-  if (g_mkdir_with_parents(folder.c_str(), 0700) != 0)
-    return file_error("Cannot make the folder for engines " + folder + ": " + g_strerror(errno),
-                      "make it writable, or set XDG_CACHE_HOME");
-  const char* const keys[] = {"device_id", "trt_engine_cache_enable", "trt_engine_cache_path",
-                              "trt_timing_cache_enable", "trt_timing_cache_path"};
-  const char* const values[] = {device.c_str(), "1", folder.c_str(), "1", folder.c_str()};
-  KB_TRY(runtime.check(api.UpdateTensorRTProviderOptions(made, keys, values, std::size(keys)),
-                       wanted, hint));
-  KB_TRY(set_options(runtime, spec, made, api.UpdateTensorRTProviderOptions));
-  if (stream != nullptr)
-    KB_TRY(runtime.check(
-        api.UpdateTensorRTProviderOptionsWithValue(made, "user_compute_stream", stream), wanted,
-        hint));
-  return runtime.check(api.SessionOptionsAppendExecutionProvider_TensorRT_V2(options, made), wanted,
-                       hint);
 }
 
 /// Disables TF32, which rounds to ten bits, so that tensors equal those of the CPU up to rounding.
@@ -449,15 +411,9 @@ Status append_provider(const OnnxRuntime& runtime, const SessionSpec& spec,
   if (stem.empty())
     return file_error(
         runtime.name() + " has no provider " + spec.provider + ", only " + list_of(runtime),
-        "set provider= to one of these, or runtime-library= to a build with that "
-        "provider");
+        "set provider= to one of these, or KEEPBOX_ONNXRUNTIME in the environment to a build with "
+        "that provider");
   if (stem == "CUDA") return append_cuda(runtime, spec, options, stream);
-  if (stem == "Tensorrt") {
-    KB_TRY(append_tensorrt(runtime, spec, options, stream));
-    SessionSpec rest = spec;
-    rest.provider_options.clear();
-    return append_cuda(runtime, rest, options, stream);
-  }
   if (stem != "CPU") return append_other(runtime, spec, options, stem);
   if (spec.provider_options.empty()) return {};
   return reject(ErrorKind::kInvalid, "provider-options has no effect: provider=cpu has no options",

@@ -17,11 +17,10 @@ Result<std::vector<Shape>> joined_shapes(const std::vector<std::vector<InferredT
     for (const auto& part : parts) {
       const Shape& shape = part[number].shape;
       if (shape.rank() == 0 || slice_shape(shape) != slice_shape(first.shape))
-        return reject(
-            ErrorKind::kUnsupported,
-            "The outputs of a frame's pictures differ in size: " + first.shape.to_string() +
-                " and " + shape.to_string(),
-            "export the model without NMS, or leave tiles=, tile-size= and regions= unset");
+        return reject(ErrorKind::kUnsupported,
+                      "The outputs of a frame's pictures differ in size: " +
+                          first.shape.to_string() + " and " + shape.to_string(),
+                      "export the model without NMS, or leave tiles= and regions= unset");
       pictures += shape[0];
     }
     out.push_back(slice_shape(first.shape, pictures));

@@ -114,7 +114,7 @@ Result<std::vector<InferredTensor>> joined_on_host(std::vector<std::vector<Infer
       return reject(ErrorKind::kNoResource,
                     "Not enough memory for " + std::to_string(bytes) +
                         " bytes of tensors of the frame's pictures",
-                    "set fewer tiles, or lower max-objects=");
+                    "set fewer tiles, or run the model on fewer objects");
     gsize at = 0;
     for (const auto& part : parts)
       at += gst_buffer_extract(part[i].data.get(), 0, all.data + at, bytes - at);
@@ -329,7 +329,7 @@ Status InputMemory::allocate(size_t bytes) {
   if (data_ == nullptr)
     return reject(ErrorKind::kNoResource,
                   "Not enough memory for " + std::to_string(bytes) + " bytes",
-                  "lower input-width=, input-height= or batch-size=, or use a smaller model");
+                  "lower input-size= or batch-size=, or use a smaller model");
   std::fill_n(data_.get(), bytes, std::byte{});
   bytes_ = bytes;
   return {};
@@ -413,9 +413,6 @@ Status HostModel::prepare(const ModelFacts& facts) {
 }
 
 Status HostModel::open_batch(const ModelFacts& facts) {
-  if (!spec_.batch.open)
-    return reject(ErrorKind::kUnsupported, "The model has a batch of 1",
-                  "set open-batch=true, or export it with a dynamic batch");
   KB_ASSIGN(const auto model, opened_model(spec_, facts));
   KB_ASSIGN(auto opened, open_onnx_session(spec_, &model));
   session_ = std::move(opened);

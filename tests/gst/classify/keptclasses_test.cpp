@@ -19,7 +19,7 @@ using test::painted;
 using test::results;
 
 /// The model runs once on each tracked object.
-constexpr const char* kOnce = "regions=objects again-every=0 channel-order=rgb";
+constexpr const char* kOnce = "regions=objects reinfer=0 channel-order=rgb";
 constexpr const char* kDecode = " ! classdecode name=decode";
 
 struct UnrefElement {

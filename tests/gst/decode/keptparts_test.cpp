@@ -80,7 +80,7 @@ void expect_near(const Box& a, const Box& b) {
 }
 
 TEST_F(KeptPartsTest, FollowAnObjectThatIsNotDue) {
-  Harness h(line("again-every=3"), kScene);
+  Harness h(line("reinfer=3"), kScene);
   std::string held;
   for (int i = 0; i < 7; ++i) {
     const float x = 64 + 8.f * static_cast<float>(i);
@@ -99,7 +99,7 @@ TEST_F(KeptPartsTest, FollowAnObjectThatIsNotDue) {
 
 /// Objects are run on at different times.
 TEST_F(KeptPartsTest, AreOfTheObjectsThatWereLeftOut) {
-  Harness h(line("again-every=3"), kScene);
+  Harness h(line("reinfer=3"), kScene);
   const Box one{64, 48, 128, 112}, two{200, 128, 264, 192};
   EXPECT_EQ(parts(h.run(frame({{one, 7}}))).size(), 1u) << h.error();
   for (int i = 0; i < 3; ++i) {

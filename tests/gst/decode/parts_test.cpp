@@ -277,9 +277,9 @@ TEST_F(PartsOfObjects, AreCounted) {
                     &skipped, nullptr);
   EXPECT_EQ(boxes, 2u);
   EXPECT_EQ(skipped, 1u);
-  Harness tiled(infer(test::ultralytics_like({64, 64}), "tiles=2x1 tile-overlap=0.5") +
-                    " ! boxdecode name=decode",
-                kScene);
+  Harness tiled(
+      infer(test::ultralytics_like({64, 64}), "tiles=2x1@0.5") + " ! boxdecode name=decode",
+      kScene);
   const Buffer out = tiled.run(frame(test::patches({140, 100, 180, 140}), {}));
   ASSERT_TRUE(out) << tiled.error();
   EXPECT_EQ(test::boxes(out).size(), 1u);

@@ -52,7 +52,7 @@ TEST(Recognition, SmallPicturesAreWhyThereIsNoBox) {
   const Tensor tensor{std::vector<float>(size_t{84} * 21), {1, 84, 21}};
   ASSERT_TRUE(h.run(carrying({tensor}))) << h.error();
   gst_harness_push_event(h.get(), gst_event_new_eos());
-  expect_words(h.warning(), {"32x32", "21 anchors", "input-width=", "by another export"});
+  expect_words(h.warning(), {"32x32", "21 anchors", "input-size=", "by another export"});
 }
 
 TEST(Recognition, RejectsItAfterBlankFrames) {

@@ -70,15 +70,6 @@ TEST_F(InferBatches, AreNotOpenedIfABrightPictureChangesTheOthers) {
   expect_same(all, line);
 }
 
-TEST_F(InferBatches, AreNotOpenedIfThatIsOff) {
-  // A GPU tries batches only once there is a second element.
-  const std::string line = infer(test::ultralytics_like({320, 320}), "provider=cpu ");
-  const auto all = run_streams(line + kFourAtOnce + "open-batch=false", kStreams);
-  EXPECT_EQ(size_, 1);
-  EXPECT_NE(warnings_.find("open-batch=true"), std::string::npos) << warnings_;
-  expect_same(all, line);
-}
-
 /// Elements whose frames and means differ share the runs of a model.
 TEST_F(InferBatches, OfDifferentFramesAndSettings) {
   const std::string path = file(identity_model({"n", 3, 48, 64}));

@@ -38,7 +38,7 @@ TEST_F(InferModels, RectanglesAreThePixelsOfTheFrame) {
   const std::string caps = raw("RGB", 64, 24);
   Harness h(infer(model,
                   "resize-mode=rect channel-order=rgb input-mean=0 input-std=255 "
-                  "input-width=64 input-height=64"),
+                  "input-size=64"),
             caps);
   const Buffer out = h.run(painted(caps, test::noise));
   ASSERT_TRUE(out) << h.error();

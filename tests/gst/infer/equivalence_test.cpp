@@ -43,7 +43,7 @@ class InferEquivalence : public test::Inference, public testing::WithParamInterf
   void SetUp() override {
     Inference::SetUp();
     if (IsSkipped() || !on_gpu()) return;
-    const auto runtime = OnnxRuntime::load("");
+    const auto runtime = OnnxRuntime::load();
     if (!(*runtime)->has_provider("CUDAExecutionProvider"))
       GTEST_SKIP() << "no ONNX Runtime with CUDA";
     if (cuda_available()) return;
@@ -115,7 +115,7 @@ class InferEquivalence : public test::Inference, public testing::WithParamInterf
   Outcomes run_as_tiles(const std::string& more) {
     Outcomes out(kStreams);
     const std::string caps = raw("RGB", 2 * kFrameSide, 2 * kFrameSide);
-    Harness h(line("tiles=2x2 tile-overlap=0 " + more), caps);
+    Harness h(line("tiles=2x2@0 " + more), caps);
     for (int k = 0; k < kFrames; ++k) {
       const Buffer frame = h.run(painted(caps, [&](int x, int y) {
         return noise_of(y / kFrameSide * 2 + x / kFrameSide, k)(x % kFrameSide, y % kFrameSide);
@@ -176,7 +176,6 @@ TEST_P(InferEquivalence, BoxesAreThoseOfFramesThatRunAlone) {
     for (const Outcome& each : stream) boxes += each.boxes.size();
   EXPECT_GT(boxes, size_t{5} * kStreams * kFrames);
   expect_same(run_together("batch-size=1"), alone, exact);
-  expect_same(run_together("batch-size=4 open-batch=false"), alone, exact);
   expect_same(run_as_tiles("batch-size=1"), alone, exact);
 
   const std::string four = "batch-size=4 batch-timeout=1000 ";

@@ -46,7 +46,7 @@ TEST_F(InferOnGpu, TilesMatchTheHosts) {
   for (const char* format : {"RGB", "NV12", "YUY2"}) {
     const std::string caps = raw(format, 640, 480);
     const Buffer frame(painted(caps, test::noise));
-    const std::string tiles = "tiles=3x2 tile-whole=true ";
+    const std::string tiles = "tiles=3x2+whole ";
     Harness host(infer(model, tiles + "provider=cpu"), caps);
     const Numbers want = tensor_of(host.run(gst_buffer_ref(frame.get())));
     ASSERT_EQ(want.dims[0], 7u) << host.error();
@@ -153,7 +153,7 @@ TEST_F(InferOnGpu, OffersMemoryThatTheDeviceReads) {
 /// Each tensor keeps its values when later ones are made, with graphs and without.
 TEST_F(InferOnGpu, KeepsTensorsThatAreHeld) {
   const std::string caps = raw("RGB", 160, 96);
-  for (const char* graph : {"cuda-graph=true", "cuda-graph=false"}) {
+  for (const char* graph : {"", "provider=cuda provider-options=enable_cuda_graph=0"}) {
     Harness h(infer(identity_model({1, 3, 96, 160}), graph), caps);
     std::vector<Buffer> kept;
     for (int i = 0; i < 12; ++i) {
@@ -177,7 +177,9 @@ TEST_F(InferOnGpu, SessionsEndAfterRunsWithPageLockedMemory) {
   for (int i = 0; i < 8; ++i)
     threads.emplace_back([&, path = dir_.write(std::to_string(i) + ".onnx", model)] {
       do {
-        Harness h("tensorinfer provider=cuda cuda-graph=false model-file=" + path, caps);
+        Harness h(
+            "tensorinfer provider=cuda provider-options=enable_cuda_graph=0 model-file=" + path,
+            caps);
         for (int frame = 0; frame < 3; ++frame)
           ASSERT_TRUE(h.run(painted(caps, test::noise))) << h.error();
       } while (Clock::now() < until);

@@ -20,7 +20,7 @@
 namespace keepbox::test {
 
 /// True if a library of ONNX Runtime can be loaded.
-inline bool have_runtime() { return OnnxRuntime::load("").has_value(); }
+inline bool have_runtime() { return OnnxRuntime::load().has_value(); }
 
 /// Tests that run models; they are skipped without ONNX Runtime.
 class Inference : public ::testing::Test {

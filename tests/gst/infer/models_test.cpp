@@ -48,7 +48,7 @@ TEST_F(InferModels, DynamicSizeFromMetadata) {
 }
 
 TEST_F(InferModels, DynamicSizeFromProperties) {
-  const std::string props = "input-width=256 input-height=128";
+  const std::string props = "input-size=256x128";
   const auto model = test::ultralytics_like({192, 320}, true);
   expect_boxes(infer(model, props) + " ! boxdecode", "RGB", 640, 360);
   const std::string caps = raw("RGB", 64, 48);

@@ -41,14 +41,26 @@ TEST_F(InferObjects, AreChosenByClassSizeAndScore) {
   };
   using Lefts = std::vector<float>;
   EXPECT_EQ(lefts("include-classes=\"car, truck\" min-size=10"), (Lefts{0, 60, 80}));
-  EXPECT_EQ(lefts("max-objects=2"), (Lefts{20, 40}));
   EXPECT_EQ(lefts("include-classes=dog grow=2"), (Lefts{30}));
   EXPECT_EQ(lefts("include-classes=cat"), Lefts{});
   EXPECT_EQ(lefts("objects-of=other"), Lefts{});
 }
 
+TEST_F(InferObjects, AreTheBestOfAFrameWithMany) {
+  std::vector<FrameBox> boxes;
+  for (unsigned i = 0; i < kMaxObjects + 3; ++i) {
+    const auto left = static_cast<float>(i);
+    boxes.push_back(object({left, 0, left + 20, 20}, "car", 0.9f - 0.01f * left));
+  }
+  std::ranges::reverse(boxes);
+  Harness h(identity(""), caps_);
+  const auto found = pictures(h.run(frame(boxes)));
+  ASSERT_EQ(found.size(), kMaxObjects) << h.error();
+  for (const PictureRecord& each : found) EXPECT_LT(each.origin.x, kMaxObjects);
+}
+
 TEST_F(InferObjects, AreRunAgainNowAndThen) {
-  Harness h(identity("again-every=3"), caps_);
+  Harness h(identity("reinfer=3"), caps_);
   std::vector<size_t> images;
   for (int i = 0; i < 7; ++i) {
     const Buffer out =
@@ -60,7 +72,7 @@ TEST_F(InferObjects, AreRunAgainNowAndThen) {
 }
 
 TEST_F(InferObjects, AreRunAgainWhenTheyGrow) {
-  Harness h(identity("again-every=0 again-growth=1.5"), caps_);
+  Harness h(identity("reinfer=0,1.5"), caps_);
   std::vector<size_t> images;
   for (const float side : {20.f, 24.f, 25.f, 30.f, 31.f, 10.f, 40.f}) {
     const Buffer out = run_tracked(h, frame({object({10, 20, 10 + side, 20 + side})}));

@@ -179,7 +179,7 @@ TEST_F(ObjectMtds, AreLeftOutIfAFrameIsFull) {
     ASSERT_TRUE(out) << h.error();
     EXPECT_EQ(mtds_on(out).size(), 1u);
   }
-  EXPECT_NE(h.warning().find("max-objects="), std::string::npos);
+  EXPECT_NE(h.warning().find("include-classes="), std::string::npos);
   EXPECT_EQ(h.warning(), "");
 }
 

@@ -16,7 +16,7 @@ class InferOnGpu : public Gpu {
   void SetUp() override {
     Gpu::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
-    const auto runtime = OnnxRuntime::load("");
+    const auto runtime = OnnxRuntime::load();
     if (!runtime || !(*runtime)->has_provider("CUDAExecutionProvider"))
       GTEST_SKIP() << "no ONNX Runtime with CUDA";
   }

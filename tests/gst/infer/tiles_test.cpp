@@ -44,7 +44,7 @@ TEST_F(InferTiles, SeeWhatACroppedFrameShows) {
                                        {"I420", true},
                                        {"NV12", true},
                                        {"YUY2", true}}) {
-    Harness tiled(identity("tiles=2x2 tile-overlap=0.25"), raw(format, 222, 146));
+    Harness tiled(identity("tiles=2x2@0.25"), raw(format, 222, 146));
     const Numbers all = tensor_of(tiled.run(painted(raw(format, 222, 146), test::noise)));
     ASSERT_EQ(all.dims, (std::vector<size_t>{4, 3, 48, 64})) << format << tiled.error();
     const size_t each = all.values.size() / 4;
@@ -65,7 +65,7 @@ TEST_F(InferTiles, SeeWhatACroppedFrameShows) {
 
 TEST_F(InferTiles, AreTheSameInBatchesOfAnySize) {
   const std::string caps = raw("RGB", 200, 150);
-  const std::string tiles = "tiles=3x2 tile-whole=true ";
+  const std::string tiles = "tiles=3x2+whole ";
   Harness alone(identity(tiles), caps);
   const Numbers want = tensor_of(alone.run(painted(caps, test::noise)));
   ASSERT_EQ(want.dims[0], 7u) << alone.error();
@@ -102,7 +102,7 @@ TEST_F(InferTiles, FollowTheFrameThroughAScaler) {
 }
 
 TEST_F(InferTiles, FollowChangesOfTheFramesSize) {
-  Harness h(detector("tile-size=64"), raw("RGB", 256, 128));
+  Harness h(detector("tiles=64"), raw("RGB", 256, 128));
   Buffer out = h.run(painted(raw("RGB", 256, 128), patches({200, 70, 232, 102})));
   ASSERT_TRUE(out) << h.error();
   EXPECT_TRUE(has_box(out, "disc", {200, 70, 232, 102}, 4));
@@ -141,8 +141,7 @@ TEST_F(InferTiles, OfTheLeastPaddingTakeTheWholeFrameToo) {
   const std::string caps = raw("I420", 640, 360);
   for (const char* tiles : {"tiles=1x4", "tiles=4x2"}) {
     Harness h(infer(identity_model({1, 3, "h", "w"}),
-                    std::string("input-width=640 input-height=640 resize-mode=rect ") + tiles +
-                        " tile-whole=true"),
+                    std::string("input-size=640 resize-mode=rect ") + tiles + "+whole"),
               caps);
     const Numbers all = tensor_of(h.run(painted(caps, test::noise)));
     EXPECT_EQ(all.dims[0], std::string(tiles) == "tiles=1x4" ? 5u : 9u) << h.error();
@@ -150,7 +149,7 @@ TEST_F(InferTiles, OfTheLeastPaddingTakeTheWholeFrameToo) {
 }
 
 TEST_F(InferTiles, RefuseMoreThanTheFrameCanHave) {
-  Harness h(identity("tile-size=4"), raw("RGB", 256, 128));
+  Harness h(identity("tiles=4"), raw("RGB", 256, 128));
   EXPECT_FALSE(h.run(painted(raw("RGB", 256, 128), test::grey)));
   EXPECT_NE(h.error().find("more than 64 tiles"), std::string::npos);
 }

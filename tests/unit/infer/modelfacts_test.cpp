@@ -92,8 +92,8 @@ TEST(ModelFacts, RejectUnknownInputs) {
 TEST(ModelFacts, FillDynamicSizesFromAnySource) {
   ModelDeclaration declaration = kUnknown;
   declaration.inputs[0].dims = {-1, 3, -1, -1};
-  EXPECT_SAID(error_of(declaration), "Set input-width= and input-height=");
-  EXPECT_SAID(error_of(declaration, {.size = {640, 0}}), "Set input-width=");
+  EXPECT_SAID(error_of(declaration), "Set input-size=");
+  EXPECT_SAID(error_of(declaration, {.size = {640, 0}}), "Set input-size=");
   EXPECT_EQ(facts_of(declaration, {.size = {640, 480}}).input.size, (Size{640, 480}));
   declaration.inputs[0].dims = {-1, 3, 480, -1};
   EXPECT_SAID(facts_of(declaration, {.size = {640, 0}}).remark, "640x480 by settings");
@@ -109,13 +109,14 @@ TEST(ModelFacts, FillDynamicSizesFromAnySource) {
   EXPECT_EQ(facts_of(declaration, {.size = {650, 480}}).input.size, (Size{650, 480}));
   EXPECT_SAID(facts_of(declaration, {.size = {650, 480}}).remark,
               "not a multiple of the model's stride 32");
-  EXPECT_SAID(error_of(declaration, {.size = {650, 1u << 20}}), "input-height= of at most 16384");
+  EXPECT_SAID(error_of(declaration, {.size = {650, 1u << 20}}),
+              "input-size= with a height of at most 16384");
 }
 
 TEST(ModelFacts, RejectSizesThatContradictTheModel) {
   EXPECT_EQ(facts_of(kYolov8, {.size = {640, 640}}).input.size, (Size{640, 640}));
-  EXPECT_SAID(error_of(kYolov8, {.size = {320, 640}}), "input-width=640");
-  EXPECT_SAID(error_of(kYolov8, {.size = {0, 320}}), "input-height=640");
+  EXPECT_SAID(error_of(kYolov8, {.size = {320, 640}}), "input-size= with a width of 640");
+  EXPECT_SAID(error_of(kYolov8, {.size = {0, 320}}), "input-size= with a height of 640");
 }
 
 TEST(ModelFacts, NeedOutputs) {
