@@ -70,6 +70,8 @@ DeviceScope::~DeviceScope() {
   if (pushed_) gst_cuda().context_pop(nullptr);
 }
 
+MemorySpace SharedCuda::memory() const { return MemorySpace::kCuda; }
+
 Result<CudaContext> SharedCuda::ensure(GstElement* element, int device, const std::string& hint) {
   KB_TRY(require_cuda(hint));
   gpointer found = nullptr;

@@ -33,7 +33,8 @@ inline constexpr const char* kReadyEvent = "keepbox-ready-event";
 /// The CUDA device that an element shares with others in its pipeline.
 class SharedCuda final : public Device {
  public:
-  MemorySpace memory() const override { return MemorySpace::kCuda; }
+  /// Returns kCuda, also without a driver; kSystem in builds without libgstcuda.
+  MemorySpace memory() const override;
   Result<CudaContext> ensure(GstElement* element, int device, const std::string& hint) override;
 
   /// Returns the primary context of the device, published to the pipeline if no other context is

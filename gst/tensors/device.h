@@ -95,17 +95,6 @@ class Device {
   virtual Result<std::unique_ptr<Uploader>> make_uploader(const DeviceContext& context) = 0;
 };
 
-/// The device of builds without one: it has no context and takes none.
-class NullDevice final : public Device {
- public:
-  MemorySpace memory() const override { return MemorySpace::kSystem; }
-  Result<DeviceContext> ensure(GstElement*, int, const std::string& hint) override;
-  void adopt(const DeviceContext&) override {}
-  void offer(GstElement*, GstContext*, int) override {}
-  bool answer(GstElement*, GstQuery*) override { return false; }
-  Result<std::unique_ptr<Uploader>> make_uploader(const DeviceContext&) override;
-};
-
 /// Makes the device of this build for an element.
 std::unique_ptr<Device> make_device();
 

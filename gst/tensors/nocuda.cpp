@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Stubs of cudascope.h for builds without libgstcuda.
+// Builds without libgstcuda: contexts are not found, and what needs one fails.
 #include "gst/tensors/cudascope.h"
 
 namespace keepbox {
@@ -20,6 +20,7 @@ DeviceContext DeviceContext::of(GstBuffer*) { return {}; }
 DeviceScope::DeviceScope(const DeviceContext&) {}
 DeviceScope::~DeviceScope() = default;
 
+MemorySpace SharedCuda::memory() const { return MemorySpace::kSystem; }
 Result<CudaContext> SharedCuda::ensure(GstElement*, int, const std::string& hint) {
   return not_built(hint);
 }
@@ -42,6 +43,6 @@ Result<std::unique_ptr<Uploader>> SharedCuda::make_uploader(const CudaContext&) 
   return not_built("set memory=system");
 }
 
-std::unique_ptr<Device> make_device() { return std::make_unique<NullDevice>(); }
+std::unique_ptr<Device> make_device() { return std::make_unique<SharedCuda>(); }
 
 }  // namespace keepbox

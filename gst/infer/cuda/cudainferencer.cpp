@@ -394,7 +394,7 @@ CUstream stream_of(GstBuffer* frame) {
 Result<const Backend*> device_backend() {
   for (const Backend& backend : backends())
     if (backend.memory == MemorySpace::kCuda && backend.input_maker != nullptr) return &backend;
-  return reject(ErrorKind::kNoResource, "This build of keepbox has no CUDA",
+  return reject(ErrorKind::kNoResource, "This build of keepbox has no kernels for CUDA",
                 "set provider=cpu, or build with ./dev build --cuda");
 }
 
