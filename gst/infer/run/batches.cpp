@@ -99,14 +99,8 @@ bool Batches::may_start() const {
          (std::ranges::find(running_, next_slot_) == running_.end() && is_full());
 }
 
-Result<Batches::Slot> Batches::take(Member& member, uint64_t order) {
-  KB_ASSIGN(std::vector<Slot> places, take_adjacent(member, order, 1));
-  return std::move(places.front());
-}
-
-Result<std::vector<Batches::Slot>> Batches::take_adjacent(Member& member, uint64_t order,
-                                                          unsigned pictures, unsigned before,
-                                                          unsigned unused) {
+Result<std::vector<Batches::Slot>> Batches::take(Member& member, uint64_t order, unsigned pictures,
+                                                 unsigned before, unsigned unused) {
   std::unique_lock lock(lock_);
   const bool over_share = before == 0 && member.places >= share();
   const Waiter waiter{over_share, order, pictures, before};
@@ -335,9 +329,8 @@ class BatchMember::Pending : public PendingFrame {
   Status put_some(uint64_t order, const MakeInputs& make) {
     const auto first = static_cast<unsigned>(places_.size());
     if (first == 0) put_ = Batches::Clock::now();
-    KB_ASSIGN(auto places,
-              shared_->batches->take_adjacent(shared_->member, order, pictures_ - first, first,
-                                              shared_->max_pictures - pictures_));
+    KB_ASSIGN(auto places, shared_->batches->take(shared_->member, order, pictures_ - first, first,
+                                                  shared_->max_pictures - pictures_));
     places_.insert(places_.end(), places.begin(), places.end());
     KB_ASSIGN(const std::shared_ptr<void> ready, make(places, first));
     for (const Batches::Slot& each : places) shared_->batches->put(each, ready);

@@ -175,18 +175,16 @@ class Batches {
   /// @pre no member has a place or waits for one.
   ~Batches();
 
-  /// Reserves a place in the open batch. Waits while that is full; then the lowest `order` is
-  /// first, and members with more than their share of the batch are last. kInterrupted if the
-  /// member is stopped.
-  /// @param order the time at which the picture is due, in any unit that all members share.
-  Result<Slot> take(Member& member, uint64_t order);
-  /// Reserves adjacent places for the pictures of a frame: for all of them if a batch holds that
-  /// many, otherwise for as many as are free in the open batch.
+  /// Reserves adjacent places in the open batch for the pictures of a frame: for all of them if a
+  /// batch holds that many, otherwise for as many as are free. Waits while there is no room; then
+  /// the lowest `order` is first, and members with more than their share of the batch are last.
+  /// kInterrupted if the member is stopped.
+  /// @param order the time at which the frame is due, in any unit that all members share.
   /// @param pictures without a place, at least 1. @param before pictures of the frame that have
   /// places in earlier batches; a frame counts in the member's share once. @param unused number of
   /// pictures by which the frame has less than join() announced; nothing waits for these.
-  Result<std::vector<Slot>> take_adjacent(Member& member, uint64_t order, unsigned pictures,
-                                          unsigned before = 0, unsigned unused = 0);
+  Result<std::vector<Slot>> take(Member& member, uint64_t order, unsigned pictures,
+                                 unsigned before = 0, unsigned unused = 0);
 
   /// Marks the input of a place as made. @param ready see BatchEngine::launch(); kept alive until
   /// the batch was launched.
@@ -235,7 +233,7 @@ class Batches {
   struct Waiter {
     bool over_share;
     uint64_t order;
-    unsigned pictures, before;  // see take_adjacent()
+    unsigned pictures, before;  // see take()
 
     auto operator<=>(const Waiter&) const = default;
   };

@@ -74,7 +74,7 @@ TEST_F(BatchesTest, LaunchesAFullBatchDuringARun) {
   Batches::Member members[2];
   for (int i = 0; i < 2; ++i) batches.join(4);
   const auto put = [&](Batches::Member& member, uintptr_t number) {
-    auto place = batches.take(member, number);
+    auto place = test::take_place(batches, member, number);
     batches.put(*place, picture(number));
     return *place;
   };
@@ -103,14 +103,14 @@ TEST_F(BatchesTest, WaitsForAFullBatchOnlyUntilTheTimeout) {
   patient.join(1);
   patient.join(1);
   const auto begun = Batches::Clock::now();
-  const auto place = patient.take(member, 0);
+  const auto place = test::take_place(patient, member, 0);
   ASSERT_TRUE(place);
   patient.put(*place, picture(1));
   ASSERT_TRUE(patient.result(member, *place));
   EXPECT_GE(Batches::Clock::now() - begun, 30ms);
   patient.leave(1);
   const auto again = Batches::Clock::now();
-  const auto alone = patient.take(member, 0);
+  const auto alone = test::take_place(patient, member, 0);
   ASSERT_TRUE(alone);
   patient.put(*alone, picture(1));
   ASSERT_TRUE(patient.result(member, *alone));
@@ -156,7 +156,7 @@ TEST_F(BatchesTest, KeepsPicturesApartUnderRandomLoad) {
       for (uintptr_t i = 1; i < 50; ++i) {
         const uintptr_t number = seed * 100000u + i;
         if (random() % 8 == 0) {
-          auto place = batches_.take(member, i);
+          auto place = test::take_place(batches_, member, i);
           if (place) batches_.abandon(member, std::move(*place));
           continue;
         }

@@ -69,7 +69,7 @@ TEST_F(BatchesTest, ARunThatNobodyWaitsForIsCancelled) {
   batches_.join(2);
   std::vector<Batches::Slot> places;
   for (Batches::Member* member : {&flushed, &other})
-    if (auto place = batches_.take(*member, 0)) places.push_back(std::move(*place));
+    if (auto place = test::take_place(batches_, *member, 0)) places.push_back(std::move(*place));
   ASSERT_EQ(places.size(), 2u);
   for (const Batches::Slot& place : places) batches_.put(place, picture(1));
   wait_until([&] { return engine_.launches() == 1; });
@@ -95,11 +95,11 @@ TEST_F(BatchesTest, AFrameThatWaitsForAPlaceIsInterrupted) {
   wait_until([&] { return engine_.waiting == 1; });
   std::vector<Batches::Slot> places;
   for (int i = 0; i < 4; ++i)
-    if (auto place = batches_.take(others, 0)) places.push_back(std::move(*place));
+    if (auto place = test::take_place(batches_, others, 0)) places.push_back(std::move(*place));
   ASSERT_EQ(places.size(), 4u);
   std::atomic<bool> ended = false;
   std::jthread stopped([&] {
-    const auto place = batches_.take(waiting, 0);
+    const auto place = test::take_place(batches_, waiting, 0);
     EXPECT_TRUE(!place && place.error().kind == ErrorKind::kInterrupted);
     ended = true;
   });
@@ -115,7 +115,7 @@ TEST_F(BatchesTest, AnInputThatFailedIsNotWaitedFor) {
   engine_.end_all();
   Batches::Member member;
   batches_.join(1);
-  auto place = batches_.take(member, 0);
+  auto place = test::take_place(batches_, member, 0);
   ASSERT_TRUE(place);
   batches_.abandon(member, std::move(*place));
   EXPECT_EQ(run(member, 3), 3u);
@@ -138,7 +138,7 @@ TEST_F(BatchesTest, AFailedLaunchDoesNotFreeTheSlotOfARun) {
   Batches::Member member;
   batches.join(4);
   const auto launched = [&] {
-    auto place = batches.take(member, 0);
+    auto place = test::take_place(batches, member, 0);
     const size_t slot = place->slot;
     batches.put(*place, picture(1));
     (void)batches.result(member, *place);
@@ -148,7 +148,7 @@ TEST_F(BatchesTest, AFailedLaunchDoesNotFreeTheSlotOfARun) {
   engine_.failing = true;
   EXPECT_NE(launched(), running);
   engine_.failing = false;
-  const auto waiting = batches.take(member, 0);
+  const auto waiting = test::take_place(batches, member, 0);
   ASSERT_TRUE(waiting);
   EXPECT_NE(waiting->slot, running);
   batches.put(*waiting, picture(2));
@@ -166,7 +166,7 @@ TEST_F(BatchesTest, AbandonedPicturesAreLaunchedBeforeTheLastMemberLeaves) {
   batches_.join(2);
   EXPECT_EQ(run(member, 1), 1u);
   wait_until([&] { return engine_.waiting == 1; });
-  auto place = batches_.take(member, 0);
+  auto place = test::take_place(batches_, member, 0);
   ASSERT_TRUE(place);
   batches_.put(*place, picture(2));
   batches_.abandon(member, std::move(*place));

@@ -24,7 +24,7 @@ class TiledBatches : public test::BatchesTest {
     std::vector<Batches::Slot> out;
     while (out.size() < pictures) {
       const auto before = static_cast<unsigned>(out.size());
-      const auto places = patient_.take_adjacent(member, order, pictures - before, before);
+      const auto places = patient_.take(member, order, pictures - before, before);
       EXPECT_TRUE(places);
       for (const Batches::Slot& each : *places) patient_.put(each, picture(1));
       out.insert(out.end(), places->begin(), places->end());

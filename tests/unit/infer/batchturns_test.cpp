@@ -26,7 +26,7 @@ TEST_F(BatchesTest, TheEarliestGoesFirstWhenABatchIsFull) {
   wait_until([&] { return engine_.waiting == 1; });
   std::vector<Batches::Slot> full;
   for (uint64_t i = 1; i < 5; ++i) {
-    full.push_back(*batches_.take(members[i], i));
+    full.push_back(*test::take_place(batches_, members[i], i));
     batches_.put(full.back(), picture(i));
   }
   std::vector<std::jthread> threads;
@@ -36,7 +36,7 @@ TEST_F(BatchesTest, TheEarliestGoesFirstWhenABatchIsFull) {
   for (uint64_t i = 5; i < 8; ++i)
     threads.emplace_back([&, i] {
       ++begun;
-      const auto place = batches_.take(members[i], 100 - i);
+      const auto place = test::take_place(batches_, members[i], 100 - i);
       places[i] = place->index;
       batches_.put(*place, picture(i));
       (void)batches_.result(members[i], *place);
@@ -61,12 +61,12 @@ TEST_F(BatchesTest, AMemberGetsAtMostItsShareWhileOthersWait) {
   wait_until([&] { return engine_.waiting == 1; });
   std::vector<Batches::Slot> places;
   for (int i = 0; i < 4; ++i) {
-    auto place = batches_.take(greedy, 0);
+    auto place = test::take_place(batches_, greedy, 0);
     ASSERT_TRUE(place);
     places.push_back(*place);
   }
   const auto take = [&](Batches::Member& member, uint64_t due, unsigned& index) {
-    const auto place = batches_.take(member, due);
+    const auto place = test::take_place(batches_, member, due);
     index = place->index;
     batches_.put(*place, picture(1));
     (void)batches_.result(member, *place);
@@ -91,11 +91,11 @@ TEST_F(BatchesTest, FurtherPicturesOfAFrameAreNotLast) {
   batches_.join(1);
   EXPECT_EQ(run(other, 1), 1u);
   wait_until([&] { return engine_.waiting == 1; });
-  auto places = batches_.take_adjacent(tiled, 0, 6);
+  auto places = batches_.take(tiled, 0, 6);
   ASSERT_TRUE(places);
   ASSERT_EQ(places->size(), 4u);
   const auto take = [&](Batches::Member& member, uint64_t due, unsigned before, unsigned& index) {
-    const auto place = batches_.take_adjacent(member, due, 1, before);
+    const auto place = batches_.take(member, due, 1, before);
     index = place->front().index;
     batches_.put(place->front(), picture(1));
     (void)batches_.result(member, place->front());
@@ -121,13 +121,13 @@ TEST_F(BatchesTest, PlacesOfADeviceAreNotUsedTwice) {
   batches_.join(1);
   EXPECT_EQ(run(kept, 1), 1u);
   wait_until([&] { return engine_.waiting == 1; });
-  auto place = batches_.take(flushed, 0);
+  auto place = test::take_place(batches_, flushed, 0);
   ASSERT_TRUE(place);
   auto owned = std::make_shared<int>();
   batches_.put(*place, owned);
   batches_.abandon(flushed, std::move(*place));
   EXPECT_EQ(owned.use_count(), 2) << "its event is waited for";
-  const auto next = batches_.take(kept, 0);
+  const auto next = test::take_place(batches_, kept, 0);
   ASSERT_TRUE(next);
   EXPECT_EQ(next->index, 1u);
   batches_.put(*next, picture(5));
@@ -140,12 +140,12 @@ TEST_F(BatchesTest, AdjacentPlacesAreTakenAtOnce) {
   engine_.end_all();
   Batches::Member member;
   batches_.join(6);
-  auto first = batches_.take_adjacent(member, 0, 6);
+  auto first = batches_.take(member, 0, 6);
   ASSERT_TRUE(first);
   EXPECT_EQ(first->size(), 4u) << "the capacity";
   for (unsigned i = 0; i < 4; ++i) EXPECT_EQ((*first)[i].index, i);
   for (const Batches::Slot& each : *first) batches_.put(each, picture(each.index + 1));
-  auto rest = batches_.take_adjacent(member, 0, 2, 4);
+  auto rest = batches_.take(member, 0, 2, 4);
   ASSERT_TRUE(rest);
   EXPECT_EQ(rest->size(), 2u);
   for (const Batches::Slot& each : *rest) batches_.put(each, picture(each.index + 5));

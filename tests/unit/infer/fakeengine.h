@@ -110,6 +110,12 @@ inline uintptr_t picture_in(const Result<std::shared_ptr<const BatchResult>>& re
   return number;
 }
 
+/// Reserves the place of a frame with one picture.
+inline Result<Batches::Slot> take_place(Batches& batches, Batches::Member& member, uint64_t order) {
+  KB_ASSIGN(std::vector<Batches::Slot> places, batches.take(member, order, 1));
+  return std::move(places.front());
+}
+
 inline void wait_until(const auto& reached) {
   for (int i = 0; i < 5000 && !reached(); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -122,7 +128,7 @@ class BatchesTest : public testing::Test {
 
   /// Runs one picture, and returns the number that came back.
   uintptr_t run(Batches::Member& member, uintptr_t number, uint64_t order = 0) {
-    auto place = batches_.take(member, order);
+    auto place = test::take_place(batches_, member, order);
     if (!place) return 0;
     batches_.put(*place, picture(number));
     const unsigned index = place->index;
