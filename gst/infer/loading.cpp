@@ -21,8 +21,8 @@
 #include "gst/infer/cuda/pinnedpool.h"
 #include "gst/infer/facts/metadata.h"
 #include "gst/infer/model.h"
-#include "gst/infer/onnx/onnx.h"
 #include "gst/infer/onnx/openbatch.h"
+#include "gst/infer/onnx/session.h"
 #include "gst/infer/run/inferencer.h"
 #include "gst/infer/run/pictures.h"
 #include "gst/infer/settings.h"
@@ -120,7 +120,7 @@ Status Model::begin_load(Size size, const ModelFacts* facts) {
   load_.reset();
   LoadOrder order{.props = props_, .spec = {}, .context = {}, .facts = {}};
   if (facts != nullptr) order.facts = *facts;
-  KB_ASSIGN(const ModelRuntime* runtime, load_onnx_runtime());
+  KB_ASSIGN(const OnnxRuntime* runtime, OnnxRuntime::load());
   setup_ = {.provider = provider_.name,
             .reason = provider_.reason,
             .runtime = runtime->name(),

@@ -12,7 +12,7 @@
 
 #include "core/base/result.h"
 #include "gst/infer/facts/modelfacts.h"
-#include "gst/infer/onnx/onnx.h"
+#include "gst/infer/onnx/session.h"
 #include "gst/infer/properties.h"
 #include "gst/infer/run/inferencer.h"
 #include "gst/infer/settings.h"

@@ -9,7 +9,7 @@
 
 #include "core/base/text.h"
 #include "gst/base/infile.h"
-#include "gst/infer/onnx/onnx.h"
+#include "gst/infer/onnx/session.h"
 #include "gst/tensors/cudascope.h"
 #include "gst/tensors/tensors.h"
 
@@ -233,7 +233,7 @@ bool is_automatic(const InferProps& props) { return is(props.provider, "auto"); 
 
 Result<ProviderChoice> choose_provider(const InferProps& props) {
   if (!is_automatic(props)) return ProviderChoice{without_suffix(props.provider), "as set"};
-  KB_ASSIGN(const ModelRuntime* runtime, load_onnx_runtime());
+  KB_ASSIGN(const OnnxRuntime* runtime, OnnxRuntime::load());
   const std::string name = runtime->name();
   if (!runtime->has_provider("CUDAExecutionProvider"))
     return ProviderChoice{"cpu", name + " has no CUDA provider"};
@@ -242,7 +242,7 @@ Result<ProviderChoice> choose_provider(const InferProps& props) {
 }
 
 Status check_cuda() {
-  KB_ASSIGN(const ModelRuntime* runtime, load_onnx_runtime());
+  KB_ASSIGN(const OnnxRuntime* runtime, OnnxRuntime::load());
   if (runtime->has_provider("CUDAExecutionProvider")) return {};
   return reject(ErrorKind::kNoResource, runtime->name() + " has no " + kCudaProvider,
                 "set provider=cpu, or KEEPBOX_ONNXRUNTIME in the environment to a build of ONNX "

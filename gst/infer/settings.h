@@ -9,7 +9,7 @@
 #include "core/plan/tiles.h"
 #include "gst/infer/facts/modelfacts.h"
 #include "gst/infer/objects.h"
-#include "gst/infer/onnx/onnx.h"
+#include "gst/infer/onnx/session.h"
 #include "gst/infer/properties.h"
 
 namespace keepbox {

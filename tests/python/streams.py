@@ -155,7 +155,8 @@ def test_unknown_arguments(folder):
                            ('clases', 'classes'),
                        ('device', 'provider'), ('max_det', 'max_detections'),
                        ('trackr', 'tracker'), ('lables', 'labels'),
-                       ('iou_treshold', 'iou_threshold'), ('imgsz', 'input_size, for a model that takes any size')):
+                       ('iou_treshold', 'iou_threshold'),
+                       ('imgsz', 'input_size, for a model that takes any size')):
         error = fails(TypeError, f'did you mean {messages}?', lambda: detector(**{name: 1}))
         assert str(error).startswith(f'{name} is not a property of tensorinfer or boxdecode')
     error = fails(TypeError, 'xyzzy', lambda: detector(xyzzy=1))

@@ -39,10 +39,11 @@ BELOW = {**{room: CORE[:i] for i, room in enumerate(CORE)}, TRACK: ['core/formul
          'gst/publish': [*CORE, 'gst/base', 'gst/metas', 'gst/tensors', 'gst/sink'],
          'gst/track': [*CORE, TRACK, 'gst/base', 'gst/metas', 'gst/tensors'],
          'gst': [*CORE, 'gst/base', 'gst/metas', 'gst/tensors', 'gst/statistics']}
-# Folders of gst/infer that know ONNX Runtime, and their headers for other files, without its types.
+# Folders of gst/infer that know ONNX Runtime, and their headers for files elsewhere, which declare
+# its types at most.
 RUNTIME_ROOMS = ['gst/infer/onnx', 'gst/infer/cuda']
-RUNTIME_HEADERS = ['gst/infer/onnx/onnx.h', 'gst/infer/onnx/openbatch.h',
-                   'gst/infer/cuda/pinnedpool.h']
+RUNTIME_HEADERS = ['gst/infer/onnx/openbatch.h', 'gst/infer/onnx/runtime.h',
+                   'gst/infer/onnx/session.h', 'gst/infer/cuda/pinnedpool.h']
 # Headers that formulas may include of the standard library: a GPU compiles them.
 DEVICE = {'algorithm', 'bit', 'cmath', 'concepts', 'cstddef', 'cstdint', 'cstring', 'limits',
           'string_view'}

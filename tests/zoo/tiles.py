@@ -69,7 +69,8 @@ def tiles_of(folder, width, height, side, overlap):
     recording = folder / f'{width}x{height}-{side}'
     launch('videotestsrc', 'num-buffers=1', '!',
            f'video/x-raw,format=RGB,width={width},height={height}', '!', 'tensorinfer',
-           f'model-file={MODELS / "shapes.onnx"}', f'tiles={side}@{overlap}', '!', 'tensorrecord', f'location={recording}', '!', 'fakesink')
+           f'model-file={MODELS / "shapes.onnx"}', f'tiles={side}@{overlap}', '!',
+           'tensorrecord', f'location={recording}', '!', 'fakesink')
     frame = json.loads((recording / 'frames.jsonl').read_text().splitlines()[-1])
     return [[round(edge) for edge in tile[4:]] for tile in frame['tensors'][0]['source']['tiles']]
 

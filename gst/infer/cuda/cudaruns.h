@@ -2,6 +2,8 @@
 // Sessions on a device: prepared, bound to device memory, run by graphs.
 #pragma once
 
+#include <onnxruntime_c_api.h>
+
 #include <memory>
 #include <mutex>
 #include <span>
@@ -84,8 +86,8 @@ class CudaSession {
 
 /// The output of a run for all its pictures. One of value and memory is set.
 struct CudaOutput {
-  RuntimeTensor value = nullptr;  // the runtime's memory
-  CUdeviceptr data = 0;           // of a graph: valid until the next run starts
+  OnnxValue value{nullptr, nullptr};  // the runtime's memory
+  CUdeviceptr data = 0;               // of a graph: valid until the next run starts
   DataType type = DataType::kFloat32;
   Shape shape;
   size_t bytes = 0;
@@ -215,7 +217,7 @@ class CudaTensor {
   CudaTensorPool& pieces_;
   const CudaSession& session_;
   CudaTensorPool::PooledMemory piece_;
-  RuntimeTensor value_ = nullptr;
+  OnnxValue value_{nullptr, nullptr};
   std::vector<OwnedBuffer> parts_;  // that are being copied
   CUdeviceptr data_ = 0;
   DataType type_ = DataType::kFloat32;

@@ -16,7 +16,7 @@
 
 #include "core/base/text.h"
 #include "gst/base/infile.h"
-#include "gst/infer/onnx/onnx.h"
+#include "gst/infer/onnx/session.h"
 
 namespace keepbox {
 namespace {

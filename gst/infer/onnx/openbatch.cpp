@@ -14,9 +14,7 @@
 
 #include "core/formula/numeric.h"
 #include "gst/infer/facts/modelports.h"
-#include "gst/infer/onnx/onnx.h"
 #include "gst/infer/onnx/onnxgraph.pb.h"
-#include "gst/infer/onnx/session.h"
 #include "gst/tensors/tensors.h"
 
 namespace keepbox {
@@ -139,10 +137,10 @@ namespace {
 /// last place, which may hide small values.
 constexpr double kRounding = 1e-5, kHalfRounding = 4.0 / (1 << 11);
 
-Result<std::vector<ModelOutput>> run(const ModelSession& session, const ModelFacts& facts,
+Result<std::vector<ModelOutput>> run(const OnnxSession& session, const ModelFacts& facts,
                                      std::span<std::byte> pictures, unsigned batch) {
-  KB_ASSIGN(const auto runs, session.runs());
-  KB_ASSIGN(const auto bound, HostRun::create(session, *runs, facts, pictures, batch));
+  KB_ASSIGN(const auto options, session.run_options());
+  KB_ASSIGN(const auto bound, HostRun::create(session, options.get(), facts, pictures, batch));
   return bound.run();
 }
 
@@ -228,7 +226,7 @@ std::unexpected<Error> no_batch(const std::string& found) {
                 "export it with a dynamic batch");
 }
 
-Status compare_batches(const ModelSession& one, const ModelSession& many, const ModelFacts& facts,
+Status compare_batches(const OnnxSession& one, const OnnxSession& many, const ModelFacts& facts,
                        bool half) {
   const size_t bytes = facts.input.bytes();
   std::vector<std::byte> pictures(kTriedPictures * bytes);
@@ -253,7 +251,7 @@ Status compare_batches(const ModelSession& one, const ModelSession& many, const 
   return no_batch("its outputs are the same for all tried pictures");
 }
 
-Status check_parts(const ModelSession& session, const ModelFacts& facts, unsigned batch) {
+Status check_parts(const OnnxSession& session, const ModelFacts& facts, unsigned batch) {
   const size_t bytes = facts.input.bytes();
   std::vector<std::byte> pictures(batch * bytes);
   draw_tried(std::span(pictures).first(bytes), facts.input);

@@ -11,7 +11,7 @@
 #include "core/base/result.h"
 #include "core/plan/input.h"
 #include "gst/infer/facts/modelfacts.h"
-#include "gst/infer/onnx/onnx.h"
+#include "gst/infer/onnx/session.h"
 
 namespace keepbox {
 
@@ -21,6 +21,10 @@ namespace keepbox {
 /// and in constant shapes of Reshape. kUnsupported if the file has no such inputs. The result must
 /// be compared with the model before use.
 Result<std::string> open_batch(const std::string& file);
+
+/// Returns open_batch() of a model that gives the same results in a batch. kUnsupported if it does
+/// not. Loads the model twice on the CPU. @param spec of the model, on any provider.
+Result<std::string> opened_model(SessionSpec spec, const ModelFacts& facts);
 
 /// Returns check_parts() of a session on the CPU, which is opened only if an output may be such:
 /// a table whose number of rows is not fixed. @param spec of the model, on any provider.
@@ -37,13 +41,13 @@ std::unexpected<Error> no_batch(const std::string& found);
 /// @param one a session of the model. @param many a session of a copy with an open batch.
 /// @param half the model computes in float16, so that outputs of float32 and float64 are rounded
 /// like float16.
-Status compare_batches(const ModelSession& one, const ModelSession& many, const ModelFacts& facts,
+Status compare_batches(const OnnxSession& one, const OnnxSession& many, const ModelFacts& facts,
                        bool half);
 
 /// Runs a picture of noise in all places of a batch, and checks that each output has a part per
 /// picture. kUnsupported with the name of one that has not: its first dimension is not the batch,
 /// or its rows begin with the number of their picture, as those of ONNX's NonMaxSuppression.
-Status check_parts(const ModelSession& session, const ModelFacts& facts, unsigned batch);
+Status check_parts(const OnnxSession& session, const ModelFacts& facts, unsigned batch);
 
 // Pictures that a model is tried with.
 

@@ -3,6 +3,7 @@
 #include "gst/infer/onnx/runtime.h"
 
 #include <gst/gst.h>
+#include <onnxruntime_c_api.h>
 
 #include <algorithm>
 #include <atomic>

@@ -2,15 +2,19 @@
 // ONNX Runtime, loaded on first use; nothing links it.
 #pragma once
 
-#include <onnxruntime_c_api.h>
-
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "core/base/result.h"
 #include "gst/base/library.h"
-#include "gst/infer/onnx/onnx.h"
+
+// Of the runtime's own header, which only sources of this folder and of cuda/ need.
+struct OrtAllocator;
+struct OrtApi;
+struct OrtEnv;
+struct OrtRunOptions;
+struct OrtStatus;
 
 namespace keepbox {
 
@@ -20,7 +24,7 @@ using OnnxOwned = std::unique_ptr<T, void (*)(T*)>;
 
 /// A library that is loaded and stays loaded, because its threads and device memory cannot be
 /// unloaded. Thread-safe.
-class OnnxRuntime final : public ModelRuntime {
+class OnnxRuntime {
  public:
   /// Loads the file, or the name that ld.so finds, of KEEPBOX_ONNXRUNTIME in the environment, or
   /// else libonnxruntime.so.1 or a name with a distribution's version number. kNoResource if it is
@@ -30,11 +34,11 @@ class OnnxRuntime final : public ModelRuntime {
   const OrtApi& api() const { return *api_; }
   OrtEnv* env() const { return env_; }
   /// "ONNX Runtime 1.21.0"
-  const std::string& name() const override { return name_; }
+  const std::string& name() const { return name_; }
   /// Providers that it was built with, such as "CPUExecutionProvider".
   const std::vector<std::string>& providers() const { return providers_; }
-  bool has_provider(const std::string& name) const override;
-  void release(void* tensor) const override { api_->ReleaseValue(static_cast<OrtValue*>(tensor)); }
+  /// True if it was built with a provider, by the name that the library has for it.
+  bool has_provider(const std::string& name) const;
 
   /// Turns a Status into an error with its message on one line; nullptr is success. Takes
   /// ownership.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Execution providers of ONNX Runtime: where a session's operators run.
+// Sessions of ONNX Runtime: loaded by a provider, described, and run.
 #include "gst/infer/onnx/session.h"
 
 #include <glib.h>
 #include <gst/gst.h>
+#include <onnxruntime_c_api.h>
 #include <onnxruntime_session_options_config_keys.h>
 
 #include <algorithm>
@@ -20,7 +21,6 @@
 #include "gst/base/error.h"
 #include "gst/infer/facts/modelports.h"
 #include "gst/infer/onnx/externaldata.h"
-#include "gst/infer/onnx/onnx.h"
 
 GST_DEBUG_CATEGORY_EXTERN(tensorinfer_debug);
 
@@ -292,7 +292,7 @@ Result<ModelOutput> OnnxSession::output(OnnxValue value, const ModelPort& port) 
   void* data = nullptr;
   KB_TRY(check(api.GetTensorMutableData(value.get(), &data), "data of"));
   out.data = static_cast<std::byte*>(data);
-  out.value = RuntimeTensor(value.release(), {runtime_});
+  out.value = std::move(value);
   return out;
 }
 
@@ -315,6 +315,33 @@ Result<std::vector<ModelOutput>> OnnxSession::run(std::span<const OrtValue* cons
   for (size_t i = 0; i < owners.size(); ++i) {
     KB_ASSIGN(auto one, output(std::move(owners[i]), declaration_.outputs[i]));
     out.push_back(std::move(one));
+  }
+  return out;
+}
+
+Status HostRun::bind(size_t input, std::span<std::byte> data, DataType type,
+                     std::span<const int64_t> dims) {
+  KB_ASSIGN(auto value, session_->tensor(data.data(), data.size(), type, dims));
+  inputs_[input] = value.get();
+  values_.push_back(std::move(value));
+  return {};
+}
+
+Result<HostRun> HostRun::create(const OnnxSession& session, const OrtRunOptions* options,
+                                const ModelFacts& facts, std::span<std::byte> pictures,
+                                unsigned batch) {
+  const auto& ports = session.declaration().inputs;
+  HostRun out;
+  out.session_ = &session;
+  out.options_ = options;
+  out.inputs_.resize(ports.size(), nullptr);
+  KB_TRY(out.bind(facts.image_input, pictures, facts.input.type,
+                  bound_dims(ports[facts.image_input], facts.input, batch)));
+  for (const SizeInput& extra : facts.size_inputs) {
+    const ModelPort& port = ports[extra.index];
+    KB_ASSIGN(auto made, make_extra(port, extra.kind, facts.input.size, batch));
+    KB_TRY(out.bind(extra.index, made.values, *port.type, made.dims));
+    out.extras_.push_back(std::move(made.memory));
   }
   return out;
 }

@@ -14,8 +14,8 @@
 
 #include "core/run/backend.h"
 #include "gst/infer/facts/modelports.h"
-#include "gst/infer/onnx/onnx.h"
 #include "gst/infer/onnx/openbatch.h"
+#include "gst/infer/onnx/session.h"
 #include "gst/infer/run/batches.h"
 #include "gst/infer/run/inferencer.h"
 #include "gst/infer/run/pictures.h"
@@ -46,7 +46,7 @@ class HostModel : public std::enable_shared_from_this<HostModel> {
 
   const SessionSpec& spec() const { return spec_; }
   /// Returns the session, which prepare() may replace; to be called after it.
-  const ModelSession& session() const { return *session_; }
+  const OnnxSession& session() const { return *session_; }
   const ModelDeclaration& declaration() const { return declaration_; }
 
   /// Makes batches if the spec or the model requires them. The first caller makes them, later
@@ -64,12 +64,12 @@ class HostModel : public std::enable_shared_from_this<HostModel> {
  private:
   class Engine;
 
-  HostModel(SessionSpec spec, std::unique_ptr<ModelSession> session);
+  HostModel(SessionSpec spec, std::unique_ptr<OnnxSession> session);
   Status make_batches(const ModelFacts& facts, unsigned capacity);
   Status open_batch(const ModelFacts& facts);
 
   const SessionSpec spec_;
-  std::unique_ptr<ModelSession> session_;
+  std::unique_ptr<OnnxSession> session_;
   const ModelDeclaration declaration_;  // a copy: the session may be replaced by an opened one
   std::mutex lock_;                     // guards prepare()
   InputForm form_;
@@ -87,7 +87,7 @@ namespace {
 /// Outputs, and the model that they must not outlive.
 struct Lent {
   std::shared_ptr<const HostModel> model;
-  RuntimeTensor value;  // destroyed first
+  OnnxValue value;  // destroyed first
 };
 
 double microseconds_since(GstClockTime start) {
@@ -134,16 +134,16 @@ class HostInferencer : public Inferencer {
 
   Status set_model(const ModelFacts& facts) override {
     KB_TRY(model_->prepare(facts));
-    const ModelSession& session = model_->session();
+    const OnnxSession& session = model_->session();
     if (model_->batches()) {
       join_batches(1);
       return {};
     }
-    KB_ASSIGN(auto runs, session.runs());
-    runs_ = std::move(runs);
+    KB_ASSIGN(auto options, session.run_options());
+    options_ = std::move(options);
     KB_TRY(input_.allocate(facts.input.bytes()));
     KB_ASSIGN(auto run,
-              HostRun::create(session, *runs_, facts, {input_.data(), input_.bytes()}, 1));
+              HostRun::create(session, options_.get(), facts, {input_.data(), input_.bytes()}, 1));
     run_ = std::move(run);
     return {};
   }
@@ -187,7 +187,7 @@ class HostInferencer : public Inferencer {
     const std::lock_guard guard(lock_);
     interrupted_ = on;
     if (member_) member_->interrupt(on);
-    else runs_->terminate(on);
+    else model_->session().runtime().terminate(options_.get(), on);
   }
 
   std::optional<Error> no_batch_reason() const override { return model_->no_batch_reason(); }
@@ -255,7 +255,7 @@ class HostInferencer : public Inferencer {
   mutable std::mutex lock_;  // guards member_ between its changes and calls of other threads
   std::unique_ptr<BatchMember> member_;
   bool interrupted_ = false;
-  std::unique_ptr<ModelRuns> runs_;
+  OnnxRunOptions options_{nullptr, nullptr};
   InputMemory input_;
   HostRun run_;  // of input_
   Pictures pictures_;
@@ -343,8 +343,8 @@ class HostModel::Engine : public BatchEngine {
 
   Status create(const ModelFacts& facts, unsigned capacity) {
     facts_ = facts;
-    KB_ASSIGN(auto runs, model_.session().runs());
-    runs_ = std::move(runs);
+    KB_ASSIGN(auto options, model_.session().run_options());
+    options_ = std::move(options);
     slots_.resize(kSlots);
     for (InputMemory& slot : slots_) KB_TRY(slot.allocate(capacity * facts.input.bytes()));
     return {};
@@ -362,7 +362,8 @@ class HostModel::Engine : public BatchEngine {
 
   Result<std::shared_ptr<const BatchResult>> run(size_t slot, unsigned batch) {
     const std::span<std::byte> pictures(slots_[slot].data(), batch * facts_.input.bytes());
-    KB_ASSIGN(const auto bound, HostRun::create(model_.session(), *runs_, facts_, pictures, batch));
+    KB_ASSIGN(const auto bound,
+              HostRun::create(model_.session(), options_.get(), facts_, pictures, batch));
     const auto begun = Batches::Clock::now();
     KB_ASSIGN(auto outputs, bound.run());
     const std::chrono::duration<double, std::micro> took = Batches::Clock::now() - begun;
@@ -373,21 +374,23 @@ class HostModel::Engine : public BatchEngine {
   Status wait(size_t) override { return {}; }
   bool runs_in_launch() const override { return true; }
 
-  void clear_cancel() override { runs_->terminate(false); }
-  void cancel() override { runs_->terminate(true); }
+  void clear_cancel() override { terminate(false); }
+  void cancel() override { terminate(true); }
 
  private:
+  void terminate(bool on) { model_.session().runtime().terminate(options_.get(), on); }
+
   HostModel& model_;
   ModelFacts facts_;
-  std::unique_ptr<ModelRuns> runs_;
+  OnnxRunOptions options_{nullptr, nullptr};
   std::vector<InputMemory> slots_;
 };
 
-HostModel::HostModel(SessionSpec spec, std::unique_ptr<ModelSession> session)
+HostModel::HostModel(SessionSpec spec, std::unique_ptr<OnnxSession> session)
     : spec_(std::move(spec)), session_(std::move(session)), declaration_(session_->declaration()) {}
 
 Result<std::shared_ptr<HostModel>> HostModel::open(const SessionSpec& spec) {
-  KB_ASSIGN(auto session, open_onnx_session(spec));
+  KB_ASSIGN(auto session, OnnxSession::open(spec));
   return std::shared_ptr<HostModel>(new HostModel(spec, std::move(session)));
 }
 
@@ -414,7 +417,7 @@ Status HostModel::prepare(const ModelFacts& facts) {
 
 Status HostModel::open_batch(const ModelFacts& facts) {
   KB_ASSIGN(const auto model, opened_model(spec_, facts));
-  KB_ASSIGN(auto opened, open_onnx_session(spec_, &model));
+  KB_ASSIGN(auto opened, OnnxSession::open(spec_, nullptr, &model));
   session_ = std::move(opened);
   return {};
 }

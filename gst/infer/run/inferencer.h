@@ -16,7 +16,7 @@
 #include "core/base/result.h"
 #include "core/plan/input.h"
 #include "gst/infer/facts/modelfacts.h"
-#include "gst/infer/onnx/onnx.h"
+#include "gst/infer/onnx/session.h"
 #include "gst/infer/run/batches.h"
 #include "gst/infer/run/pictures.h"
 #include "gst/tensors/cudascope.h"
