@@ -66,19 +66,6 @@ void add_region(GstBuffer* buffer, const FrameBox& box, const Pixels& at, Size f
   gst_video_region_of_interest_meta_add_param(roi, detection);
 }
 
-/// Adds records of boxes with class and anchor, model by model.
-void add_precise(GstAnalyticsRelationMeta* meta, std::span<const FrameBox> boxes) {
-  const auto precise = [](const FrameBox& box) { return box.class_id && box.anchor; };
-  const auto same_model = [](const FrameBox& a, const FrameBox& b) {
-    return model_of(a) == model_of(b);
-  };
-  for (const auto& of_model : boxes | std::views::chunk_by(same_model)) {
-    const auto count = static_cast<gsize>(std::ranges::count_if(of_model, precise));
-    RecordWriter records(meta, count, model_of(of_model.front()));
-    for (const FrameBox& box : of_model | std::views::filter(precise)) records.add(record_of(box));
-  }
-}
-
 /// Space that boxes need in a relation meta.
 struct MetaSize {
   gsize mtds = 0;        // required ones
@@ -88,14 +75,12 @@ struct MetaSize {
 
 MetaSize meta_size_of(std::span<const FrameBox> boxes, const AttachOptions& options) {
   MetaSize out;
-  gsize masks = 0;
+  out.bytes = bytes_of_records(boxes);
   for (const FrameBox& box : boxes) {
-    masks += is_mask(box.mask.pixels);
+    if (is_mask(box.mask.pixels)) out.bytes += kMoreBytesPerMask;
     out.mtds += mtds_of(box, options.classes);
     out.group_mtds += mtds_of_group(box.keypoints);
   }
-  out.bytes = bytes_of_records(boxes.size()) + bytes_of_payloads(boxes) + bytes_of_masks(masks) +
-              masks * kMoreBytesPerMask;
   return out;
 }
 
@@ -164,8 +149,7 @@ Status attach_boxes(GstBuffer* buffer, std::span<FrameBox> boxes, const AttachOp
   if (need.group_mtds != 0)
     for (const FrameBox& box : boxes)
       if (mtds_of_group(box.keypoints) != 0) add_group(meta, box.od_id, box.keypoints);
-  add_precise(meta, boxes);
-  add_payloads(meta, boxes);
+  add_records(meta, boxes);
   return {};
 }
 
@@ -194,40 +178,39 @@ void read_tracking(GstAnalyticsRelationMeta* meta, FrameBox& box) {
   box.tracked_since = track->first_seen;
 }
 
-/// Our own mtds about the boxes of a frame.
-struct Records {
-  BoxRecords boxes;
-  PayloadRecords payloads;
-  MaskRecords masks;
-  LabelRecords labels;
-};
+FrameBox box_of(const RecordedBox& recorded, const Records& records) {
+  const auto& [record, model] = recorded;
+  const OrientedBox place = record.place();
+  return {.box = place.box,
+          .score = record.score,
+          .angle = place.angle,
+          .label = record.label,
+          .class_id = record.class_id,
+          .anchor = record.anchor,
+          .model = model.name,
+          .unnamed = model.unnamed,
+          .coco = model.coco,
+          .held = model.held,
+          .predicted = model.predicted,
+          .od_id = record.od_id,
+          .keypoints = records.keypoints(record.od_id),
+          .values = records.values(record.od_id)};
+}
 
 /// The search for its parent takes time in proportion to all mtds; records of our decoders show
 /// whether there is one.
 FrameBox read_od(const GstAnalyticsODMtd& od, const Records& records) {
   const Detected at = detected(od);
+  const auto found = records.box(od.id, at);
+  if (found && !found->model.parts) return box_of(*found, records);
   const auto left = static_cast<float>(at.x), top = static_cast<float>(at.y);
-  FrameBox box{
-      .box = {left, top, left + static_cast<float>(at.width), top + static_cast<float>(at.height)},
-      .score = at.score,
-      .angle = at.angle,
-      .label = at.label,
-      .od_id = od.id};
-  if (const auto found = records.boxes.find(od.id, at)) {
-    const BoxRecord& record = found->record;
-    box.box = {record.x1, record.y1, record.x2, record.y2};
-    box.angle = record.angle;
-    box.class_id = record.class_id;
-    box.anchor = record.anchor;
-    box.model = found->model.name;
-    box.unnamed = found->model.unnamed;
-    box.coco = found->model.coco;
-    box.held = found->model.held;
-    box.predicted = found->model.predicted;
-    box.keypoints = records.payloads.keypoints(od.id);
-    box.values = records.payloads.values(od.id);
-    if (!found->model.parts) return box;
-  }
+  FrameBox box = found ? box_of(*found, records)
+                       : FrameBox{.box = {left, top, left + static_cast<float>(at.width),
+                                          top + static_cast<float>(at.height)},
+                                  .score = at.score,
+                                  .angle = at.angle,
+                                  .label = at.label,
+                                  .od_id = od.id};
   box.parent = parent_of(od.meta, od.id);
   return box;
 }
@@ -241,7 +224,7 @@ bool is_of_one(const GstAnalyticsSegmentationMtd& mask) {
   return objects <= 1;
 }
 
-void read_mask(GstAnalyticsRelationMeta* meta, const MaskRecords& records, FrameBox& box) {
+void read_mask(GstAnalyticsRelationMeta* meta, const Records& records, FrameBox& box) {
   GstAnalyticsMtd mask;
   gpointer state = nullptr;
   if (!gst_analytics_relation_meta_get_direct_related(meta, box.od_id, GST_ANALYTICS_REL_TYPE_ANY,
@@ -257,7 +240,8 @@ void read_mask(GstAnalyticsRelationMeta* meta, const MaskRecords& records, Frame
     box.mask = {pixels,
                 {left, top, left + static_cast<float>(width), top + static_cast<float>(height)}};
     // Without a class the record does not agree, so none of our data applies.
-    if (box.class_id) box.mask.place = records.find(box.od_id, mask.id).value_or(box.mask.place);
+    const auto record = box.class_id ? records.mask(mask.id) : std::nullopt;
+    if (record && record->od_id == box.od_id) box.mask.place = record->place();
   }
   if (pixels != nullptr) gst_buffer_unref(pixels);  // the meta holds a reference
 }
@@ -303,8 +287,7 @@ bool read_boxes(GstBuffer* buffer, std::vector<FrameBox>& out, KeypointStore* ot
   GstAnalyticsRelationMeta* meta = gst_buffer_get_analytics_relation_meta(buffer);
   if (meta == nullptr) return false;
   if (others != nullptr) *others = {};
-  const Records records{BoxRecords(meta), PayloadRecords(meta), MaskRecords(meta),
-                        LabelRecords(meta)};
+  const Records records(meta);
   const bool tracked = has_any(meta, gst_analytics_tracking_mtd_get_mtd_type());
   const bool classified = has_any(meta, gst_analytics_cls_mtd_get_mtd_type());
   const bool masked = has_any(meta, gst_analytics_segmentation_mtd_get_mtd_type());
@@ -319,10 +302,10 @@ bool read_boxes(GstBuffer* buffer, std::vector<FrameBox>& out, KeypointStore* ot
       skipped.insert(box.od_id);
       continue;
     }
-    records.labels.find(box.od_id, box.labels);
+    records.read_labels(box.od_id, box.labels);
     if (classified) read_classes(meta, box);
     if (tracked) read_tracking(meta, box);
-    if (masked) read_mask(meta, records.masks, box);
+    if (masked) read_mask(meta, records, box);
     if (others != nullptr && box.keypoints.points.empty())
       box.keypoints = read_group(meta, od.id, *others);
     out.push_back(box);
@@ -331,48 +314,19 @@ bool read_boxes(GstBuffer* buffer, std::vector<FrameBox>& out, KeypointStore* ot
   return true;
 }
 
-namespace {
-
-FrameBox box_of(const WeakRecord& weak, const PayloadRecords& payloads) {
-  const BoxRecord& r = weak.record;
-  return {.box = {r.x1, r.y1, r.x2, r.y2},
-          .score = r.score,
-          .angle = r.angle,
-          .label = r.label,
-          .class_id = r.class_id,
-          .anchor = r.anchor,
-          .model = weak.model.name,
-          .unnamed = weak.model.unnamed,
-          .coco = weak.model.coco,
-          .held = weak.model.held,
-          .od_id = r.od_id,
-          .keypoints = payloads.keypoints(r.od_id),
-          .values = payloads.values(r.od_id)};
-}
-
-}  // namespace
-
 void attach_weak_boxes(GstBuffer* buffer, std::span<FrameBox> boxes) {
   if (boxes.empty()) return;
   GstAnalyticsRelationMeta* meta = gst_buffer_get_analytics_relation_meta(buffer);
   // Numbered on from those of other decoders, because payloads are found by number.
-  const gsize first = weak_records(meta).size();
+  const gsize first = Records(meta).weak_boxes().size();
   for (gsize i = 0; i < boxes.size(); ++i) boxes[i].od_id = weak_id(first + i);
-  {
-    RecordWriter writer(meta, boxes.size(), model_of(boxes.front()), true);
-    for (const FrameBox& box : boxes) writer.add(record_of(box));
-  }
-  add_payloads(meta, boxes);
+  add_records(meta, boxes);
 }
 
 std::vector<FrameBox> read_weak_boxes(GstBuffer* buffer) {
   std::vector<FrameBox> out;
-  GstAnalyticsRelationMeta* meta = gst_buffer_get_analytics_relation_meta(buffer);
-  if (meta == nullptr) return out;
-  const auto records = weak_records(meta);
-  if (records.empty()) return out;
-  const PayloadRecords payloads(meta);
-  for (const WeakRecord& weak : records) out.push_back(box_of(weak, payloads));
+  const Records records(gst_buffer_get_analytics_relation_meta(buffer));
+  for (const RecordedBox& weak : records.weak_boxes()) out.push_back(box_of(weak, records));
   return out;
 }
 

@@ -160,7 +160,7 @@ bool read_boxes(GstBuffer* buffer, std::vector<FrameBox>& out, KeypointStore* ot
 // detections can see them, whichever project wrote it, and yet they are scaled, copied and dropped
 // with the boxes. A tracker attaches those that it matches as boxes like others.
 
-/// Attaches weak boxes of one decoder, with keypoints and values, without masks.
+/// Attaches weak boxes, decoder by decoder, with keypoints and values, without masks.
 /// @param boxes get their od_id, which is no id of a detection. @pre the buffer has a relation
 /// meta; boxes have a class and an anchor.
 void attach_weak_boxes(GstBuffer* buffer, std::span<FrameBox> boxes);

@@ -36,15 +36,15 @@ class Carrier {
   void carry_regions();
 
  private:
-  Placed place(const GstAnalyticsODMtd& od, const BoxRecords& records) const;
-  bool lost_its_parent(const GstAnalyticsODMtd& od, const BoxRecords& records) const;
-  Placed add_od(const GstAnalyticsODMtd& od, const BoxRecords& records);
+  Placed place(const GstAnalyticsODMtd& od, const Records& records) const;
+  bool lost_its_parent(const GstAnalyticsODMtd& od, const Records& records) const;
+  Placed add_od(const GstAnalyticsODMtd& od, const Records& records);
   gpointer add_bytes(const GstAnalyticsMtd& mtd, GstAnalyticsMtd& added);
   guint add_other(const GstAnalyticsMtd& mtd);
 
   bool lost_its_object(const GstAnalyticsMtd& part) const;
   void carry_tensor(const GstAnalyticsMtd& mtd);
-  void carry_mask(const GstAnalyticsMtd& mtd, const MaskRecords& records);
+  void carry_mask(const GstAnalyticsMtd& mtd, const Records& records);
   void carry_group(const GstAnalyticsMtd& mtd);
   void carry_parts(std::span<const GstAnalyticsMtd> parts);
 
@@ -77,22 +77,15 @@ const GstAnalyticsMtdImpl* impl_of(const GstAnalyticsMtd& mtd) {
   return reinterpret_cast<const GstAnalyticsMtdImpl*>(gst_analytics_mtd_get_mtd_type(&mtd));
 }
 
-bool is_ours(GstAnalyticsMtdType type) {
-  return is_records(type) || is_payload(type) || is_masks(type) || is_pictures(type) ||
-         is_labels(type);
-}
-
 }  // namespace
 
-Placed Carrier::place(const GstAnalyticsODMtd& od, const BoxRecords& records) const {
+Placed Carrier::place(const GstAnalyticsODMtd& od, const Records& records) const {
   const Detected at = detected(od);
-  const auto found = records.find(od.id, at);
+  const auto found = records.box(od.id, at);
   OrientedBox box{{static_cast<float>(at.x), static_cast<float>(at.y),
                    static_cast<float>(at.x + at.width), static_cast<float>(at.y + at.height)},
                   at.angle};
-  if (found)
-    box = {{found->record.x1, found->record.y1, found->record.x2, found->record.y2},
-           found->record.angle};
+  if (found) box = found->record.place();
   box = map_(box);
   Placed out{.box = box.box, .angle = box.angle, .precise = found.has_value()};
   if (is_empty(clip(around(box), frame_))) return {};
@@ -102,11 +95,11 @@ Placed Carrier::place(const GstAnalyticsODMtd& od, const BoxRecords& records) co
 }
 
 /// True if the box that a box is a part of is not on the target, or that box's own parent.
-bool Carrier::lost_its_parent(const GstAnalyticsODMtd& od, const BoxRecords& records) const {
+bool Carrier::lost_its_parent(const GstAnalyticsODMtd& od, const Records& records) const {
   constexpr int kMaxRelations = 8;  // relations of other elements may form a cycle
   GstAnalyticsODMtd at = od;
   for (int level = 0; level < kMaxRelations; ++level) {
-    const auto found = records.find(at.id, detected(at));
+    const auto found = records.box(at.id, detected(at));
     const auto parent = found && !found->model.parts ? std::nullopt : parent_of(source_, at.id);
     if (!parent || !gst_analytics_relation_meta_get_od_mtd(source_, *parent, &at)) return false;
     if (place(at, records).od_id == G_MAXUINT) return true;
@@ -114,7 +107,7 @@ bool Carrier::lost_its_parent(const GstAnalyticsODMtd& od, const BoxRecords& rec
   return false;
 }
 
-Placed Carrier::add_od(const GstAnalyticsODMtd& od, const BoxRecords& records) {
+Placed Carrier::add_od(const GstAnalyticsODMtd& od, const Records& records) {
   Placed placed = place(od, records);
   if (placed.od_id == G_MAXUINT || lost_its_parent(od, records)) return {};
   const Pixels at = rounded(placed.box, placed.angle == 0 ? frame_ : Size{});
@@ -166,15 +159,15 @@ void Carrier::carry_mtds() {
   source_ = gst_buffer_get_analytics_relation_meta(from_);
   if (source_ == nullptr) return;
   const gsize count = gst_analytics_relation_get_length(source_);
-  target_ = relation_meta_for(to_, count, bytes_of_records(count));
+  target_ = relation_meta_for(to_, count, count * sizeof(BoxRecord));
   placed_.resize(count);
-  const BoxRecords records(source_);
+  const Records records(source_);
   std::vector<GstAnalyticsMtd> ours, parts;  // added last, because they refer to ids
   gpointer state = nullptr;
   GstAnalyticsMtd mtd;
   while (gst_analytics_relation_meta_iterate(source_, &state, GST_ANALYTICS_MTD_TYPE_ANY, &mtd)) {
     const GstAnalyticsMtdType type = gst_analytics_mtd_get_mtd_type(&mtd);
-    if (is_ours(type)) {
+    if (is_record(type)) {
       ours.push_back(mtd);
       continue;
     }
@@ -187,13 +180,7 @@ void Carrier::carry_mtds() {
   carry_parts(parts);
   for (guint a = 0; a < placed_.size(); ++a)
     if (placed_[a].od_id != G_MAXUINT) carry_relations(a);
-  for (const GstAnalyticsMtd& each : ours) {
-    const GstAnalyticsMtdType type = gst_analytics_mtd_get_mtd_type(&each);
-    if (is_records(type)) carry_records(each, target_, placed_, map_);
-    if (is_payload(type)) carry_payload(each, target_, placed_, map_);
-    if (is_pictures(type)) carry_pictures(each, target_, placed_, map_);
-    if (is_labels(type)) carry_labels(each, target_, placed_);
-  }
+  for (const GstAnalyticsMtd& each : ours) carry_records(each, target_, placed_, map_);
   std::ranges::sort(mask_records_, {}, &MaskRecord::od_id);
   add_masks(target_, mask_records_);
 }
@@ -245,7 +232,7 @@ void Carrier::carry_tensor(const GstAnalyticsMtd& mtd) {
 }
 
 /// Carries a mask at its resolution. A mask without a size is dropped.
-void Carrier::carry_mask(const GstAnalyticsMtd& mtd, const MaskRecords& records) {
+void Carrier::carry_mask(const GstAnalyticsMtd& mtd, const Records& records) {
   const auto& mask = reinterpret_cast<const GstAnalyticsSegmentationMtd&>(mtd);
   gint x = 0, y = 0;
   guint width = 0, height = 0;
@@ -256,7 +243,7 @@ void Carrier::carry_mask(const GstAnalyticsMtd& mtd, const MaskRecords& records)
     regions[i] = gst_analytics_segmentation_mtd_get_region_id(&mask, i);
   const auto left = static_cast<float>(x), top = static_cast<float>(y);
   Box place{left, top, left + static_cast<float>(width), top + static_cast<float>(height)};
-  const auto record = records.of_mask(mtd.id);
+  const auto record = records.mask(mtd.id);
   const bool precise = record && record->od_id < placed_.size() && placed_[record->od_id].precise;
   if (precise) place = record->place();
   const bool has_size = width != 0 && height != 0;
@@ -299,7 +286,7 @@ void Carrier::carry_group(const GstAnalyticsMtd& mtd) {
 
 /// Carries groups first, because they take their keypoints along or drop them.
 void Carrier::carry_parts(std::span<const GstAnalyticsMtd> parts) {
-  const MaskRecords masks(source_);
+  const Records records(source_);
   const auto type_of = [](const GstAnalyticsMtd& mtd) {
     return gst_analytics_mtd_get_mtd_type(&mtd);
   };
@@ -309,7 +296,7 @@ void Carrier::carry_parts(std::span<const GstAnalyticsMtd> parts) {
     const GstAnalyticsMtdType type = type_of(mtd);
     if (is_group(type) || grouped_.contains(mtd.id) || lost_its_object(mtd)) continue;
     if (is_keypoint(type)) placed_[mtd.id].od_id = carry_keypoint(mtd, target_, map_);
-    else if (is_segmentation(type)) carry_mask(mtd, masks);
+    else if (is_segmentation(type)) carry_mask(mtd, records);
     else carry_tensor(mtd);
   }
 }

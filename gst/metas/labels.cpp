@@ -91,7 +91,7 @@ BoxLabels read_frame_labels(GstBuffer* buffer) {
   BoxLabels out;
   GstAnalyticsRelationMeta* meta = gst_buffer_get_analytics_relation_meta(buffer);
   if (meta == nullptr) return out;
-  LabelRecords(meta).find(kWholeFrame, out);
+  Records(meta).read_labels(kWholeFrame, out);
   for (const BoxClasses& classes : classes_of_frame(meta))
     if (!classes.names.empty()) out.add_class(classes.names[0], classes.levels[0]);
   return out;

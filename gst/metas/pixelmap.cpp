@@ -122,6 +122,14 @@ std::optional<PixelMap> matrix_of(GQuark type, gpointer data) {
       .then(moved(change.out_rectangle.x, change.out_rectangle.y));
 }
 
+std::optional<PixelMap> map_of_transform(GQuark type, gpointer data) {
+  if (auto map = matrix_of(type, data)) return map;
+  if (!GST_VIDEO_META_TRANSFORM_IS_SCALE(type)) return std::nullopt;
+  const auto& change = *static_cast<const GstVideoMetaTransform*>(data);
+  return PixelMap::scale(double{1} * change.out_info->width / std::max(change.in_info->width, 1),
+                         double{1} * change.out_info->height / std::max(change.in_info->height, 1));
+}
+
 GQuark matrix_quark() {
   static const GQuark quark = [] {
     GQuark (*get)() = nullptr;

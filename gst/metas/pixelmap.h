@@ -63,6 +63,9 @@ class PixelMap {
 /// an axis, edges are one further. @param type, data as passed to GstMetaTransformFunction.
 std::optional<PixelMap> matrix_of(GQuark type, gpointer data);
 
+/// Returns the map of a GStreamer transform: a matrix or a scale; std::nullopt for others.
+std::optional<PixelMap> map_of_transform(GQuark type, gpointer data);
+
 /// Offers a map to a function that takes GStreamer's transforms, as `f(GQuark, gpointer)`: first as
 /// a matrix, if this GStreamer supports it, and if that returns false as a plain scale.
 template <class Function>

@@ -7,7 +7,6 @@
 #include <deque>
 #include <map>
 #include <optional>
-#include <ranges>
 #include <string>
 #include <utility>
 
@@ -114,13 +113,13 @@ std::vector<guint8> pack_boxes(GstBuffer* buffer) {
   std::vector<FrameBox> boxes;
   KeypointStore points;
   read_boxes(buffer, boxes, &points);
-  const LabelRecords records(meta);
+  const Records records(meta);
   ByteWriter out;
   out.put_count(boxes.size());
   for (const FrameBox& box : boxes) {
     put_box(out, box, track_of(meta, box.od_id), index_of(boxes, box.parent));
     BoxLabels labels;
-    records.find(box.od_id, labels);
+    records.read_labels(box.od_id, labels);
     put_labels(out, labels);
     put_classes(out, classes_of(meta, box.od_id));
   }
@@ -128,7 +127,7 @@ std::vector<guint8> pack_boxes(GstBuffer* buffer) {
   out.put_count(weak.size());
   for (const FrameBox& box : weak) put_box(out, box, std::nullopt, kNoParent);
   BoxLabels labels;
-  records.find(kWholeFrame, labels);
+  records.read_labels(kWholeFrame, labels);
   put_labels(out, labels);
   put_classes(out, classes_of_frame(meta));
   const SkippedModels skipped(buffer);
@@ -330,11 +329,7 @@ Status Unpacked::attach(GstBuffer* buffer, gsize bytes) {
   }
   for (const BoxClasses& classes : of_frame_) add_classes(meta, G_MAXUINT, classes);
   for (const GQuark model : skipped_) note_skipped_model(buffer, model);
-  const auto same_model = [](const FrameBox& a, const FrameBox& b) {
-    return model_of(a) == model_of(b);
-  };
-  for (const auto& of_model : weak_ | std::views::chunk_by(same_model))
-    attach_weak_boxes(buffer, of_model);
+  attach_weak_boxes(buffer, weak_);
   return {};
 }
 

@@ -89,15 +89,10 @@ TEST(Carry, LeavesRecordsThatDoNotAgree) {
   auto* meta = gst_buffer_get_analytics_relation_meta(from.get());
   GstAnalyticsODMtd od;
   gst_analytics_relation_meta_add_od_mtd(meta, box.label, 16, 8, 16, 16, box.score, &od);
-  RecordWriter(meta, 1, {})
-      .add({.od_id = od.id,
-            .class_id = 3,
-            .label = box.label,
-            .score = box.score,
-            .x1 = 22,
-            .y1 = 8,
-            .x2 = 32,
-            .y2 = 24});
+  FrameBox elsewhere = box;
+  elsewhere.od_id = od.id;
+  elsewhere.box.x1 = 22;
+  add_records(meta, {&elsewhere, 1});
   const auto found = boxes(stretched(from));
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].class_id, 3u);

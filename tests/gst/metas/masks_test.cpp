@@ -127,20 +127,19 @@ TEST(Masks, MatchGStreamersOwnFunctions) {
 TEST(Masks, HaveRecordsByTheirMtd) {
   const Buffer frame = masked();
   auto* meta = gst_buffer_get_analytics_relation_meta(frame.get());
-  const MaskRecords records(meta);
+  const Records records(meta);
   GstAnalyticsMtd mtd;
   gpointer state = nullptr;
   std::vector<Box> places;
   while (gst_analytics_relation_meta_iterate(meta, &state,
                                              gst_analytics_segmentation_mtd_get_mtd_type(), &mtd)) {
-    const auto record = records.of_mask(mtd.id);
+    const auto record = records.mask(mtd.id);
     ASSERT_TRUE(record);
     EXPECT_EQ(record->seg_id, mtd.id);
-    EXPECT_EQ(records.find(record->od_id, mtd.id), record->place());
     places.push_back(record->place());
   }
   EXPECT_EQ(places, (std::vector{kMasks[0].place, kMasks[2].place}));
-  EXPECT_FALSE(records.of_mask(mtd.id + 100));
+  EXPECT_FALSE(records.mask(mtd.id + 100));
 }
 
 TEST(Masks, AreScaledWithTheVideo) {

@@ -86,11 +86,15 @@ inline void move_pixels(const Buffer& frame, const char* name, const PixelMap& m
   GstVideoInfo info;
   gst_video_info_set_format(&info, GST_VIDEO_FORMAT_RGB, 640, 640);
   MatrixTransform matrix = matrix_transform(map, info, info);
-  const std::vector<GstAnalyticsMtd> mtds = mtds_named(meta, name);
-  ASSERT_EQ(mtds.size(), 1u);
-  GstAnalyticsMtd mtd = mtds[0];
-  const auto* impl =
-      reinterpret_cast<const GstAnalyticsMtdImpl*>(gst_analytics_mtd_get_mtd_type(&mtd));
+  gpointer state = nullptr;
+  GstAnalyticsMtd mtd;
+  const GstAnalyticsMtdImpl* impl = nullptr;
+  while (gst_analytics_relation_meta_iterate(meta, &state, GST_ANALYTICS_MTD_TYPE_ANY, &mtd)) {
+    impl = reinterpret_cast<const GstAnalyticsMtdImpl*>(gst_analytics_mtd_get_mtd_type(&mtd));
+    if (std::string_view(impl->name) == name) break;
+    impl = nullptr;
+  }
+  ASSERT_NE(impl, nullptr);
   EXPECT_TRUE(impl->mtd_meta_transform(frame.get(), &mtd, frame.get(),
                                        g_quark_from_string("gst-video-matrix"), &matrix));
 }

@@ -86,8 +86,7 @@ TEST(PayloadValues, FollowAMatrixUnchanged) {
   auto list = objects();
   attach(frame.get(), std::span(list).first(1));
   test::move_pixels(frame, "keepbox-values", PixelMap({0, -1, 640, 1, 0, 0, 0, 0, 1}));
-  const auto found =
-      PayloadRecords(gst_buffer_get_analytics_relation_meta(frame.get())).values(0).values;
+  const auto found = Records(gst_buffer_get_analytics_relation_meta(frame.get())).values(0).values;
   EXPECT_TRUE(std::ranges::equal(found, kFirstValues));
 }
 

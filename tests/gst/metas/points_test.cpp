@@ -117,7 +117,7 @@ TEST(Points, FollowAMatrix) {
   attach(frame.get(), std::span(list).first(1));
   test::move_pixels(frame, "keepbox-points", PixelMap({0, -1, 640, 1, 0, 0, 0, 0, 1}));
   const auto points =
-      PayloadRecords(gst_buffer_get_analytics_relation_meta(frame.get())).keypoints(0).points;
+      Records(gst_buffer_get_analytics_relation_meta(frame.get())).keypoints(0).points;
   ASSERT_EQ(points.size(), 5u);
   EXPECT_EQ(points[0], (Keypoint{640 - 120.5f, 110.25f, 0.9f}));
   EXPECT_EQ(points[4], (Keypoint{-60, -7.5f, 0})) << "not clipped";
@@ -130,18 +130,11 @@ TEST(Points, RequireAnAgreeingRecord) {
   auto* meta = gst_buffer_add_analytics_relation_meta(frame.get());
   GstAnalyticsODMtd od;
   gst_analytics_relation_meta_add_od_mtd(meta, list[0].label, 100, 110, 60, 60, 0.75f, &od);
-  RecordWriter(meta, 1, {})
-      .add({.od_id = od.id,
-            .class_id = 3,
-            .label = list[0].label,
-            .score = 0.5f,
-            .x1 = 100,
-            .y1 = 110,
-            .x2 = 160,
-            .y2 = 170});
   list[0].od_id = od.id;
-  add_payloads(meta, list);
-  EXPECT_EQ(PayloadRecords(meta).keypoints(od.id).points.size(), 5u);
+  list[0].box = {100, 110, 160, 170};
+  list[0].score = 0.5f;
+  add_records(meta, list);
+  EXPECT_EQ(Records(meta).keypoints(od.id).points.size(), 5u);
   EXPECT_TRUE(boxes(frame).at(0).keypoints.points.empty()) << "another score: another box";
 }
 

@@ -121,38 +121,34 @@ TEST(Records, GoWithTheDetectionsThatTheyDescribe) {
 }
 
 TEST(Records, ApplyOnlyIfTheyAgree) {
-  const BoxRecord right{.od_id = 0,
-                        .class_id = 5,
-                        .anchor = 1,
-                        .label = g_quark_from_string("a"),
-                        .score = 0.5f,
-                        .x1 = 10.4f,
-                        .y1 = 20.25f,
-                        .x2 = 30,
-                        .y2 = 40};
-  const auto agrees = [](const BoxRecord& record) {
+  const FrameBox right{.box = {10.4f, 20.25f, 30, 40},
+                       .score = 0.5f,
+                       .label = g_quark_from_string("a"),
+                       .class_id = 5,
+                       .anchor = 1};
+  const auto agrees = [](const FrameBox& box) {
     GstBuffer* buffer = gst_buffer_new();
     auto* meta = gst_buffer_add_analytics_relation_meta(buffer);
     GstAnalyticsODMtd od;
     gst_analytics_relation_meta_add_od_mtd(meta, g_quark_from_string("a"), 10, 20, 20, 20, 0.5f,
                                            &od);
-    RecordWriter(meta, 1, {}).add(record);
+    add_records(meta, {&box, 1});
     const bool out = boxes(Buffer(buffer)).at(0).class_id.has_value();
     return out;
   };
   EXPECT_TRUE(agrees(right));
-  for (gfloat BoxRecord::* edge : {&BoxRecord::x1, &BoxRecord::y1, &BoxRecord::x2, &BoxRecord::y2})
+  for (float Box::* edge : {&Box::x1, &Box::y1, &Box::x2, &Box::y2})
     for (const float by : {-3.0f, 3.0f}) {
-      BoxRecord moved = right;
-      moved.*edge += by;
+      FrameBox moved = right;
+      moved.box.*edge += by;
       EXPECT_FALSE(agrees(moved));
     }
-  BoxRecord renamed = right, rescored = right, oriented = right, of_another = right;
+  FrameBox renamed = right, rescored = right, oriented = right, of_another = right;
   renamed.label = g_quark_from_string("b");
   rescored.score = 0.6f;
   oriented.angle = 1;
   of_another.od_id = 7;
-  for (const BoxRecord& wrong : {renamed, rescored, oriented, of_another})
+  for (const FrameBox& wrong : {renamed, rescored, oriented, of_another})
     EXPECT_FALSE(agrees(wrong));
 }
 
