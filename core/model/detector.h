@@ -278,6 +278,19 @@ struct DetectorSpec {
   uint32_t anchors_of(size_t level) const;
 };
 
+/// Returns the values per anchor in a rule's tensor; 0: any number, for scores.
+size_t channels_of(const DetectorSpec& spec, const TensorRule& rule);
+
+/// Returns the minimum values per anchor of a family with a single tensor.
+size_t min_channels(const DetectorSpec& spec);
+
+/// Returns the values per anchor other than class scores and the payload after them, for a family
+/// with a single tensor.
+size_t channels_besides_classes(const DetectorSpec& spec);
+
+/// True if the payload after the class scores may have that many values.
+bool may_be_payload(size_t values, Payload payload);
+
 /// Returns the rule whose scale applies to an integer tensor: the rule with its id, or with its
 /// position in a non-empty tensor_ids, or the one without ids. nullptr if that rule has no scale.
 const TensorRule* quantization_of(const DetectorSpec& spec, std::string_view id,

@@ -9,8 +9,6 @@
 #include <vector>
 
 #include "core/model/detector_fields.h"
-#include "core/plan/anchors.h"
-#include "core/recognition/fit.h"
 
 namespace keepbox {
 

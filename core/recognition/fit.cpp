@@ -348,39 +348,10 @@ std::unexpected<Error> no_payload(const DetectorSpec& spec, const TensorView& te
               tensor.to_string(), "set num-classes= to the number of the model's classes");
 }
 
-size_t channels_besides_classes(const DetectorSpec& spec) {
-  const size_t trailing_box = spec.columns.box_last ? size_t{4} * spec.bins : 0;
-  return static_cast<size_t>(spec.columns.classes) + trailing_box;
-}
-
-size_t min_channels(const DetectorSpec& spec) {
-  if (spec.reader == Reader::kReady)
-    return (spec.columns.image >= 0 ? 7u : 6u) + spec.payload_count;
-  const bool trailing = spec.payload != Payload::kNone && spec.columns.payload < 0;
-  return channels_besides_classes(spec) + 1u + (trailing ? 1 : 0);
-}
-
-size_t channels_of(const DetectorSpec& spec, const TensorRule& rule) {
-  if (rule.channels != 0) return rule.channels;
-  const auto is_sizes = [](const TensorRule& each) { return each.role == Role::kSizes; };
-  switch (rule.role) {
-    case Role::kBoxes:
-      return std::ranges::any_of(spec.rules(), is_sizes) ? 2 : size_t{4} * spec.bins;
-    case Role::kSizes: return 2;
-    case Role::kObjectness: return 1;
-    default: return 0;
-  }
-}
-
 size_t channels_of(const DetectorSpec& spec, const TensorRule& rule, const Request& request) {
   const size_t channels = channels_of(spec, rule);
   if (channels != 0 || rule.role != Role::kScores || request.num_classes == 0) return channels;
   return request.num_classes + spec.background_count();
-}
-
-bool may_be_payload(size_t values, Payload payload) {
-  if (payload == Payload::kKeypoints) return values > 0 && (values % 3 == 0 || values % 2 == 0);
-  return payload == Payload::kNone || values > 0;
 }
 
 std::optional<size_t> payload_of(const DetectorSpec& spec, size_t values,

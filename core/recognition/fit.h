@@ -11,23 +11,8 @@
 
 namespace keepbox {
 
-// Numbers of values per anchor that a family's tensors have.
-
-/// Returns the values per anchor in a rule's tensor; 0: any number, for scores.
-size_t channels_of(const DetectorSpec& spec, const TensorRule& rule);
-
 /// Returns the values per anchor, with the number of classes of the request if it is set.
 size_t channels_of(const DetectorSpec& spec, const TensorRule& rule, const Request& request);
-
-/// Returns the minimum values per anchor of a family with a single tensor.
-size_t min_channels(const DetectorSpec& spec);
-
-/// Returns the values per anchor other than class scores and the payload after them, for a family
-/// with a single tensor.
-size_t channels_besides_classes(const DetectorSpec& spec);
-
-/// True if the payload after the class scores may have that many values.
-bool may_be_payload(size_t values, Payload payload);
 
 /// Returns the payload values among the `values` values of class scores and payload.
 std::optional<size_t> payload_of(const DetectorSpec& spec, size_t values,

@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/text.h"
 #include "gst/base/batches.h"
 #include "gst/base/element.h"
 #include "gst/base/error.h"
-#include "gst/base/text.h"
 #include "gst/decode/decoder.h"
 #include "gst/decode/properties.h"
 #include "gst/decode/settings.h"
