@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <climits>
 #include <filesystem>
 #include <map>
@@ -23,7 +22,6 @@ namespace keepbox {
 namespace {
 
 constexpr mode_t kMode = 0666;  // before the umask
-constexpr int kMaxDigits = 18;
 constexpr const char* kOtherPath = "set location= to a different path";
 
 /// True for devices and FIFOs, and for links of /dev to a process's open files.
@@ -255,34 +253,6 @@ std::optional<Error> OutFile::older() const {
   return problem(ErrorKind::kMismatch,
                  "An earlier run left the unfinished file " + part_ + ", which is now " + kept_,
                  "rename it to use its content, or remove it");
-}
-
-Result<NumberedName> NumberedName::parse(std::string_view pattern) {
-  const auto error = [&] {
-    return reject(
-        ErrorKind::kInvalid,
-        "location=" + std::string(pattern) + " does not have one %d or %0Nd and no other %",
-        "set location= to a pattern such as labels/%06d.txt");
-  };
-  const size_t percent = pattern.find('%');
-  if (percent == pattern.npos) return error();
-  NumberedName out;
-  out.before_ = pattern.substr(0, percent);
-  std::string_view rest = pattern.substr(percent + 1);
-  if (rest.starts_with('0')) {
-    const auto [end, bad] = std::from_chars(rest.data(), rest.data() + rest.size(), out.digits_);
-    if (bad != std::errc{} || out.digits_ < 1 || out.digits_ > kMaxDigits) return error();
-    rest.remove_prefix(static_cast<size_t>(end - rest.data()));
-  }
-  if (!rest.starts_with('d') || rest.find('%') != rest.npos) return error();
-  out.after_ = rest.substr(1);
-  return out;
-}
-
-std::string NumberedName::of(int64_t number) const {
-  const std::string text = std::to_string(number);
-  const size_t zeros = text.size() < digits_ ? digits_ - text.size() : 0;
-  return before_ + std::string(zeros, '0') + text + after_;
 }
 
 std::shared_ptr<SharedOutput> SharedOutput::of(int file) {

@@ -131,17 +131,4 @@ class OutFile {
   size_t tail_ = 0;     // bytes of the tail
 };
 
-/// A file name with a number in it, such as labels/%06d.txt.
-class NumberedName {
- public:
-  /// @param pattern has exactly one %d or %0Nd (N from 1 to 18) and no other %.
-  static Result<NumberedName> parse(std::string_view pattern);
-
-  std::string of(int64_t number) const;
-
- private:
-  std::string before_, after_;
-  size_t digits_ = 0;
-};
-
 }  // namespace keepbox

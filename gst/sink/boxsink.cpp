@@ -109,9 +109,9 @@ Status write_frame(KeepboxBoxSink* self, Session& session, GstBuffer* buffer) {
       frame_info(buffer, GST_BASE_SINK(self)->segment, session.props, s.frame, session.number);
   const auto boxes = s.reader.read(buffer, s.frame);
   info.skipped = s.reader.skipped().any();
-  if (session.props.is(BoxFormat::kJsonl) && !boxes.empty())
-    KB_TRY(add_tensors(info, buffer, session.props));
-  if (session.props.is(BoxFormat::kMot)) info.tracked = follows(GST_ELEMENT(self), session, boxes);
+  const OutputFormat& format = session.props.output();
+  if (format.tensors && !boxes.empty()) KB_TRY(add_tensors(info, buffer, session.props));
+  if (format.tracked) info.tracked = follows(GST_ELEMENT(self), session, boxes);
   KB_TRY(session.write(info, boxes, s.text));
   report_messages(self, session);
   ++session.number;

@@ -26,14 +26,14 @@ FileName with_number(const FileName& name, int64_t number) {
   return out;
 }
 
-Status check_limits(const SinkProps& props, const FilePattern* pattern) {
+Status check_limits(const SinkProps& props, const FilePattern& pattern) {
   if (props.max_file_time == 0 && props.max_file_size == 0) return {};
-  if (pattern == nullptr)
+  if (props.output().files == FileSet::kPerFrame)
     return reject(ErrorKind::kInvalid,
-                  "max-file-time and max-file-size have no effect with format=kitti, whose files "
-                  "have one frame each",
+                  "max-file-time and max-file-size have no effect with format=" +
+                      std::string(props.output().name) + ", whose files have one frame each",
                   "leave them unset");
-  if (pattern->varies()) return {};
+  if (pattern.varies()) return {};
   return reject(
       ErrorKind::kInvalid,
       "max-file-time and max-file-size need a number or a time in location=" + props.location,
@@ -44,13 +44,9 @@ Status check_limits(const SinkProps& props, const FilePattern* pattern) {
 
 Result<FileSeries> FileSeries::of(const SinkProps& props) {
   FileSeries out;
-  if (props.is(BoxFormat::kKitti)) {  // whose pattern is another one: a file for each frame
-    KB_TRY(check_limits(props, nullptr));
-    return out;
-  }
-  out.of_classes_ = props.is(BoxFormat::kDota);
-  KB_ASSIGN(out.pattern_, FilePattern::parse(props.location, out.of_classes_));
-  KB_TRY(check_limits(props, &out.pattern_));
+  out.files_ = props.output().files;
+  KB_ASSIGN(out.pattern_, FilePattern::parse(props.location, out.files_));
+  KB_TRY(check_limits(props, out.pattern_));
   out.utc_ = props.timestamp_utc;
   out.max_time_ = static_cast<uint64_t>(props.max_file_time);
   out.max_size_ = static_cast<uint64_t>(props.max_file_size);
@@ -62,7 +58,7 @@ FileName FileSeries::next() {
   FileName name = pattern_.name(now, number_++);
   if (!pattern_.varies()) return name;
   const FileName first = name;
-  for (int64_t more = 1; name.exists(of_classes_); ++more)
+  for (int64_t more = 1; name.exists(files_ == FileSet::kPerClass); ++more)
     name = pattern_.numbered() ? pattern_.name(now, number_++) : with_number(first, more);
   return name;
 }
@@ -97,14 +93,10 @@ Result<Session> Session::open(const SinkProps& props, const Interrupt& interrupt
               .writer = std::move(writer),
               .series = std::move(series),
               .interrupt = &interrupt};
-  out.number = props.is(BoxFormat::kMot) ? 1 : 0;
-  if (props.first_frame >= 0) out.number = props.first_frame;
-  if (props.is(BoxFormat::kKitti)) {
-    KB_ASSIGN(out.names, NumberedName::parse(props.location));
-    KB_TRY(make_folder_of(out.names->of(out.number)));
-    return out;
-  }
-  KB_TRY(out.open_next());
+  const OutputFormat& format = props.output();
+  out.number = props.first_frame >= 0 ? props.first_frame : format.first_frame;
+  if (format.files != FileSet::kPerFrame) KB_TRY(out.open_next());
+  else KB_TRY(make_folder_of(out.series.of_frame(out.number)));
   return out;
 }
 
@@ -112,7 +104,7 @@ Result<Session> Session::open(const SinkProps& props, const Interrupt& interrupt
 Status Session::open_next() {
   const FileName name = series.next();
   if (series.varies()) KB_TRY(make_folder_of(name.before + name.after));
-  if (props.is(BoxFormat::kDota)) {
+  if (props.output().files == FileSet::kPerClass) {
     classes.emplace(name);
     return {};
   }
@@ -149,9 +141,10 @@ Status Session::write(const FrameInfo& frame, std::span<const FrameBox> boxes, s
   text.clear();
   const std::string_view tail = writer.tail();
   KB_TRY(writer.write(frame, boxes, text));
-  const bool empty_file = props.write_empty && !frame.skipped;
-  if (names && (!boxes.empty() || empty_file)) KB_TRY(write_file_of_frame(text));
-  if (!file) return {};
+  if (!file) {
+    const bool wanted = !boxes.empty() || (props.write_empty && !frame.skipped);
+    return wanted ? write_file_of_frame(text) : Status();
+  }
   if (series.starts_next_file(frame.running_time,
                               file->size() + text.size() + writer.tail().size())) {
     KB_TRY(begin_next(tail));
@@ -191,7 +184,7 @@ bool Session::discard_empty(guint64 frames) {
 
 /// Writes the complete file of the next frame.
 Status Session::write_file_of_frame(const std::string& text) {
-  const std::string path = names->of(number);
+  const std::string path = series.of_frame(number);
   KB_TRY(make_folder_of(path));
   KB_ASSIGN(auto whole, OutFile::open(path));
   note_older(whole);

@@ -34,8 +34,11 @@ class FileSeries {
   /// existing file: numbers that are in use are left out, and otherwise -1, -2 ... is added.
   FileName next();
 
+  /// Returns the name of the file of a frame, in formats that have one for each.
+  std::string of_frame(int64_t number) const { return pattern_.name(nullptr, number).before; }
+
   /// True if the location has a time, a number or a class.
-  bool varies() const { return pattern_.varies() || of_classes_; }
+  bool varies() const { return pattern_.varies() || files_ == FileSet::kPerClass; }
   /// True if a frame belongs to the next file, in which it then is the first one.
   /// @param time the frame's running time in ns, if known
   /// @param bytes the size of the file with the frame
@@ -46,7 +49,8 @@ class FileSeries {
 
  private:
   FilePattern pattern_;
-  bool of_classes_ = false, utc_ = false;
+  FileSet files_ = FileSet::kSeries;
+  bool utc_ = false;
   uint64_t max_time_ = 0, max_size_ = 0;
   int64_t number_ = 0;             // of the next file
   std::optional<uint64_t> begin_;  // running time of the first frame of the file
@@ -58,13 +62,12 @@ class FileSeries {
 struct Session {
   SinkProps props;
   BoxWriter writer;
-  FileSeries series;  // for formats other than kKitti
+  FileSeries series;
   const Interrupt* interrupt;
-  std::optional<OutFile> file;        // for formats other than kKitti and kDota
-  std::optional<NumberedName> names;  // for kKitti
-  std::optional<ClassFiles> classes;  // for kDota
+  std::optional<OutFile> file;        // of FileSet::kSeries
+  std::optional<ClassFiles> classes;  // of FileSet::kPerClass
   gint64 number = 0;                  // of the next frame
-  bool looked_for_tracker = false;    // upstream, for kMot
+  bool looked_for_tracker = false;    // upstream
   bool tracked = false;               // there is one, or a box had an id
   bool ended = false;                 // by EOS, after which a seek may bring more frames
   bool failed = false;

@@ -179,6 +179,23 @@ BoxJson whole_frame_of(const FrameInfo& frame) {
 
 }  // namespace
 
+void JsonText::add(std::string_view key, std::string_view value) {
+  ((((out_ += next_) += '"') += key) += "\":") += value;
+  next_ = ',';
+}
+
+void JsonText::add_all(std::string_view object) {
+  const std::string_view members = object.substr(1, object.size() - 2);
+  if (members.empty()) return;
+  (out_ += next_) += members;
+  next_ = ',';
+}
+
+void JsonText::end() {
+  if (next_ == '{') out_ += '{';
+  out_ += '}';
+}
+
 void write_jsonl(const FrameInfo& frame, std::span<const FrameBox> boxes,
                  const WriterOptions& options, std::string& out) {
   BoxJson line;
@@ -195,10 +212,11 @@ void write_jsonl(const FrameInfo& frame, std::span<const FrameBox> boxes,
     line["objects"].push_back(std::move(object));
   }
   if (frame.labels.size() != 0) line["objects"].push_back(whole_frame_of(frame));
-  std::string text = dump(line);
-  // Inserted as text, because the user's numbers may have more digits than BoxJson keeps.
-  if (!options.tags.empty()) text.insert(1, "\"tags\":" + options.tags + ',');
-  out += text + '\n';
+  JsonText text(out);
+  if (!options.tags.empty()) text.add("tags", options.tags);
+  text.add_all(dump(line));
+  text.end();
+  out += '\n';
 }
 
 void write_object(const FrameBox& box, Size frame, std::string& out) {

@@ -1,14 +1,33 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Masks as COCO's compressed run lengths.
+// Objects of JSON text, and masks as COCO's compressed run lengths.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gst/metas/masks.h"
 
 namespace keepbox {
+
+/// Appends a JSON object whose members are JSON text: those of nlohmann's objects with different
+/// types of numbers, or of a user, have the digits that each of them wrote.
+class JsonText {
+ public:
+  /// @param out borrowed
+  explicit JsonText(std::string& out) : out_(out) {}
+
+  /// @param key without characters that JSON escapes
+  void add(std::string_view key, std::string_view value);
+  /// Adds the members of an object.
+  void add_all(std::string_view object);
+  void end();
+
+ private:
+  std::string& out_;
+  char next_ = '{';  // before the next member
+};
 
 /// Lengths of runs without and with the object in turn, in pycocotools' text form: each length
 /// except the first three is stored as the difference from the one before the last, in digits of

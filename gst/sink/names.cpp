@@ -14,10 +14,15 @@ namespace {
 constexpr size_t kMaxDigits = 18;
 constexpr std::string_view kModifiers = "_-0EO:";  // between % and the letter of a time
 
-std::unexpected<Error> wrong(std::string_view pattern, bool of_classes) {
+std::unexpected<Error> wrong(std::string_view pattern, FileSet files) {
+  if (files == FileSet::kPerFrame)
+    return reject(
+        ErrorKind::kInvalid,
+        "location=" + std::string(pattern) + " does not have one %d or %0Nd and no other %",
+        "set location= to a pattern such as labels/%06d.txt");
   const std::string rest =
       "conversions of a time, such as %Y, and at most one number, such as %05d";
-  if (of_classes)
+  if (files == FileSet::kPerClass)
     return reject(ErrorKind::kInvalid,
                   "location=" + std::string(pattern) +
                       " must have one %s for the class, and may otherwise only have " + rest,
@@ -63,7 +68,7 @@ bool FileName::exists(bool of_classes) const {
 }
 
 /// Takes a conversion from the beginning of the rest of a pattern. @return false if it is none.
-bool FilePattern::add_conversion(std::string_view& rest, bool of_classes) {
+bool FilePattern::add_conversion(std::string_view& rest, FileSet files) {
   size_t length = 2;
   const auto take = [&](Part part) {
     parts_.push_back(std::move(part));
@@ -78,7 +83,7 @@ bool FilePattern::add_conversion(std::string_view& rest, bool of_classes) {
   if (length >= rest.size()) return false;
   const std::string conversion(rest.substr(0, ++length));
   if (conversion == "%%") return take({Kind::kText, "%"});
-  if (conversion == "%s" && of_classes)
+  if (conversion == "%s" && files == FileSet::kPerClass)
     return !std::exchange(classes_, true) && take({Kind::kClass, {}});
   if (!g_utf8_validate(conversion.c_str(), -1, nullptr)) return false;
   g_autoptr(GDateTime) now = g_date_time_new_now_utc();
@@ -100,18 +105,21 @@ bool FilePattern::resolve_day_or_number() {
   return true;
 }
 
-Result<FilePattern> FilePattern::parse(std::string_view pattern, bool of_classes) {
+Result<FilePattern> FilePattern::parse(std::string_view pattern, FileSet files) {
+  const bool of_frames = files == FileSet::kPerFrame, of_classes = files == FileSet::kPerClass;
+  if (of_frames && std::ranges::count(pattern, '%') != 1) return wrong(pattern, files);
   FilePattern out;
   for (std::string_view rest = pattern; !rest.empty();) {
     if (rest.starts_with('%')) {
-      if (!out.add_conversion(rest, of_classes)) return wrong(pattern, of_classes);
+      if (!out.add_conversion(rest, files)) return wrong(pattern, files);
       continue;
     }
     const size_t length = std::min(rest.find('%'), rest.size());
     out.parts_.push_back({Kind::kText, std::string(rest.substr(0, length))});
     rest.remove_prefix(length);
   }
-  if (out.classes_ != of_classes || !out.resolve_day_or_number()) return wrong(pattern, of_classes);
+  if (out.classes_ != of_classes || !out.resolve_day_or_number()) return wrong(pattern, files);
+  if (of_frames && (out.timed_ || !out.numbered_)) return wrong(pattern, files);
   return out;
 }
 

@@ -26,14 +26,22 @@ struct FileName {
   bool exists(bool of_classes) const;
 };
 
+/// The files of a format.
+enum class FileSet {
+  kSeries,    // one after the other
+  kPerFrame,  // the name has the number of the frame
+  kPerClass,  // the name has that of the class
+};
+
 /// A pattern such as boxes-%Y%m%d-%05d.jsonl.
 class FilePattern {
  public:
   /// @param pattern may have conversions of strftime, as g_date_time_format() has them, one
   ///        number, %0Nd (N from 1 to 18), and %%. %d is a number too, but the day of the month if
   ///        there are other conversions of time.
-  /// @param of_classes requires one %s, in the place of which classes have their names.
-  static Result<FilePattern> parse(std::string_view pattern, bool of_classes);
+  /// @param files kPerFrame requires the number and nothing else; kPerClass requires one %s, in the
+  ///        place of which classes have their names.
+  static Result<FilePattern> parse(std::string_view pattern, FileSet files);
 
   /// True if the names depend on time or number.
   bool varies() const { return timed_ || numbered_; }
@@ -48,7 +56,7 @@ class FilePattern {
     std::string text;   // or the conversion of time
     size_t digits = 0;  // of the number, at least
   };
-  bool add_conversion(std::string_view& rest, bool of_classes);
+  bool add_conversion(std::string_view& rest, FileSet files);
   bool resolve_day_or_number();
 
   std::vector<Part> parts_;

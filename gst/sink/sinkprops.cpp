@@ -2,6 +2,9 @@
 // The table of boxsink's properties: name, blurb and where the value is kept.
 #include "gst/sink/sinkprops.h"
 
+#include <utility>
+#include <vector>
+
 #include "gst/base/error.h"
 #include "gst/base/props.h"
 
@@ -11,21 +14,12 @@ namespace {
 constexpr gint64 kMaxLimit = G_GINT64_CONSTANT(1) << 60;  // bytes; in ns 36 years
 
 GType format_type() {
-  static const GType type = register_enum(
-      "KeepboxBoxFormat",
-      {{static_cast<int>(BoxFormat::kJsonl), "jsonl",
-        "JSON Lines, one object per frame, in the schema of DL Streamer's gvametaconvert"},
-       {static_cast<int>(BoxFormat::kCoco), "coco", "JSON array of COCO results, for pycocotools"},
-       {static_cast<int>(BoxFormat::kMot), "mot",
-        "MOTChallenge lines; frames are counted from 1, box pixels from 0. Boxes without an id "
-        "have -1, or are omitted downstream of a tracker, because evaluators reject a frame "
-        "that has an id twice"},
-       {static_cast<int>(BoxFormat::kKitti), "kitti", "KITTI object results, one file per frame"},
-       {static_cast<int>(BoxFormat::kCsv), "csv",
-        "CSV with a header and one line per box. Names are written as in the model: spreadsheets "
-        "may execute those that begin with =, +, - or @"},
-       {static_cast<int>(BoxFormat::kDota), "dota",
-        "DOTA task 1 results with the four corners of each box, one file per class"}});
+  static const GType type = [] {
+    std::vector<EnumValue> values;
+    for (const OutputFormat& each : output_formats())
+      values.push_back({static_cast<int>(each.format), each.name, each.blurb});
+    return register_enum("KeepboxBoxFormat", values);
+  }();
   return type;
 }
 
@@ -83,17 +77,18 @@ const PropertyTable<SinkProps>& sink_properties() {
 
 Result<BoxWriter> make_writer(const SinkProps& props) {
   KB_ASSIGN(auto options, json_options(props));
-  const bool coco = props.is(BoxFormat::kCoco);
-  if (props.is(BoxFormat::kDota) && !props.image_ids.empty()) {
-    KB_ASSIGN(options.names, load_names(props.image_ids.c_str(), "image-ids"));
+  const OutputFormat& format = props.output();
+  const char* images = props.image_ids.c_str();
+  if (format.images == OutputFormat::Images::kNames && !props.image_ids.empty()) {
+    KB_ASSIGN(options.names, load_names(images, "image-ids"));
   }
-  if (coco && !props.image_ids.empty()) {
-    KB_ASSIGN(options.images, load_coco_ids(props.image_ids.c_str(), "image-ids"));
+  if (format.images == OutputFormat::Images::kIds && !props.image_ids.empty()) {
+    KB_ASSIGN(options.images, load_coco_ids(images, "image-ids"));
   }
-  if (coco && !props.category_ids.empty()) {
+  if (format.categories && !props.category_ids.empty()) {
     KB_ASSIGN(options.categories, load_coco_ids(props.category_ids.c_str(), "category-ids"));
   }
-  return BoxWriter(static_cast<BoxFormat>(props.format), std::move(options));
+  return BoxWriter(format.format, std::move(options));
 }
 
 }  // namespace keepbox

@@ -14,14 +14,14 @@ namespace keepbox {
 
 /// Property values as set. Plain data: copied under the object lock.
 struct SinkProps : JsonProps {
-  int format = static_cast<int>(BoxFormat::kJsonl);
+  int format = 0;  // BoxFormat
   std::string location = "-";
   gint64 max_file_time = 0;  // ns; 0: no limit
   gint64 max_file_size = 0;  // bytes; 0: no limit
   int first_frame = -1;
   std::string image_ids, category_ids;
 
-  bool is(BoxFormat wanted) const { return static_cast<BoxFormat>(format) == wanted; }
+  const OutputFormat& output() const { return output_format(static_cast<BoxFormat>(format)); }
 };
 
 const PropertyTable<SinkProps>& sink_properties();

@@ -14,85 +14,6 @@
 namespace keepbox {
 namespace {
 
-std::unexpected<Error> too_few(size_t images) {
-  return file_error("There are more frames than the " + std::to_string(images) + " of image-ids=",
-                    "add a line per frame to the file of image-ids=");
-}
-
-}  // namespace
-
-BoxWriter::BoxWriter(BoxFormat format, WriterOptions options)
-    : format_(format),
-      options_(std::move(options)),
-      categories_(std::exchange(options_.categories, {})) {}
-
-std::string_view BoxWriter::head() const {
-  if (format_ == BoxFormat::kCoco) return "[";
-  return format_ == BoxFormat::kCsv ? kCsvHeader : std::string_view();
-}
-
-std::string_view BoxWriter::tail() const {
-  if (format_ != BoxFormat::kCoco) return {};
-  return first_ ? "]\n" : "\n]\n";
-}
-
-Status BoxWriter::write(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& out) {
-  switch (format_) {
-    case BoxFormat::kJsonl:
-      if (!boxes.empty() || frame.labels.size() != 0 || options_.write_empty)
-        write_jsonl(frame, boxes, options_, out);
-      break;
-    case BoxFormat::kCoco: KB_TRY(write_coco(frame, boxes, out)); break;
-    case BoxFormat::kMot: write_mot(frame, boxes, mot_ids_, out); break;
-    case BoxFormat::kKitti: write_kitti(boxes, out); break;
-    case BoxFormat::kCsv: write_csv(frame, boxes, out); break;
-    case BoxFormat::kDota: break;
-  }
-  ++frames_;
-  return {};
-}
-
-Status BoxWriter::write(const FrameInfo& frame, std::span<const FrameBox> boxes,
-                        std::map<std::string, std::string>& by_class) {
-  const auto& names = options_.names;
-  if (!names.empty() && frames_ >= names.size()) return too_few(names.size());
-  write_dota(names.empty() ? std::to_string(frame.number) : names[frames_], boxes, words_,
-             by_class);
-  ++frames_;
-  return {};
-}
-
-void BoxWriter::start_file(std::string& first) {
-  if (format_ == BoxFormat::kCoco && first.starts_with(',')) first.erase(0, 1);
-  first_ = first.empty();
-}
-
-CategoryMessages BoxWriter::take_messages() {
-  CategoryMessages out = categories_.take_messages();
-  std::ranges::move(words_.take_warnings(), std::back_inserter(out.wrong));
-  if (auto raised = mot_ids_.take_warning()) out.wrong.push_back(*std::move(raised));
-  return out;
-}
-
-Status BoxWriter::write_coco(const FrameInfo& frame, std::span<const FrameBox> boxes,
-                             std::string& out) {
-  KB_ASSIGN(const auto image, image_id(frame));
-  for (const FrameBox& box : boxes) {
-    KB_ASSIGN(const auto category, categories_.of(box));
-    out += std::exchange(first_, false) ? "\n" : ",\n";
-    write_coco_result({image, category, frame.size}, box, out);
-  }
-  return {};
-}
-
-Result<int64_t> BoxWriter::image_id(const FrameInfo& frame) const {
-  if (options_.images.empty()) return frame.number;
-  if (frames_ < options_.images.size()) return options_.images[frames_].id;
-  return too_few(options_.images.size());
-}
-
-namespace {
-
 constexpr int kUnknownOther = -1;     // KITTI and MOT
 constexpr int kUnknownAngle = -10;    // KITTI
 constexpr int kUnknownPlace = -1000;  // KITTI
@@ -134,44 +55,218 @@ std::string quoted(std::string text) {
   return '"' + text + '"';
 }
 
+std::unexpected<Error> too_few(size_t images) {
+  return file_error("There are more frames than the " + std::to_string(images) + " of image-ids=",
+                    "add a line per frame to the file of image-ids=");
+}
+
+class JsonLines : public FrameWriter {
+ public:
+  explicit JsonLines(WriterOptions options) : options_(std::move(options)) {}
+
+  Status write(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& out) override {
+    if (!boxes.empty() || frame.labels.size() != 0 || options_.write_empty)
+      write_jsonl(frame, boxes, options_, out);
+    return {};
+  }
+
+ private:
+  WriterOptions options_;
+};
+
+class Coco : public FrameWriter {
+ public:
+  explicit Coco(WriterOptions options)
+      : images_(std::move(options.images)), categories_(std::move(options.categories)) {}
+
+  Status write(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& out) override {
+    if (!images_.empty() && frames_ >= images_.size()) return too_few(images_.size());
+    const int64_t image = images_.empty() ? frame.number : images_[frames_].id;
+    for (const FrameBox& box : boxes) {
+      KB_ASSIGN(const auto category, categories_.of(box));
+      out += ",\n";
+      write_coco_result({image, category, frame.size}, box, out);
+    }
+    ++frames_;
+    return {};
+  }
+  void take_messages(CategoryMessages& out) override { out = categories_.take_messages(); }
+
+ private:
+  std::vector<CocoId> images_;
+  CategoryIds categories_;
+  size_t frames_ = 0;  // written so far
+};
+
+class Mot : public FrameWriter {
+ public:
+  explicit Mot(WriterOptions) {}
+
+  Status write(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& out) override {
+    ids_.start_frame();
+    for (const FrameBox& box : boxes) {
+      const auto object = key_of(box);
+      if (frame.tracked && !object) continue;
+      const std::string id = object ? std::to_string(ids_.of(*object)) : "-1";
+      const Box at = enclosing(box);
+      append_row(out, ',', frame.number, id, at.x1, at.y1, width_of(at), height_of(at), box.score,
+                 kUnknownOther, kUnknownOther, kUnknownOther);
+    }
+    return {};
+  }
+  void take_messages(CategoryMessages& out) override {
+    if (auto raised = ids_.take_warning()) out.wrong.push_back(*std::move(raised));
+  }
+
+ private:
+  MotIds ids_;
+};
+
+class Kitti : public FrameWriter {
+ public:
+  explicit Kitti(WriterOptions) {}
+
+  Status write(const FrameInfo&, std::span<const FrameBox> boxes, std::string& out) override {
+    for (const FrameBox& box : boxes) {
+      const Box at = enclosing(box);
+      append_row(out, ' ', as_word(class_name(box)), kUnknownOther, kUnknownOther, kUnknownAngle,
+                 at.x1, at.y1, at.x2, at.y2, kUnknownOther, kUnknownOther, kUnknownOther,
+                 kUnknownPlace, kUnknownPlace, kUnknownPlace, kUnknownAngle, box.score);
+    }
+    return {};
+  }
+};
+
+class Csv : public FrameWriter {
+ public:
+  explicit Csv(WriterOptions) {}
+
+  Status write(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& out) override {
+    for (const FrameBox& box : boxes)
+      append_row(out, ',', frame.number, frame.timestamp, quoted(name_of(box.label)), box.class_id,
+                 box.score, box.box.x1, box.box.y1, box.box.x2, box.box.y2, box.tracking_id,
+                 quoted(shown_model(box)), box.angle);
+    return {};
+  }
+};
+
+class Dota : public FrameWriter {
+ public:
+  explicit Dota(WriterOptions options) : names_(std::move(options.names)) {}
+
+  Status write(const FrameInfo&, std::span<const FrameBox>, std::string&) override { return {}; }
+  Status write_classes(const FrameInfo& frame, std::span<const FrameBox> boxes,
+                       std::map<std::string, std::string>& by_class) override {
+    if (!names_.empty() && frames_ >= names_.size()) return too_few(names_.size());
+    const std::string image = names_.empty() ? std::to_string(frame.number) : names_[frames_];
+    for (const FrameBox& box : boxes) {
+      const auto [a, b, c, d] = corners_of(box);
+      append_row(by_class[words_.of(class_name(box))], ' ', image, box.score, a.x, a.y, b.x, b.y,
+                 c.x, c.y, d.x, d.y);
+    }
+    ++frames_;
+    return {};
+  }
+  void take_messages(CategoryMessages& out) override { out.wrong = words_.take_warnings(); }
+
+ private:
+  std::vector<std::string> names_;  // of images
+  ClassWords words_;
+  size_t frames_ = 0;  // written so far
+};
+
+template <class Writer>
+std::unique_ptr<FrameWriter> make(WriterOptions options) {
+  return std::make_unique<Writer>(std::move(options));
+}
+
+const OutputFormat kFormats[] = {
+    {.format = BoxFormat::kJsonl,
+     .name = "jsonl",
+     .blurb = "JSON Lines, one object per frame, in the schema of DL Streamer's gvametaconvert",
+     .make = make<JsonLines>,
+     .tensors = true},
+    {.format = BoxFormat::kCoco,
+     .name = "coco",
+     .blurb = "JSON array of COCO results, for pycocotools",
+     .make = make<Coco>,
+     .head = "[",
+     .separator = ",",
+     .foot = "\n]\n",
+     .images = OutputFormat::Images::kIds,
+     .categories = true},
+    {.format = BoxFormat::kMot,
+     .name = "mot",
+     .blurb = "MOTChallenge lines; frames are counted from 1, box pixels from 0. Boxes without an "
+              "id have -1, or are omitted downstream of a tracker, because evaluators reject a "
+              "frame that has an id twice",
+     .make = make<Mot>,
+     .first_frame = 1,
+     .tracked = true},
+    {.format = BoxFormat::kKitti,
+     .name = "kitti",
+     .blurb = "KITTI object results, one file per frame",
+     .make = make<Kitti>,
+     .files = FileSet::kPerFrame},
+    {.format = BoxFormat::kCsv,
+     .name = "csv",
+     .blurb = "CSV with a header and one line per box. Names are written as in the model: "
+              "spreadsheets may execute those that begin with =, +, - or @",
+     .make = make<Csv>,
+     .head = "frame,timestamp,label,class_id,score,x1,y1,x2,y2,tracking_id,model,angle\n"},
+    {.format = BoxFormat::kDota,
+     .name = "dota",
+     .blurb = "DOTA task 1 results with the four corners of each box, one file per class",
+     .make = make<Dota>,
+     .files = FileSet::kPerClass,
+     .images = OutputFormat::Images::kNames},
+};
+
 }  // namespace
 
-void write_mot(const FrameInfo& frame, std::span<const FrameBox> boxes, MotIds& ids,
-               std::string& out) {
-  ids.start_frame();
-  for (const FrameBox& box : boxes) {
-    const auto object = key_of(box);
-    if (frame.tracked && !object) continue;
-    const std::string id = object ? std::to_string(ids.of(*object)) : "-1";
-    const Box at = enclosing(box);
-    append_row(out, ',', frame.number, id, at.x1, at.y1, width_of(at), height_of(at), box.score,
-               kUnknownOther, kUnknownOther, kUnknownOther);
-  }
+std::span<const OutputFormat> output_formats() { return kFormats; }
+
+const OutputFormat& output_format(BoxFormat format) {
+  return *std::ranges::find(kFormats, format, &OutputFormat::format);
 }
 
-void write_kitti(std::span<const FrameBox> boxes, std::string& out) {
-  for (const FrameBox& box : boxes) {
-    const Box at = enclosing(box);
-    append_row(out, ' ', as_word(class_name(box)), kUnknownOther, kUnknownOther, kUnknownAngle,
-               at.x1, at.y1, at.x2, at.y2, kUnknownOther, kUnknownOther, kUnknownOther,
-               kUnknownPlace, kUnknownPlace, kUnknownPlace, kUnknownAngle, box.score);
-  }
+Status FrameWriter::write_classes(const FrameInfo&, std::span<const FrameBox>,
+                                  std::map<std::string, std::string>&) {
+  return {};
 }
 
-void write_csv(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& out) {
-  for (const FrameBox& box : boxes)
-    append_row(out, ',', frame.number, frame.timestamp, quoted(name_of(box.label)), box.class_id,
-               box.score, box.box.x1, box.box.y1, box.box.x2, box.box.y2, box.tracking_id,
-               quoted(shown_model(box)), box.angle);
+void FrameWriter::take_messages(CategoryMessages&) {}
+
+BoxWriter::BoxWriter(BoxFormat format, WriterOptions options)
+    : format_(&output_format(format)), writer_(format_->make(std::move(options))) {}
+
+std::string_view BoxWriter::tail() const {
+  const bool ends_result = format_->foot.starts_with('\n');
+  return first_ && ends_result ? format_->foot.substr(1) : format_->foot;
 }
 
-void write_dota(const std::string& image, std::span<const FrameBox> boxes, ClassWords& words,
-                std::map<std::string, std::string>& by_class) {
-  for (const FrameBox& box : boxes) {
-    const auto [a, b, c, d] = corners_of(box);
-    append_row(by_class[words.of(class_name(box))], ' ', image, box.score, a.x, a.y, b.x, b.y, c.x,
-               c.y, d.x, d.y);
-  }
+Status BoxWriter::write(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& out) {
+  const size_t begin = out.size();
+  KB_TRY(writer_->write(frame, boxes, out));
+  if (out.size() == begin || !std::exchange(first_, false)) return {};
+  out.erase(begin, format_->separator.size());
+  return {};
+}
+
+Status BoxWriter::write(const FrameInfo& frame, std::span<const FrameBox> boxes,
+                        std::map<std::string, std::string>& by_class) {
+  return writer_->write_classes(frame, boxes, by_class);
+}
+
+void BoxWriter::start_file(std::string& first) {
+  if (first.starts_with(format_->separator)) first.erase(0, format_->separator.size());
+  first_ = first.empty();
+}
+
+CategoryMessages BoxWriter::take_messages() {
+  CategoryMessages out;
+  writer_->take_messages(out);
+  return out;
 }
 
 }  // namespace keepbox

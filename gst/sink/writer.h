@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,12 +15,13 @@
 #include "gst/metas/boxes.h"
 #include "gst/metas/objecttensors.h"
 #include "gst/sink/categories.h"
-#include "gst/sink/classes.h"
+#include "gst/sink/names.h"
 
 namespace keepbox {
 
 // Writes detections in formats that evaluation and analysis tools read.
 
+/// The formats: a row of output_formats() each, in this order.
 enum class BoxFormat {
   kJsonl,  // one object per frame, as DL Streamer's gvametaconvert, plus frame and anchor
   kCoco,   // one array of results, for pycocotools loadRes(); enclosing boxes of oriented ones
@@ -54,46 +56,76 @@ struct FrameInfo {
   BoxLabels labels{};  // results about the whole frame, borrowed
 };
 
+/// Appends the text of frames in a format, with what it keeps of earlier frames.
+class FrameWriter {
+ public:
+  virtual ~FrameWriter() = default;
+
+  /// Appends the next frame, which may be empty; each result begins with the separator of the
+  /// format. Fails if the lists of ids have no entry for an image or a class.
+  virtual Status write(const FrameInfo& frame, std::span<const FrameBox> boxes,
+                       std::string& out) = 0;
+  /// Appends the next frame to the text of each class, by its word, in formats with a file per
+  /// class.
+  virtual Status write_classes(const FrameInfo& frame, std::span<const FrameBox> boxes,
+                               std::map<std::string, std::string>& by_class);
+  /// Moves news about ids and words to `out`.
+  virtual void take_messages(CategoryMessages& out);
+};
+
+/// What distinguishes an output format: a row of the table in writer.cpp.
+struct OutputFormat {
+  enum class Images { kNumbers, kIds, kNames };  // what image-ids= has: nothing, or per frame
+
+  BoxFormat format;
+  const char* name;   // as a value of format=
+  const char* blurb;  // of that value
+  std::unique_ptr<FrameWriter> (*make)(WriterOptions options);
+  FileSet files = FileSet::kSeries;
+  int first_frame = 0;           // its number
+  std::string_view head{};       // of a file
+  std::string_view separator{};  // before each result except the first
+  std::string_view foot{};       // of a file; a line end at its start ends the last result
+  Images images = Images::kNumbers;
+  bool categories = false;  // has the ids of category-ids=
+  bool tensors = false;     // has the undecoded tensors of objects
+  bool tracked = false;     // needs FrameInfo::tracked
+};
+
+std::span<const OutputFormat> output_formats();
+const OutputFormat& output_format(BoxFormat format);
+
 /// Writes floats as the shortest decimals that read back as the same float, and labels as UTF-8.
 class BoxWriter {
  public:
   BoxWriter(BoxFormat format, WriterOptions options);
 
   /// Return the text at the start of a file, and at its end after the frames so far.
-  std::string_view head() const;
+  std::string_view head() const { return format_->head; }
   std::string_view tail() const;
 
-  /// Appends the text of the next frame, which may be empty. Fails only for kCoco, if the lists of
-  /// ids have no entry for an image or a class.
-  /// @pre the format is not kDota.
+  /// Appends the text of the next frame, which may be empty. Fails if the lists of ids have no
+  /// entry for an image or a class.
   Status write(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& out);
 
-  /// Appends the next frame (kDota) to the text of each class, by its word. Fails if the
-  /// list of image names has no entry for the frame.
+  /// Appends the next frame to the text of each class, by its word, in formats with a file per
+  /// class. Fails if the list of image names has no entry for the frame.
   Status write(const FrameInfo& frame, std::span<const FrameBox> boxes,
                std::map<std::string, std::string>& by_class);
 
   /// Starts another file with the text of the last frame, which the previous one does not have.
   void start_file(std::string& first);
 
-  /// Returns news about the category ids of kCoco, the ids of kMot and the words of kDota.
+  /// Returns news about the ids of categories and objects, and the words of classes.
   CategoryMessages take_messages();
 
  private:
-  Status write_coco(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& out);
-  Result<int64_t> image_id(const FrameInfo& frame) const;
-
-  BoxFormat format_;
-  WriterOptions options_;
-  CategoryIds categories_;
-  ClassWords words_;
-  MotIds mot_ids_;
-  size_t frames_ = 0;  // written so far
-  bool first_ = true;  // no result is in the file, for kCoco
+  const OutputFormat* format_;
+  std::unique_ptr<FrameWriter> writer_;
+  bool first_ = true;  // no result is in the file
 };
 
-// The formats of BoxWriter; each function appends a frame's text as documented there.
-
+/// Appends a line of kJsonl.
 void write_jsonl(const FrameInfo& frame, std::span<const FrameBox> boxes,
                  const WriterOptions& options, std::string& out);
 
@@ -107,18 +139,5 @@ struct CocoSubject {
 };
 /// Writes a single COCO result, without separators.
 void write_coco_result(const CocoSubject& of, const FrameBox& box, std::string& out);
-
-/// @param ids of the stream.
-void write_mot(const FrameInfo& frame, std::span<const FrameBox> boxes, MotIds& ids,
-               std::string& out);
-void write_kitti(std::span<const FrameBox> boxes, std::string& out);
-
-inline constexpr std::string_view kCsvHeader =
-    "frame,timestamp,label,class_id,score,x1,y1,x2,y2,tracking_id,model,angle\n";
-void write_csv(const FrameInfo& frame, std::span<const FrameBox> boxes, std::string& out);
-
-/// Appends the lines of an image to the text of each class, by its word.
-void write_dota(const std::string& image, std::span<const FrameBox> boxes, ClassWords& words,
-                std::map<std::string, std::string>& by_class);
 
 }  // namespace keepbox

@@ -34,18 +34,23 @@ class Expected {
       std::map<std::string, std::string> by_class;
       if (!writer_.write(frame, boxes, by_class)) violated("a frame that is refused");
       for (const auto& [word, text] : by_class)
-        files_[ClassFiles(FilePattern::parse(location_, true)->name(nullptr, 0)).of(word)] += text;
+        files_[ClassFiles(FilePattern::parse(location_, FileSet::kPerClass)->name(nullptr, 0))
+                   .of(word)] += text;
     } else {
       std::string text;
       if (!writer_.write(frame, boxes, text)) violated("a frame that is refused");
       if (format_ == BoxFormat::kKitti)
-        files_[NumberedName::parse(location_)->of(frame.number)] = text;
+        files_[FilePattern::parse(location_, FileSet::kPerFrame)
+                   ->name(nullptr, frame.number)
+                   .before] = text;
       else frames_ += text;
     }
   }
 
   void check() const {
-    const auto path = [&] { return FilePattern::parse(location_, false)->name(nullptr, 0).before; };
+    const auto path = [&] {
+      return FilePattern::parse(location_, FileSet::kSeries)->name(nullptr, 0).before;
+    };
     if (is_single(format_) &&
         text_in(path()) != std::string(writer_.head()) + frames_ + std::string(writer_.tail()))
       violated("a file that has something else");

@@ -174,12 +174,13 @@ void patterns(Input& input) {
                                                 "%_d-%D"};
   std::string pattern(input.pick(kPatterns));
   if (input.chance(30)) pattern = damaged(input, pattern, kWordsOfTexts);
-  const auto name = NumberedName::parse(pattern);
+  const auto name = FilePattern::parse(pattern, FileSet::kPerFrame);
   count(name ? "patterns of frames" : "patterns refused");
-  if (name && name->of(int64_t{input.below(UINT32_MAX)} << 20).contains('%'))
+  if (name && name->name(nullptr, int64_t{input.below(UINT32_MAX)} << 20).before.contains('%'))
     violated("a pattern of which something stays: " + pattern);
   const bool of_classes = input.chance(50);
-  const auto files = FilePattern::parse(pattern, of_classes);
+  const auto files =
+      FilePattern::parse(pattern, of_classes ? FileSet::kPerClass : FileSet::kSeries);
   count(files ? "patterns of files" : "patterns refused");
   if (!files) return check_error(files.error(), "");
   g_autoptr(GDateTime) time = g_date_time_new_utc(2026, 2, 3, 4, 5, 6);

@@ -6,6 +6,7 @@
 #include <map>
 #include <numbers>
 
+#include "gst/sink/classes.h"
 #include "gst/sink/names.h"
 #include "tests/masks.h"
 #include "tests/unit/sink/boxtext.h"

@@ -290,13 +290,16 @@ TEST(Csv, QuotesLabels) {
   EXPECT_EQ(text_of(writer, boxes, {.number = 1, .size = {64, 64}}), "1,,a,,0.1,10,20,30,60,,,0\n");
 }
 
-TEST(NumberedName, TakesExactlyOneNumber) {
-  EXPECT_EQ(NumberedName::parse("labels/%06d.txt")->of(42), "labels/000042.txt");
-  EXPECT_EQ(NumberedName::parse("%d")->of(42), "42");
-  EXPECT_EQ(NumberedName::parse("a%02db")->of(1234), "a1234b");
+TEST(FilePattern, OfFramesHasExactlyOneNumber) {
+  const auto name = [](const char* pattern, int64_t number) {
+    return FilePattern::parse(pattern, FileSet::kPerFrame)->name(nullptr, number).before;
+  };
+  EXPECT_EQ(name("labels/%06d.txt", 42), "labels/000042.txt");
+  EXPECT_EQ(name("%d", 42), "42");
+  EXPECT_EQ(name("a%02db", 1234), "a1234b");
   for (const char* bad : {"-", "", "labels.txt", "%", "%s", "%6d", "%0d", "%00d", "%019d", "%-3d",
                           "%ld", "%x", "%d%d", "%d-%s", "%%d", "%d%%", "%n%d", "%0", "%06"})
-    EXPECT_FALSE(NumberedName::parse(bad)) << bad;
+    EXPECT_FALSE(FilePattern::parse(bad, FileSet::kPerFrame)) << bad;
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 
 std::string name_of(std::string_view pattern, int64_t number = 42) {
   g_autoptr(GDateTime) time = g_date_time_new_utc(2026, 3, 9, 17, 5, 8);
-  const auto parsed = FilePattern::parse(pattern, false);
+  const auto parsed = FilePattern::parse(pattern, FileSet::kSeries);
   return parsed ? parsed->name(time, number).before : parsed.error().message();
 }
 
@@ -29,9 +29,9 @@ TEST(FilePattern, TakesADayOnlyNextToATime) {
   EXPECT_EQ(name_of("a-%d.jsonl"), "a-42.jsonl");
   EXPECT_EQ(name_of("%Y-%m-%d.jsonl"), "2026-03-09.jsonl");
   EXPECT_EQ(name_of("%Y-%m-%d-%05d.jsonl"), "2026-03-09-00042.jsonl");
-  EXPECT_FALSE(FilePattern::parse("a", false)->varies());
-  EXPECT_TRUE(FilePattern::parse("a%d", false)->numbered());
-  EXPECT_FALSE(FilePattern::parse("%Y%d", false)->numbered());
+  EXPECT_FALSE(FilePattern::parse("a", FileSet::kSeries)->varies());
+  EXPECT_TRUE(FilePattern::parse("a%d", FileSet::kSeries)->numbered());
+  EXPECT_FALSE(FilePattern::parse("%Y%d", FileSet::kSeries)->numbered());
 }
 
 TEST(FilePattern, RefusesOthers) {
@@ -40,14 +40,15 @@ TEST(FilePattern, RefusesOthers) {
             "such as %05d. Write %% for a percent sign.");
   for (const char* bad :
        {"%", "%05d-%06d", "%d%d", "%05d-%d", "%_", "%Q", "%0999d", "100%.csv", "a%\xff"})
-    EXPECT_FALSE(FilePattern::parse(bad, false)) << bad;
+    EXPECT_FALSE(FilePattern::parse(bad, FileSet::kSeries)) << bad;
   for (const char* bad : {"a.txt", "%d.txt", "%s-%s", "%%s"})
-    EXPECT_FALSE(FilePattern::parse(bad, true)) << bad;
+    EXPECT_FALSE(FilePattern::parse(bad, FileSet::kPerClass)) << bad;
 }
 
 TEST(FilePattern, LeavesThePlaceOfAClass) {
   g_autoptr(GDateTime) time = g_date_time_new_utc(2026, 3, 9, 17, 5, 8);
-  const FileName name = FilePattern::parse("%Y/Task1_%s-%03d.txt", true)->name(time, 7);
+  const FileName name =
+      FilePattern::parse("%Y/Task1_%s-%03d.txt", FileSet::kPerClass)->name(time, 7);
   EXPECT_EQ(name.before, "2026/Task1_");
   EXPECT_EQ(name.after, "-007.txt");
 }
