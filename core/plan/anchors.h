@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a plan needs per anchor: the anchors or priors, and the payload's tensors.
+// Anchors, priors and payloads of a plan.
 #pragma once
 
 #include "core/base/result.h"

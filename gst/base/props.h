@@ -34,7 +34,7 @@ struct Property {
                gint64 Props::*, bool Props::*, int Props::*>
       member;
   GType (*enum_type)() = nullptr;   // of an int member: an enum; nullptr: a number from 0, or -1.
-                                    // Of a guint member: flags
+                                    // Flags of a guint member
   gdouble lowest = 0, highest = 1;  // for all numbers; for int only `highest`, if above 1
   bool controllable = false;
   bool live = false;              // unlike others, takes effect without a new start or plan
@@ -192,7 +192,7 @@ std::vector<EnumValue> enum_values(std::span<const Word<E>> words) {
 /// Registers a GEnum that is part of the plugin's interface. Once per name.
 GType register_enum(const char* name, const std::vector<EnumValue>& values);
 
-/// The same for GFlags, whose values are bits.
+/// Registers GFlags, whose values are bits, like register_enum().
 GType register_flags(const char* name, const std::vector<EnumValue>& values);
 
 /// Returns the nick of a value.

@@ -62,7 +62,7 @@ class DecodeFiles {
   std::shared_ptr<const std::vector<Prior>> priors_;
 };
 
-/// What the tensors of a stream say about classes and ids. Copies share it.
+/// Classes and ids that the tensors of a stream declare. Copies share it.
 struct StreamNames {
   SharedLabels labels;  // that the source of the tensors declares; nullptr before the first plan
   std::shared_ptr<const std::vector<std::string>> ids;  // of the last tensors; nullptr before

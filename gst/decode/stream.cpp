@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Where a stream's frames are decoded: its device, and its processor.
+// Device and processor of a stream's frames.
 #include "gst/decode/stream.h"
 
 #include <algorithm>

@@ -73,7 +73,7 @@ class FrameWriter {
   virtual void take_messages(CategoryMessages& out);
 };
 
-/// What distinguishes an output format: a row of the table in writer.cpp.
+/// Properties of an output format: a row of the table in writer.cpp.
 struct OutputFormat {
   enum class Images { kNumbers, kIds, kNames };  // what image-ids= has: nothing, or per frame
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What is known of tensors: the producer, the frame, the family, and whether they were decoded.
+// Facts about tensors: the producer, the frame, the family, and whether they were decoded.
 #include "gst/tensors/provenance.h"
 
 #include <algorithm>

@@ -14,7 +14,7 @@
 
 namespace keepbox {
 
-// What a model's inputs are bound with, and what its outputs have to be.
+// Values that a model's inputs are bound with, and requirements of its outputs.
 
 /// An input in addition to the picture, such as the picture's size.
 struct ExtraInput {

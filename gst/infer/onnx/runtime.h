@@ -9,7 +9,7 @@
 #include "core/base/result.h"
 #include "gst/base/library.h"
 
-// Of the runtime's own header, which only sources of this folder and of cuda/ need.
+// Declared in the runtime's own header, which only sources of this folder and of cuda/ need.
 struct OrtAllocator;
 struct OrtApi;
 struct OrtEnv;
