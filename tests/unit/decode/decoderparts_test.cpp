@@ -172,7 +172,7 @@ TEST(WithoutDevice, HasNoContext) {
   const bool built = !context.error().what.contains("This build of keepbox has no CUDA");
   EXPECT_EQ(device->memory(), built ? MemorySpace::kCuda : MemorySpace::kSystem);
   EXPECT_FALSE(device->answer(nullptr, nullptr));
-  EXPECT_FALSE(device->make_uploader({}));
+  if (!built) EXPECT_FALSE(device->make_uploader({}));
 }
 
 TEST_F(PlannerTest, PlansForOneFrame) {
