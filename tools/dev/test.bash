@@ -17,8 +17,7 @@ run_tests() { # LOG_BASE TEST_COMMAND...
 }
 
 # the sanitizers do not cover device code
-sanitized=("-Db_sanitize=address,undefined" -Db_lundef=false -Dcuda=disabled -Doptimization=1
-  -Dunity=on -Dunity_size=24)
+sanitized=("-Db_sanitize=address,undefined" -Db_lundef=false -Dcuda=disabled -Doptimization=1)
 # the plugin scanner is not built with the sanitizers and could not load the plugin
 sanitized_vars=(
   GST_REGISTRY_FORK=no
