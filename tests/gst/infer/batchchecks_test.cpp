@@ -17,7 +17,7 @@ using Floats = std::vector<float>;
 constexpr int64_t kRowValues = 8;  // of an output, per picture
 constexpr int64_t kSide = 4;       // of an input
 
-/// What a model answers: large values that all pictures share, and small ones by the first value
+/// Outputs of a model: large values that all pictures share, small ones by the first value
 /// of each.
 struct Answers {
   Type type = Type::kFloat;

@@ -56,7 +56,7 @@ TEST(SkippedModels, HaveTheirDecodersNameForThem) {
   EXPECT_EQ(models_on(unnamed.run(frame.release())), "decoder ");
 }
 
-/// Which decoder is whose is known once they have looked: the first takes what it finds.
+/// A decoder has its model only after a look: the first one takes what it finds.
 TEST(SkippedModels, AreOneForEachDecoder) {
   Harness h("boxdecode name=a ! boxdecode name=b", kHd);
   TensorProvenance one = test::rows_model(), two = one;
