@@ -20,7 +20,6 @@
 #include "gst/base/error.h"
 #include "gst/infer/cuda/pinnedpool.h"
 #include "gst/infer/facts/metadata.h"
-#include "gst/infer/model.h"
 #include "gst/infer/onnx/openbatch.h"
 #include "gst/infer/onnx/session.h"
 #include "gst/infer/run/inferencer.h"
@@ -55,7 +54,7 @@ std::string label_lines(const ModelDeclaration& declaration) {
 
 /// A load in the background, and a thread of the element that posts a message at its end. It is no
 /// error if the CPU follows.
-struct Model::Load {
+struct ModelLoader::Load {
   Load(GstElement* element, const ProviderChoice& on, const LoadOrder& order, Size of)
       : size(of),
         result([order, to = labels] {
@@ -79,7 +78,7 @@ struct Model::Load {
   std::jthread watch;  // ends first
 };
 
-void Model::offer_context(const InferProps& props) {
+void ModelLoader::offer_context(const InferProps& props) {
   const auto provider = choose_provider(props);
   if (!provider || !provider->cuda() || !cuda_available()) return;
   const auto context = cuda_->offer_primary(element_, props.device_id);
@@ -87,36 +86,36 @@ void Model::offer_context(const InferProps& props) {
     GST_CAT_INFO_OBJECT(tensorinfer_debug, element_, "%s", context.error().message().c_str());
 }
 
-bool Model::offer_pool(GstQuery* query) {
+bool ModelLoader::offer_pool(GstQuery* query) {
   if (!provider_.cuda() || !cuda_available()) return false;
   const auto context = cuda_->offer_primary(element_, props_.device_id);
   return context && offer_pinned_pool(query, *context);
 }
 
-Status Model::start(const InferProps& props) {
-  warnings_->clear();
-  return begin_with(props);
-}
-
-Status Model::begin_with(const InferProps& props) {
-  tried_.reset();
+Status ModelLoader::start(const InferProps& props) {
+  trial_.found.reset();
   left_.reset();
-  left_device_ = prepared_ = false;
-  interrupt(false);
-  KB_ASSIGN(auto rules, object_rules(props));
-  objects_ = rules ? std::optional<Objects>(std::move(*rules)) : std::nullopt;
   props_ = props;
-  max_pending_ = props.lookahead + 1;
-  KB_ASSIGN(tiles_, tile_grid(props));
   KB_ASSIGN(provider_, choose_provider(props));
-  const Status begun = begin_load({}, nullptr);
+  const Status begun = begin({}, nullptr);
   if (begun || !is_automatic(props) || !provider_.cuda()) return begun;
   return leave_device(begun.error());
 }
 
-/// Begins to load the model, after checks that take no time.
+void ModelLoader::stop() {
+  load_.reset();
+  trial_.work.reset();
+}
+
+void ModelLoader::interrupt(bool on) {
+  const std::lock_guard guard(lock_);
+  interrupted_ = on;
+  if (awaited_ != nullptr) awaited_->interrupt(on);
+}
+
+/// Begins a load, after checks that take no time.
 /// @param size of an input whose size follows the frames'; empty: as properties and model define.
-Status Model::begin_load(Size size, const ModelFacts* facts) {
+Status ModelLoader::begin(Size size, const ModelFacts* facts) {
   load_.reset();
   LoadOrder order{.props = props_, .spec = {}, .context = {}, .facts = {}};
   if (facts != nullptr) order.facts = *facts;
@@ -138,7 +137,7 @@ Status Model::begin_load(Size size, const ModelFacts* facts) {
 
 /// Waits for work in the background. interrupt() ends the wait, not the work.
 template <class T>
-Result<T> Model::await(BackgroundResult<T>& result) {
+Result<T> ModelLoader::await(BackgroundResult<T>& result) {
   const auto set = [&](const BackgroundThread* work) {
     const std::lock_guard guard(lock_);
     awaited_ = work;
@@ -151,88 +150,52 @@ Result<T> Model::await(BackgroundResult<T>& result) {
 }
 
 /// Returns the model of that size once it is loaded. An interrupted load is continued.
-Result<LoadedModel> Model::loaded(Size size, const ModelFacts* facts) {
-  if (!load_ || load_->size != size) KB_TRY(begin_load(size, facts));
+Result<LoadedModel> ModelLoader::loaded(Size size, const ModelFacts* facts) {
+  if (!load_ || load_->size != size) KB_TRY(begin(size, facts));
   auto model = await(load_->result);
   if (!model && model.error().kind == ErrorKind::kInterrupted) return model;
   load_.reset();
   return model;
 }
 
-/// Falls back to the CPU if a GPU that was chosen automatically fails.
-Status Model::open() {
-  if (inferencer_) return {};
+Result<LoadedModel> ModelLoader::open() {
   auto model = loaded({}, nullptr);
-  if (!model && provider_.cuda() && may_leave_device(model.error())) {
-    KB_TRY(leave_device(model.error()));
-    model = loaded({}, nullptr);
-  }
-  KB_TRY(model);
-  return opened(std::move(*model));
+  if (model || !provider_.cuda() || !may_leave_device(model.error())) return model;
+  KB_TRY(leave_device(model.error()));
+  return loaded({}, nullptr);
 }
 
-/// Adds to the error of a GPU that the model runs on the CPU.
-static Error on_cpu(Error why) {
-  why.hint = "the model runs on the CPU; to run it on the GPU, " + why.hint;
-  return why;
+bool ModelLoader::may_leave_device(const Error& error) const {
+  return !interrupted_ && error.kind == ErrorKind::kNoResource && is_automatic(props_);
 }
 
-/// Loads the model for the CPU instead.
-Status Model::leave_device(const Error& why) {
+Status ModelLoader::leave_device(const Error& why) {
   left_ = why;
   provider_ = {"cpu", why.message()};
-  return begin_load({}, nullptr);
+  return begin({}, nullptr);
 }
 
-Status Model::opened(LoadedModel model) {
-  declaration_ = std::move(model.declaration);
-  KB_TRY(settle(nullptr));
-  take(std::move(model.inferencer));
-  loaded_ = facts_.input.size;
-  GST_CAT_INFO_OBJECT(tensorinfer_debug, element_, "%s on %s (%s): %s", props_.model_file.c_str(),
-                      provider_.name.c_str(), provider_.reason.c_str(), facts_.remark.c_str());
-  if (const auto why = std::exchange(left_, std::nullopt)) post_warning(element_, on_cpu(*why));
-  return {};
+void ModelLoader::warn_of_left_device() {
+  auto why = std::exchange(left_, std::nullopt);
+  if (!why) return;
+  why->hint = "the model runs on the CPU; to run it on the GPU, " + why->hint;
+  post_warning(element_, *why);
 }
 
-/// Runs the model on a picture, to recognise its family.
-Status Model::try_family() {
-  if (!tried_ && like_ != nullptr) tried_ = like_->tried_;
-  if (tried_) return {};
-  if (!trial_)
-    trial_ = std::make_shared<Trial>([spec = trial_spec(props_), declaration = declaration_,
-                                      facts = facts_]() -> Result<FamilyOfModel> {
-      return try_model(spec, declaration, facts);
-    });
-  Result<FamilyOfModel> found = await(*trial_);
+Status ModelLoader::try_family(const ModelDeclaration& declaration, const ModelFacts& facts) {
+  if (!trial_.found && like_ != nullptr) trial_.found = like_->trial_.found;
+  if (trial_.found) return {};
+  if (!trial_.work)
+    trial_.work = std::make_shared<BackgroundResult<FamilyOfModel>>(
+        [spec = trial_spec(props_), declaration, facts]() -> Result<FamilyOfModel> {
+          return try_model(spec, declaration, facts);
+        });
+  Result<FamilyOfModel> found = await(*trial_.work);
   if (!found && found.error().kind == ErrorKind::kInterrupted)
     return std::unexpected(found.error());
-  tried_ = std::move(found);
-  trial_.reset();
+  trial_.found = std::move(found);
+  trial_.work.reset();
   return {};
-}
-
-/// Fits the input to the frames if its size follows theirs, and loads the model for that size.
-Status Model::follow_frames(const Picture& picture) {
-  if (facts_.rectangle_stride == 0) return {};
-  facts_.input = rectangle_of(picture, facts_.input, facts_.rectangle_stride);
-  const Size size = facts_.input.size;
-  facts_.remark += std::format("; {}x{} for these frames", size.width, size.height);
-  if (size == loaded_) return {};
-  KB_ASSIGN(LoadedModel made, loaded(size, &facts_));
-  drain();
-  take(std::move(made.inferencer));
-  loaded_ = size;
-  return {};
-}
-
-/// Warns if batches were asked for and cannot be run.
-void Model::check_batches() {
-  const std::optional<Error> why = inferencer_->no_batch_reason();
-  if (!why) return;
-  GST_CAT_INFO_OBJECT(tensorinfer_debug, element_, "frames run one by one: %s",
-                      why->message().c_str());
-  warnings_->no_batches(props_, *why);
 }
 
 Result<LoadedModel> load_model(const LoadOrder& order) {

@@ -4,8 +4,10 @@
 
 #include <gst/gst.h>
 
+#include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -101,5 +103,85 @@ class BackgroundResult {
 /// certain; an error if the model does not run, or if its tensors fit no family or several.
 Result<FamilyOfModel> try_model(SessionSpec spec, const ModelDeclaration& declaration,
                                 const ModelFacts& facts);
+
+// The load of an element's model, and what is decided while it goes on.
+
+/// The setup of the model, settled at the start.
+struct InferSetup {
+  std::string provider;  // "cpu", "cuda", or another
+  std::string reason;    // why it was chosen
+  std::string runtime;   // "ONNX Runtime 1.21.0"
+  std::string recognized;
+  bool graph = false;
+};
+
+/// Loads the model of one element in the background, on the CPU if a GPU that was chosen
+/// automatically fails, and tries it. Only interrupt() may be called from other threads.
+class ModelLoader {
+ public:
+  /// @param element posts the messages and outlives this. @param like another loader, whose trial
+  /// run counts here too, and which outlives this; nullptr: none.
+  ModelLoader(GstElement* element, std::shared_ptr<SharedCuda> cuda, const ModelLoader* like)
+      : element_(element), cuda_(std::move(cuda)), like_(like) {}
+
+  /// See Model.
+  void offer_context(const InferProps& props);
+  bool offer_pool(GstQuery* query);
+
+  /// Begins to load the model. Afterwards props() and setup() are those of the load.
+  Status start(const InferProps& props);
+  /// Leaves work that is not complete.
+  void stop();
+  /// Makes the functions that wait fail while `on`, also those that wait already. From any thread.
+  void interrupt(bool on);
+  bool interrupted() const { return interrupted_; }
+
+  const InferProps& props() const { return props_; }
+  const ProviderChoice& provider() const { return provider_; }
+  const InferSetup& setup() const { return setup_; }
+
+  /// Waits for the model; on the CPU if a GPU that was chosen automatically fails.
+  Result<LoadedModel> open();
+  /// Loads the model for another size of the input, and waits for it.
+  Result<LoadedModel> open_for(Size size, const ModelFacts& facts) { return loaded(size, &facts); }
+
+  /// True if the error is that of a device that was chosen automatically.
+  bool may_leave_device(const Error& error) const;
+  /// Begins to load the model for the CPU instead.
+  Status leave_device(const Error& why);
+  /// Warns once of a device that was left.
+  void warn_of_left_device();
+
+  /// Runs the model on a picture, to recognise its family, unless that was done since the start.
+  /// An error if it was interrupted.
+  Status try_family(const ModelDeclaration& declaration, const ModelFacts& facts);
+  /// Returns the family that was found. @pre try_family() succeeded.
+  const Result<FamilyOfModel>& tried() const { return *trial_.found; }
+
+ private:
+  struct Load;
+  struct Trial {
+    std::shared_ptr<BackgroundResult<FamilyOfModel>> work;
+    std::optional<Result<FamilyOfModel>> found;
+  };
+
+  Status begin(Size size, const ModelFacts* facts);
+  Result<LoadedModel> loaded(Size size, const ModelFacts* facts);
+  template <class T>
+  Result<T> await(BackgroundResult<T>& result);
+
+  GstElement* element_;
+  std::shared_ptr<SharedCuda> cuda_;
+  const ModelLoader* like_;
+  std::mutex lock_;                            // guards the next one, and changes of the one after
+  const BackgroundThread* awaited_ = nullptr;  // by the streaming thread
+  std::atomic<bool> interrupted_ = false;
+  InferProps props_;
+  ProviderChoice provider_;
+  InferSetup setup_;
+  std::shared_ptr<Load> load_;  // while it goes on
+  Trial trial_;
+  std::optional<Error> left_;  // why a device was left, until a warning is posted
+};
 
 }  // namespace keepbox

@@ -53,33 +53,96 @@ class FailedStart : public PendingFrame {
 
 Model::Model(GstElement* element, const Model* like)
     : element_(element),
-      like_(like),
       cuda_(like != nullptr ? like->cuda_ : std::make_shared<SharedCuda>()),
-      warnings_(like != nullptr ? like->warnings_ : std::make_shared<ModelWarnings>(element)) {}
+      warnings_(like != nullptr ? like->warnings_ : std::make_shared<ModelWarnings>(element)),
+      loader_(element, cuda_, like != nullptr ? &like->loader_ : nullptr) {}
+
+Status Model::start(const InferProps& props) {
+  warnings_->clear();
+  return begin_with(props);
+}
+
+Status Model::begin_with(const InferProps& props) {
+  left_device_ = false;
+  phase_ = Phase::kLoading;
+  interrupt(false);
+  KB_ASSIGN(auto rules, object_rules(props));
+  objects_ = rules ? std::optional<Objects>(std::move(*rules)) : std::nullopt;
+  max_pending_ = props.lookahead + 1;
+  KB_ASSIGN(tiles_, tile_grid(props));
+  return loader_.start(props);
+}
+
+InferSetup Model::setup() const {
+  InferSetup out = loader_.setup();
+  if (phase_ != Phase::kRunning) return out;
+  out.recognized = opened_.facts.remark;
+  out.graph = inferencer_->graph();
+  return out;
+}
+
+/// Takes the model once it is loaded.
+Status Model::open() {
+  if (phase_ == Phase::kOpened || phase_ == Phase::kRunning) return {};
+  KB_ASSIGN(LoadedModel model, loader_.open());
+  opened_.declaration = std::move(model.declaration);
+  KB_TRY(settle(nullptr));
+  take(std::move(model.inferencer));
+  opened_.size = opened_.facts.input.size;
+  phase_ = Phase::kOpened;
+  GST_CAT_INFO_OBJECT(tensorinfer_debug, element_, "%s on %s (%s): %s", props().model_file.c_str(),
+                      loader_.provider().name.c_str(), loader_.provider().reason.c_str(),
+                      opened_.facts.remark.c_str());
+  loader_.warn_of_left_device();
+  return {};
+}
+
+/// Fits the input to the frames if its size follows theirs, and loads the model for that size.
+Status Model::follow_frames(const Picture& picture) {
+  ModelFacts& facts = opened_.facts;
+  if (facts.rectangle_stride == 0) return {};
+  facts.input = rectangle_of(picture, facts.input, facts.rectangle_stride);
+  const Size size = facts.input.size;
+  facts.remark += std::format("; {}x{} for these frames", size.width, size.height);
+  if (size == opened_.size) return {};
+  KB_ASSIGN(LoadedModel made, loader_.open_for(size, facts));
+  drain();
+  take(std::move(made.inferencer));
+  opened_.size = size;
+  return {};
+}
+
+/// Warns if batches were asked for and cannot be run.
+void Model::check_batches() {
+  const std::optional<Error> why = inferencer_->no_batch_reason();
+  if (!why) return;
+  GST_CAT_INFO_OBJECT(tensorinfer_debug, element_, "frames run one by one: %s",
+                      why->message().c_str());
+  warnings_->no_batches(props(), *why);
+}
 
 /// Destroys the previous inferencer outside of the lock, because it waits for its pending work.
 void Model::take(std::unique_ptr<Inferencer> inferencer) {
   const std::lock_guard guard(lock_);
-  if (inferencer && interrupted_) inferencer->interrupt(true);
+  if (inferencer && interrupted()) inferencer->interrupt(true);
   inferencer_.swap(inferencer);
 }
 
 void Model::interrupt(bool on) {
   const std::lock_guard guard(lock_);
-  interrupted_ = on;
-  if (awaited_ != nullptr) awaited_->interrupt(on);
+  loader_.interrupt(on);
   if (inferencer_) inferencer_->interrupt(on);
 }
 
 Status Model::settle(const FamilyOfModel* family) {
-  KB_ASSIGN(facts_, settle_by(props_, declaration_, family));
-  if (declaration_.metadata_left_out > 0)
-    facts_.warnings.push_back(
-        "too much metadata: " + std::to_string(declaration_.metadata_left_out) +
+  KB_ASSIGN(opened_.facts, settle_by(props(), opened_.declaration, family));
+  if (opened_.declaration.metadata_left_out > 0)
+    opened_.facts.warnings.push_back(
+        "too much metadata: " + std::to_string(opened_.declaration.metadata_left_out) +
         " keys were ignored");
-  if (!declaration_.left_out.empty())
-    facts_.remark += "; ignored outputs, not numeric tensors of up to 8 dimensions: " +
-                     ports_text(declaration_.left_out);
+  if (!opened_.declaration.left_out.empty())
+    opened_.facts.remark += "; ignored outputs, not numeric tensors of up to 8 dimensions: " +
+                            ports_text(opened_.declaration.left_out);
   return {};
 }
 
@@ -87,33 +150,32 @@ Status Model::settle(const FamilyOfModel* family) {
 /// files, else from a trial run. The input's size and type do not change.
 Status Model::settle_family() {
   const auto wanted = query_family(element_);
-  if (wanted && wanted->input.known())
-    wanted_ = FamilyOfModel{.name = wanted->name,
-                            .input = wanted->input,
-                            .caveat = wanted->caveat,
-                            .why = "detector=" + wanted->name + " of the decoder downstream",
-                            .set = true};
-  else wanted_.reset();
-  if (wanted_) return settle(&*wanted_);
-  KB_TRY(settle(nullptr));
-  if (!facts_.unknown) return {};
-  KB_TRY(try_family());
-  if (!*tried_) {
-    GST_CAT_INFO_OBJECT(tensorinfer_debug, element_, "trial run did not reveal the family: %s",
-                        tried_->error().message().c_str());
-    return {};
+  if (wanted && wanted->input.known()) {
+    const FamilyOfModel family{.name = wanted->name,
+                               .input = wanted->input,
+                               .caveat = wanted->caveat,
+                               .why = "detector=" + wanted->name + " of the decoder downstream",
+                               .set = true};
+    return settle(&family);
   }
-  return settle(&**tried_);
+  KB_TRY(settle(nullptr));
+  if (!opened_.facts.unknown) return {};
+  KB_TRY(loader_.try_family(opened_.declaration, opened_.facts));
+  const Result<FamilyOfModel>& tried = loader_.tried();
+  if (tried) return settle(&*tried);
+  GST_CAT_INFO_OBJECT(tensorinfer_debug, element_, "trial run did not reveal the family: %s",
+                      tried.error().message().c_str());
+  return {};
 }
 
 void Model::stop() {
   drain();
   forget();
   take(nullptr);
-  load_.reset();
-  trial_.reset();
-  source_.reset();
-  held_source_.reset();
+  loader_.stop();
+  running_.source.reset();
+  running_.held_source.reset();
+  phase_ = Phase::kStopped;
 }
 
 void Model::drain() {
@@ -123,74 +185,71 @@ void Model::drain() {
 /// Plans the pictures of frames. @pre info_ is set.
 Result<Pictures> Model::plan(const Picture& picture) const {
   KB_ASSIGN(const FrameForm form, frame_form_of(info_));
-  if (objects_) return plan_objects(form, picture, kMaxObjects, facts_.input);
-  return plan_pictures(form, picture, tiles_, facts_.input, facts_.resize);
+  if (objects_) return plan_objects(form, picture, kMaxObjects, opened_.facts.input);
+  return plan_pictures(form, picture, tiles_, opened_.facts.input, opened_.facts.resize);
 }
 
 void Model::set_frames(const GstVideoInfo& info) {
   info_ = info;
-  prepared_ = false;
-  line_latency_ = info.fps_n > 0 ? gst_util_uint64_scale(props_.lookahead * GST_SECOND,
+  unsettle();
+  line_latency_ = info.fps_n > 0 ? gst_util_uint64_scale(props().lookahead * GST_SECOND,
                                                          guint64(info.fps_d), guint64(info.fps_n))
                                  : 0;
 }
 
 void Model::expect(unsigned frames) {
-  const unsigned max_frames = std::max(props_.lookahead + 1, frames);
-  if (std::exchange(max_pending_, max_frames) != max_frames) prepared_ = false;
+  const unsigned max_frames = std::max(props().lookahead + 1, frames);
+  if (std::exchange(max_pending_, max_frames) != max_frames) unsettle();
+}
+
+void Model::set_source(const Pictures& pictures) {
+  running_.crops = pictures.crops;
+  running_.source = std::make_shared<const TensorProvenance>(
+      TensorProvenance{.producer = number_,
+                       .geometry = pictures.geometry,
+                       .tiles = pictures.tiles,
+                       .model = opened_.facts.name,
+                       .file = props().model_file,
+                       .detector = opened_.facts.detector,
+                       .contract = opened_.facts.contract,
+                       .iou_threshold = opened_.facts.iou_threshold,
+                       .units = opened_.facts.units,
+                       .labels = opened_.facts.labels,
+                       .labels_of = opened_.facts.labels_of,
+                       .dynamic_rows = has_open_rows(opened_.declaration),
+                       .objects = objects_.has_value()});
+  TensorProvenance held = *running_.source;
+  held.held = true;
+  running_.held_source = std::make_shared<const TensorProvenance>(std::move(held));
 }
 
 Status Model::prepare() {
-  if (prepared_) return {};
+  if (prepared()) return {};
   KB_TRY(open());
   KB_TRY(settle_family());
   const Picture picture = picture_of(info_);
   KB_ASSIGN(const Picture leading, leading_picture(picture, tiles_));
   KB_TRY(follow_frames(leading));
-  GST_CAT_INFO_OBJECT(tensorinfer_debug, element_, "model input: %s", facts_.remark.c_str());
-  warnings_->guesses(props_, facts_);
+  GST_CAT_INFO_OBJECT(tensorinfer_debug, element_, "model input: %s", opened_.facts.remark.c_str());
+  warnings_->guesses(props(), opened_.facts);
   KB_ASSIGN(Pictures pictures, plan(picture));
   forget();
-  crops_ = pictures.crops;
-  source_ = std::make_shared<const TensorProvenance>(
-      TensorProvenance{.producer = number_,
-                       .geometry = pictures.geometry,
-                       .tiles = pictures.tiles,
-                       .model = facts_.name,
-                       .file = props_.model_file,
-                       .detector = facts_.detector,
-                       .contract = facts_.contract,
-                       .iou_threshold = facts_.iou_threshold,
-                       .units = facts_.units,
-                       .labels = facts_.labels,
-                       .labels_of = facts_.labels_of,
-                       .dynamic_rows = has_open_rows(declaration_),
-                       .objects = objects_.has_value()});
-  TensorProvenance held = *source_;
-  held.held = true;
-  held_source_ = std::make_shared<const TensorProvenance>(std::move(held));
+  set_source(pictures);
   KB_TRY(inferencer_->set_frames(std::move(pictures), info_, max_pending_));
-  setup_.recognized = facts_.remark;
-  setup_.graph = inferencer_->graph();
+  phase_ = Phase::kRunning;
   check_batches();
-  prepared_ = true;
   return {};
-}
-
-/// True if the error is that of a device that was chosen automatically.
-bool Model::may_leave_device(const Error& error) const {
-  return !interrupted_ && error.kind == ErrorKind::kNoResource && is_automatic(props_);
 }
 
 /// Falls back to the CPU if a GPU fails in mid-stream. Frames that are pending on it follow.
 Result<std::vector<InferredTensor>> Model::infer_on_cpu(GstBuffer* frame,
                                                         const std::vector<ObjectCrop>& objects,
                                                         const Error& why) {
-  if (setup_.provider == kCudaProvider) {
+  if (runs_on_cuda()) {
     take(nullptr);
     left_device_ = true;
-    prepared_ = false;
-    KB_TRY(leave_device(why));
+    phase_ = Phase::kLoading;
+    KB_TRY(loader_.leave_device(why));
   }
   KB_TRY(prepare());
   KB_ASSIGN(auto pending, inferencer_->begin(frame, 0, crops_of(objects)));
@@ -200,14 +259,14 @@ Result<std::vector<InferredTensor>> Model::infer_on_cpu(GstBuffer* frame,
 Result<Model::StartedRun> Model::begin(GstBuffer* frame, uint64_t order) {
   StartedRun out;
   if (objects_) {
-    KB_ASSIGN(out.objects, objects_->of(frame, *crops_, facts_.resize));
+    KB_ASSIGN(out.objects, objects_->of(frame, *running_.crops, opened_.facts.resize));
     warnings_->no_boxes(*objects_);
     add_left_out(frame, number_, objects_->left_out());
     if (out.objects.empty()) return out;
   }
   auto pending = inferencer_->begin(frame, order, crops_of(out.objects));
   if (pending) out.pending = std::move(*pending);
-  else if (setup_.provider == kCudaProvider && may_leave_device(pending.error()))
+  else if (runs_on_cuda() && loader_.may_leave_device(pending.error()))
     out.pending = std::make_unique<FailedStart>(std::move(pending.error()));
   else return std::unexpected(pending.error());
   return out;
@@ -215,7 +274,7 @@ Result<Model::StartedRun> Model::begin(GstBuffer* frame, uint64_t order) {
 
 Status Model::leave_out(GstBuffer* frame) {
   if (!objects_) return {};
-  KB_TRY(objects_->leave_out(frame, crops_->frame.size));
+  KB_TRY(objects_->leave_out(frame, running_.crops->frame.size));
   add_left_out(frame, number_, objects_->left_out());
   return {};
 }
@@ -223,18 +282,18 @@ Status Model::leave_out(GstBuffer* frame) {
 Status Model::finish(GstBuffer* frame, StartedRun begun) {
   forget_tensors();
   auto tensors = begun.pending->finish();
-  if (!tensors && (setup_.provider == kCudaProvider || left_device_) &&
-      may_leave_device(tensors.error()))
+  if (!tensors && (runs_on_cuda() || left_device_) && loader_.may_leave_device(tensors.error()))
     tensors = infer_on_cpu(frame, begun.objects, tensors.error());
   KB_TRY(tensors);
-  times_ = begun.pending->times();
-  last_ = std::move(*tensors);
-  for (const InferredTensor& tensor : last_) set_provenance(tensor.data.get(), source_);
+  running_.times = begun.pending->times();
+  running_.last = std::move(*tensors);
+  for (const InferredTensor& tensor : running_.last)
+    set_provenance(tensor.data.get(), running_.source);
   attach(frame);
   if (objects_)
     add_pictures(gst_buffer_get_analytics_relation_meta(frame), number_,
-                 pictures_of(begun.objects, facts_.input.size));
-  return props_.tensor_mtd ? attach_to_objects(frame) : Status{};
+                 pictures_of(begun.objects, opened_.facts.input.size));
+  return props().tensor_mtd ? attach_to_objects(frame) : Status{};
 }
 
 /// Attaches each object's part of the tensors to it, with one warning if there is no room.
@@ -250,24 +309,24 @@ BatchCounts Model::batch_counts() const {
 }
 
 bool Model::hold(GstBuffer* frame) {
-  if (last_.empty() || objects_) return false;
-  if (!std::exchange(last_held_, true))
-    for (InferredTensor& tensor : last_)
-      tensor.data.reset(shared_data(tensor.data.get(), held_source_));
+  if (running_.last.empty() || objects_) return false;
+  if (!std::exchange(running_.last_held, true))
+    for (InferredTensor& tensor : running_.last)
+      tensor.data.reset(shared_data(tensor.data.get(), running_.held_source));
   attach(frame);
   return true;
 }
 
 void Model::attach(GstBuffer* frame) const {
   std::vector<NewTensor> tensors;
-  for (size_t i = 0; i < last_.size(); ++i) {
-    const ModelFacts::Output& output = facts_.outputs[i];
+  for (size_t i = 0; i < running_.last.size(); ++i) {
+    const ModelFacts::Output& output = opened_.facts.outputs[i];
     tensors.push_back({.id = output.id,
-                       .type = last_[i].type,
-                       .shape = last_[i].shape,
+                       .type = running_.last[i].type,
+                       .shape = running_.last[i].shape,
                        .order = output.column_major ? GST_TENSOR_DIM_ORDER_COL_MAJOR
                                                     : GST_TENSOR_DIM_ORDER_ROW_MAJOR,
-                       .data = gst_buffer_ref(last_[i].data.get())});
+                       .data = gst_buffer_ref(running_.last[i].data.get())});
   }
   add_tensors(frame, tensors);
   if (!objects_) begin_transforms(frame, number_, picture_of(info_));

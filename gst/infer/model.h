@@ -26,15 +26,6 @@ namespace keepbox {
 
 // The counters behind tensorinfer's `stats` property.
 
-/// The setup of the model, settled at the start.
-struct InferSetup {
-  std::string provider;  // "cpu", "cuda", or another
-  std::string reason;    // why it was chosen
-  std::string runtime;   // "ONNX Runtime 1.21.0"
-  std::string recognized;
-  bool graph = false;
-};
-
 /// Describes the structure for the property.
 inline constexpr const char* kInferStats =
     "Counters since the start: frames, of which inferred, skipped, held (skipped, with the "
@@ -106,16 +97,16 @@ class Model {
   SharedCuda& cuda() { return *cuda_; }
   /// Makes the device's primary context the pipeline's if the model is to run on a GPU and no other
   /// context is set, because ONNX Runtime works only in the primary one.
-  void offer_context(const InferProps& props);
+  void offer_context(const InferProps& props) { loader_.offer_context(props); }
 
   /// Offers frames to upstream that the model's device reads fast, in an ALLOCATION query.
   /// @return true if it did. @pre started.
-  bool offer_pool(GstQuery* query);
+  bool offer_pool(GstQuery* query) { return loader_.offer_pool(query); }
 
   /// Begins to load the model in the background.
   Status start(const InferProps& props);
   /// Begins to load the model of another one. @pre that was started.
-  Status start_like(const Model& other) { return begin_with(other.props_); }
+  Status start_like(const Model& other) { return begin_with(other.props()); }
   /// Leaves a load that is not complete.
   void stop();
 
@@ -128,7 +119,7 @@ class Model {
   /// settles it for the frames. kInterrupted after interrupt(). @pre set_frames().
   Status prepare();
   /// True if prepare() has nothing to do.
-  bool prepared() const { return prepared_; }
+  bool prepared() const { return phase_ == Phase::kRunning; }
 
   /// A frame that was given to the model.
   struct StartedRun {
@@ -145,7 +136,7 @@ class Model {
   /// Makes prepare(), begin() and finish() fail while `on`, even if it is already running, or until
   /// the next start(). From any thread.
   void interrupt(bool on);
-  bool interrupted() const { return interrupted_; }
+  bool interrupted() const { return loader_.interrupted(); }
   /// Attaches the tensors of the last run again, marked as held; false if there are none.
   bool hold(GstBuffer* frame);
   /// Forgets the last run, and objects of earlier frames.
@@ -157,83 +148,83 @@ class Model {
   void drain();
 
   /// Number of frames that the element holds back.
-  unsigned lookahead() const { return props_.lookahead; }
+  unsigned lookahead() const { return props().lookahead; }
   /// Maximum number of pending frames.
   unsigned max_pending() const { return max_pending_; }
   /// Duration of those frames, by the framerate of the caps; 0 if it is unknown. From any thread.
   GstClockTime line_latency() const { return line_latency_; }
 
-  const InferSetup& setup() const { return setup_; }
+  InferSetup setup() const;
   /// Returns what the tensors of frames declare about themselves; nullptr before prepare().
-  const SharedProvenance& source() const { return source_; }
+  const SharedProvenance& source() const { return running_.source; }
   /// Returns the times of the last frame that was finished.
-  const InferTimes& times() const { return times_; }
+  const InferTimes& times() const { return running_.times; }
   /// Returns the counts of the shared model. From any thread.
   BatchCounts batch_counts() const;
 
  private:
-  struct Load;
-  using Trial = BackgroundResult<FamilyOfModel>;
+  enum class Phase {
+    kStopped,
+    kLoading,  // from the start, or since a device was left
+    kOpened,   // there is an inferencer, which is not settled for the frames
+    kRunning,  // prepare() has nothing to do
+  };
+  /// A model that is loaded.
+  struct Opened {
+    ModelDeclaration declaration;
+    ModelFacts facts;
+    Size size;  // of the input that the inferencer was made for
+  };
+  /// What the frames get since prepare().
+  struct Running {
+    SharedProvenance source, held_source;
+    std::optional<CropPlan> crops;  // of frames, for objects
+    std::vector<InferredTensor> last;
+    bool last_held = false;  // the source of `last` is marked as held
+    InferTimes times;
+  };
 
+  const InferProps& props() const { return loader_.props(); }
   Status begin_with(const InferProps& props);
-  Status begin_load(Size size, const ModelFacts* facts);
-  Result<LoadedModel> loaded(Size size, const ModelFacts* facts);
-  template <class T>
-  Result<T> await(BackgroundResult<T>& result);
   Status open();
-  Status opened(LoadedModel model);
-  Status leave_device(const Error& why);
+  void unsettle() {
+    if (phase_ == Phase::kRunning) phase_ = Phase::kOpened;
+  }
   Status follow_frames(const Picture& picture);
   Status settle(const FamilyOfModel* family);
-  Status try_family();
   Status settle_family();
   void take(std::unique_ptr<Inferencer> inferencer);
   Result<Pictures> plan(const Picture& picture) const;
+  void set_source(const Pictures& pictures);
   void forget_tensors() {
-    last_.clear();
-    last_held_ = false;
+    running_.last.clear();
+    running_.last_held = false;
   }
   void attach(GstBuffer* frame) const;
   Status attach_to_objects(GstBuffer* frame);
-  bool may_leave_device(const Error& error) const;
+  bool runs_on_cuda() const { return loader_.setup().provider == kCudaProvider; }
   Result<std::vector<InferredTensor>> infer_on_cpu(GstBuffer* frame,
                                                    const std::vector<ObjectCrop>& objects,
                                                    const Error& why);
   void check_batches();
 
   GstElement* element_;
-  const Model* like_;  // may be nullptr
   const uint64_t number_ = new_producer();
   std::shared_ptr<SharedCuda> cuda_;
-  // Guards the next two between changes and calls of other threads.
-  mutable std::mutex lock_;
-  const BackgroundThread* awaited_ = nullptr;  // by the streaming thread
-  std::unique_ptr<Inferencer> inferencer_;
-  std::atomic<bool> interrupted_ = false;
-  std::atomic<GstClockTime> line_latency_ = 0;
-  InferProps props_;         // as of start()
-  ProviderChoice provider_;  // in use, or of the load
-  std::shared_ptr<Load> load_;
-  std::shared_ptr<Trial> trial_;
-  std::optional<Error> left_;  // why a device was left, until a warning is posted
-  bool prepared_ = false;      // for frames of info_
-  Size loaded_;                // of the input that the inferencer was made for
-  GstVideoInfo info_{};        // of frames
-  ModelDeclaration declaration_;
-  ModelFacts facts_;
-  TileGrid tiles_;                              // of frames
-  std::optional<Objects> objects_;              // if the model runs on objects
-  std::optional<CropPlan> crops_;               // of frames, for objects
-  std::optional<FamilyOfModel> wanted_;         // declared by the downstream decoder
-  std::optional<Result<FamilyOfModel>> tried_;  // from a trial run
   std::shared_ptr<ModelWarnings> warnings_;
-  InferSetup setup_;
-  SharedProvenance source_, held_source_;
-  std::vector<InferredTensor> last_;
-  InferTimes times_;
+  ModelLoader loader_;
+  mutable std::mutex lock_;  // guards the next one between changes and calls of other threads
+  std::unique_ptr<Inferencer> inferencer_;
+  std::atomic<GstClockTime> line_latency_ = 0;
+  // The streaming thread's own:
+  Phase phase_ = Phase::kStopped;
+  Opened opened_;
+  Running running_;
+  GstVideoInfo info_{};             // of frames
+  TileGrid tiles_;                  // of frames
+  std::optional<Objects> objects_;  // if the model runs on objects
   unsigned max_pending_ = 1;
   bool left_device_ = false;  // since start()
-  bool last_held_ = false;    // the source of last_ is marked as held
 };
 
 }  // namespace keepbox
