@@ -11,6 +11,7 @@
 
 #include "gst/publish/counts.h"
 #include "gst/sink/classes.h"
+#include "gst/sink/json.h"
 #include "gst/sink/writer.h"
 
 namespace keepbox {
@@ -20,7 +21,7 @@ Messages::Messages(PublishSettings settings, const PublishProps& props)
       qos_(static_cast<int>(props.qos)),
       writer_(BoxFormat::kJsonl, settings_.writer),
       pace_(props.rate),
-      tracks_(static_cast<uint64_t>(props.track_timeout * GST_SECOND), props.rate, settings_.source,
+      tracks_(static_cast<int64_t>(props.track_timeout * GST_SECOND), props.rate, settings_.source,
               !props.source.empty()) {}
 
 Message Messages::message(std::string topic, std::string payload, bool retain) const {
@@ -135,28 +136,29 @@ std::string dump(const Json& json) {
 
 }  // namespace
 
-TrackEvents::TrackEvents(uint64_t timeout, double rate, std::string source, bool named)
+TrackEvents::TrackEvents(int64_t timeout, double rate, std::string source, bool named)
     : timeout_(timeout), rate_(rate), source_(std::move(source)), named_(named) {}
 
-TrackEvent TrackEvents::event(const char* type, const Key& key, const Track& track) const {
+TrackEvent TrackEvents::event(const char* type, const ObjectKey& key, const Track& track) const {
   Json json = {{"type", type}};
   if (named_) json["source"] = source_;
-  json["id"] = key.second;
+  json["id"] = key.id;
   if (!track.topic.label.empty()) json["label"] = track.topic.label;
   if (track.first) json["first"] = *track.first;
   if (track.last) json["last"] = *track.last;
   json["frames"] = track.frames;
-  std::string text = dump(json);
-  // Inserted as text, because boxes are written with the digits of floats.
-  text.pop_back();
-  text += ",\"object\":" + track.now;
-  if (!track.best.empty()) text += ",\"best\":" + track.best;
-  return {track.topic, text + '}'};
+  std::string out;
+  JsonText text(out);
+  text.add_all(dump(json));
+  text.add("object", track.now);
+  if (!track.best.empty()) text.add("best", track.best);
+  text.end();
+  return {track.topic, std::move(out)};
 }
 
 void TrackEvents::follow(const FrameInfo& frame, const FrameBox& box, uint64_t time,
                          std::vector<TrackEvent>& out) {
-  const Key key{box.model, *box.tracking_id};
+  const ObjectKey key = *key_of(box);
   auto found = tracks_.find(key);
   const bool begins = found == tracks_.end();
   if (begins) {
@@ -168,7 +170,7 @@ void TrackEvents::follow(const FrameInfo& frame, const FrameBox& box, uint64_t t
   }
   Track& track = found->second;
   track.present = true;
-  track.seen = time;
+  track.seen = clock_.now();
   track.last = frame.timestamp;
   ++track.frames;
   track.now.clear();
@@ -185,40 +187,35 @@ void TrackEvents::follow(const FrameInfo& frame, const FrameBox& box, uint64_t t
   out.push_back(event(begins ? "new" : "update", key, track));
 }
 
-/// Lets tracks go on at an earlier time, as after the clock of a camera was set.
-void TrackEvents::go_back(uint64_t time, std::vector<TrackEvent>& out) {
-  if (time_ - time > timeout_ + GST_SECOND) out = finish();
-  for (auto& [key, track] : tracks_) {
-    track.seen = std::min(track.seen, time);
-    if (track.missed) track.missed = std::min(*track.missed, time);
-  }
-  time_ = time;
-}
-
 /// The time that passes before the first miss does not count, because its frames may have been
 /// skipped.
-bool TrackEvents::is_over(Track& track, bool looked, uint64_t time) const {
+bool TrackEvents::is_over(Track& track, bool looked, int64_t now) const {
   if (std::exchange(track.present, false)) {
     track.missed.reset();
     return false;
   }
   if (!looked) return false;
-  if (!track.missed) track.missed = std::max(track.seen, time_);
-  return *track.missed + timeout_ < time;
+  if (!track.missed) track.missed = std::max(track.seen, before_);
+  return *track.missed + timeout_ < now;
 }
 
 std::vector<TrackEvent> TrackEvents::add(const FrameInfo& frame, std::span<const FrameBox> boxes,
                                          const SkippedModels& skipped, uint64_t time) {
   std::vector<TrackEvent> out;
-  if (time < time_) go_back(time, out);
+  const TimeStep step = clock_.take(static_cast<int64_t>(time), 0, timeout_);
+  const int64_t now = clock_.now();
+  if (step == TimeStep::kRestart) {
+    out = finish();
+    before_ = now;
+  }
   for (const FrameBox& box : boxes)
     if (box.tracking_id) follow(frame, box, time, out);
   std::erase_if(tracks_, [&](auto& each) {
-    const bool over = is_over(each.second, !skipped.has(each.first.first), time);
+    const bool over = is_over(each.second, !skipped.has(each.first.model), now);
     if (over) out.push_back(event("end", each.first, each.second));
     return over;
   });
-  time_ = time;
+  before_ = now;
   return out;
 }
 

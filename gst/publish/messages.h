@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/formula/letterbox.h"
+#include "core/track/streamclock.h"
 #include "gst/metas/boxes.h"
 #include "gst/metas/skippedmodels.h"
 #include "gst/publish/counts.h"
@@ -63,11 +64,10 @@ class TrackEvents {
 
   /// @param timeout without a box after which a track ends, in ns. @param rate of improvements
   /// @param source of topics and, with `named`, of the objects
-  TrackEvents(uint64_t timeout, double rate, std::string source, bool named);
+  TrackEvents(int64_t timeout, double rate, std::string source, bool named);
 
   /// Returns the events of the next frame. A track ends on a frame that its model looked at.
-  /// @param time running time in ns; if it goes back by up to the timeout and a second, tracks go
-  /// on from there, otherwise they all end.
+  /// @param time running time in ns, of which StreamClock decides whether tracks go on.
   std::vector<TrackEvent> add(const FrameInfo& frame, std::span<const FrameBox> boxes,
                               const SkippedModels& skipped, uint64_t time);
 
@@ -81,8 +81,8 @@ class TrackEvents {
   struct Track {
     TopicValues topic;
     bool present = false;                 // on the last frame
-    uint64_t seen = 0;                    // running time of the last box
-    std::optional<uint64_t> missed;       // since when its model looked and did not find it
+    int64_t seen = 0;                     // time of the last box, by the clock
+    std::optional<int64_t> missed;        // since when its model looked and did not find it
     std::optional<uint64_t> first, last;  // stream time
     uint64_t frames = 0;                  // with a box
     std::optional<float> score;           // of the best box
@@ -90,21 +90,20 @@ class TrackEvents {
     bool improved = false;                // since the last event
     Pace pace;
   };
-  using Key = std::pair<GQuark, guint64>;  // model, tracking id
 
-  TrackEvent event(const char* type, const Key& key, const Track& track) const;
+  TrackEvent event(const char* type, const ObjectKey& key, const Track& track) const;
   void follow(const FrameInfo& frame, const FrameBox& box, uint64_t time,
               std::vector<TrackEvent>& out);
-  void go_back(uint64_t time, std::vector<TrackEvent>& out);
-  bool is_over(Track& track, bool looked, uint64_t time) const;
+  bool is_over(Track& track, bool looked, int64_t now) const;
 
-  uint64_t timeout_;
+  int64_t timeout_;
   double rate_;
   std::string source_;
   bool named_;
-  uint64_t time_ = 0;
+  StreamClock clock_;
+  int64_t before_ = 0;  // time of the last frame, by the clock
   bool full_ = false;
-  std::map<Key, Track> tracks_;
+  std::map<ObjectKey, Track> tracks_;
 };
 
 /// A frame with its boxes.
