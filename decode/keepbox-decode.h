@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Turns the output tensors of a detector into boxes, and suppresses overlapping boxes, on the CPU
-// or on an NVIDIA GPU. Needs no other library.
+// or on an NVIDIA GPU. Independent of GLib and GStreamer.
 //
 //   KeepboxDecodeError error;
 //   KeepboxDecoder* decoder =
@@ -81,19 +81,19 @@ KEEPBOX_DECODE_API const char* keepbox_decode_version(void);
 /// host memory. The data is read during the call and has to stay as it is until it returns; with
 /// keepbox_decoder_enqueue() until the enqueued work is done.
 typedef struct {
-  size_t size;                            // sizeof(KeepboxDecodeTensor)
-  const void* data;                       // first element; no alignment is required
-  KeepboxDecodeType type;                 // of the elements
-  KeepboxDecodeMemory memory;             // of the data; equal for all tensors of a call
-  uint32_t rank;                          // number of dimensions, up to KEEPBOX_DECODE_MAX_DIMS
-  int64_t dims[KEEPBOX_DECODE_MAX_DIMS];  // slowest first, such as 1, 84, 8400. A batch is the
-                                          // first dimension
+  size_t size;                               // sizeof(KeepboxDecodeTensor)
+  const void* data;                          // first element; no alignment is required
+  KeepboxDecodeType type;                    // of the elements
+  KeepboxDecodeMemory memory;                // of the data; equal for all tensors of a call
+  uint32_t rank;                             // number of dimensions, up to KEEPBOX_DECODE_MAX_DIMS
+  int64_t dims[KEEPBOX_DECODE_MAX_DIMS];     // slowest first, such as 1, 84, 8400. A batch is the
+                                             // first dimension
   int64_t strides[KEEPBOX_DECODE_MAX_DIMS];  // elements between neighbours of each dimension; all
                                              // 0: dense in row-major order
-  const char* id;     // name of the model's output, as in tensor-ids=; may be NULL
-  float scale;        // of quantised integers: value = (stored - zero_point) * scale; 0: none
+  const char* id;  // name of the model's output, as in tensor-ids=; may be NULL
+  float scale;     // of quantised integers: value = (stored - zero_point) * scale; 0: none
   float zero_point;
-  void* stream;       // CUDA memory only: the cudaStream_t whose work produces the data
+  void* stream;  // CUDA memory only: the cudaStream_t whose work produces the data
 } KeepboxDecodeTensor;
 #define KEEPBOX_DECODE_TENSOR_INIT {sizeof(KeepboxDecodeTensor)}
 
@@ -101,10 +101,10 @@ typedef struct {
 /// * scale_x, and likewise y. Initialise it with KEEPBOX_DECODE_FRAME_INIT; members that are 0 are
 /// those of the options.
 typedef struct {
-  size_t size;                    // sizeof(KeepboxDecodeFrame)
-  uint32_t width, height;         // of the frame in pixels
-  float scale_x, scale_y;         // frame pixels per model pixel; 0: as resize-mode= says
-  float pad_x, pad_y;             // model pixels left of and above the picture; with a scale only
+  size_t size;             // sizeof(KeepboxDecodeFrame)
+  uint32_t width, height;  // of the frame in pixels
+  float scale_x, scale_y;  // frame pixels per model pixel; 0: as resize-mode= says
+  float pad_x, pad_y;      // model pixels left of and above the picture; with a scale only
 } KeepboxDecodeFrame;
 #define KEEPBOX_DECODE_FRAME_INIT {sizeof(KeepboxDecodeFrame)}
 
@@ -126,23 +126,23 @@ typedef struct {
 
 /// The mask of a box: pixel (x, y) is bit (first + x) % 32 of word y * stride + (first + x) / 32.
 typedef struct {
-  const uint32_t* bits;     // NULL without a pixel
-  uint32_t stride;          // words per row
-  uint32_t first;           // bit of the first pixel of a row, below 32
-  uint32_t width, height;   // pixels
-  float x1, y1, x2, y2;     // area that the pixels cover, in frame pixels
+  const uint32_t* bits;    // NULL without a pixel
+  uint32_t stride;         // words per row
+  uint32_t first;          // bit of the first pixel of a row, below 32
+  uint32_t width, height;  // pixels
+  float x1, y1, x2, y2;    // area that the pixels cover, in frame pixels
 } KeepboxDecodeMask;
 
 /// Numbers of candidates at each stage; answers why there is no box.
 typedef struct {
-  uint32_t anchors;             // in the tensors
-  uint32_t above_threshold;     // passed the score threshold of their class
-  uint32_t not_finite;          // of those, dropped for a NaN, an infinity or an invalid class
+  uint32_t anchors;          // in the tensors
+  uint32_t above_threshold;  // passed the score threshold of their class
+  uint32_t not_finite;       // of those, dropped for a NaN, an infinity or an invalid class
   uint32_t after_class_filter;
-  uint32_t after_top_k;         // reached suppression
-  uint32_t kept;                // by suppression and max-detections
-  uint32_t clipped_away;        // of those, entirely outside of the frame
-  uint32_t filtered_out;        // of those, dropped by min-size=, max-size= or regions=
+  uint32_t after_top_k;   // reached suppression
+  uint32_t kept;          // by suppression and max-detections
+  uint32_t clipped_away;  // of those, entirely outside of the frame
+  uint32_t filtered_out;  // of those, dropped by min-size=, max-size= or regions=
 } KeepboxDecodeFunnel;
 
 /// The boxes of an image, best first.
@@ -160,11 +160,12 @@ typedef struct {
 /// Results of keepbox_decoder_run(), which belong to the decoder until its next call. Initialise it
 /// with KEEPBOX_DECODE_RESULT_INIT.
 typedef struct {
-  size_t size;                       // sizeof(KeepboxDecodeResult)
+  size_t size;  // sizeof(KeepboxDecodeResult)
   uint32_t n_images;
-  size_t image_size;                 // bytes from one image to the next
+  size_t image_size;  // bytes from one image to the next
   const KeepboxDecodeImage* images;
-  const char* remark;                // what was recognised and assumed, in English
+  const char* remark;    // what was recognised and assumed, in English
+  const char* warnings;  // what may be wrong; empty if nothing is
 } KeepboxDecodeResult;
 #define KEEPBOX_DECODE_RESULT_INIT {sizeof(KeepboxDecodeResult)}
 
@@ -193,13 +194,10 @@ KEEPBOX_DECODE_API KeepboxDecodeStatus keepbox_decoder_set(KeepboxDecoder* decod
 /// ignored. In host memory they are decoded by the CPU unless backend=cuda is set, in CUDA memory
 /// on their device.
 /// @param frames NULL, or one for each image of the batch. @param n_frames 0, or their number.
-KEEPBOX_DECODE_API KeepboxDecodeStatus keepbox_decoder_run(KeepboxDecoder* decoder,
-                                                           const KeepboxDecodeTensor* tensors,
-                                                           size_t n_tensors,
-                                                           const KeepboxDecodeFrame* frames,
-                                                           size_t n_frames,
-                                                           KeepboxDecodeResult* result,
-                                                           KeepboxDecodeError* error);
+KEEPBOX_DECODE_API KeepboxDecodeStatus
+keepbox_decoder_run(KeepboxDecoder* decoder, const KeepboxDecodeTensor* tensors, size_t n_tensors,
+                    const KeepboxDecodeFrame* frames, size_t n_frames, KeepboxDecodeResult* result,
+                    KeepboxDecodeError* error);
 
 /// Memory for the results of keepbox_decoder_enqueue(): device memory, or host memory that the
 /// device writes to, from cudaMallocHost(). Initialise it with KEEPBOX_DECODE_OUTPUT_INIT.
@@ -221,13 +219,14 @@ typedef struct {
 /// matrix, diou, bitmask, segmented) are KEEPBOX_DECODE_UNSUPPORTED.
 /// @param stream the cudaStream_t; NULL is the default stream. Calls on different streams are put
 /// in order.
-KEEPBOX_DECODE_API KeepboxDecodeStatus keepbox_decoder_enqueue(KeepboxDecoder* decoder,
-                                                               const KeepboxDecodeTensor* tensors,
-                                                               size_t n_tensors,
-                                                               const KeepboxDecodeFrame* frames,
-                                                               size_t n_frames, void* stream,
-                                                               const KeepboxDecodeOutput* output,
-                                                               KeepboxDecodeError* error);
+KEEPBOX_DECODE_API KeepboxDecodeStatus
+keepbox_decoder_enqueue(KeepboxDecoder* decoder, const KeepboxDecodeTensor* tensors,
+                        size_t n_tensors, const KeepboxDecodeFrame* frames, size_t n_frames,
+                        void* stream, const KeepboxDecodeOutput* output, KeepboxDecodeError* error);
+
+/// Returns the name of a class from label-file=, or "class-N". Valid until the decoder's next call.
+KEEPBOX_DECODE_API const char* keepbox_decoder_class_name(KeepboxDecoder* decoder,
+                                                          uint32_t class_id);
 
 /// Frees a decoder, after the work that it enqueued. @param decoder may be NULL.
 KEEPBOX_DECODE_API void keepbox_decoder_free(KeepboxDecoder* decoder);
@@ -240,23 +239,23 @@ KEEPBOX_DECODE_API const char* keepbox_decoder_options(void);
 /// One or more problems of suppression. Initialise it with KEEPBOX_NMS_INIT. All arrays but
 /// `starts` are in the same memory.
 typedef struct {
-  size_t size;                 // sizeof(KeepboxNmsProblems)
+  size_t size;  // sizeof(KeepboxNmsProblems)
   KeepboxDecodeMemory memory;
-  void* stream;                // CUDA memory only: the cudaStream_t that the work is enqueued on
-  const float* boxes;          // four per box: x1, y1, x2, y2; five if oriented: centre x and y,
-                               // width, height, angle in radians, clockwise
-  const float* scores;         // one per box
-  const int64_t* classes;      // one per box, 0 to 2047: only boxes of one class suppress each
-                               // other. NULL: all boxes do
-  uint32_t n_boxes;            // of all problems
-  const uint32_t* starts;      // host memory: index of the first box of each problem, ascending,
-                               // from 0. NULL: one problem
-  uint32_t n_problems;         // with `starts` only
-  int oriented;                // not 0: boxes have five values
-  int64_t* indices;            // result: room for n_boxes. Those of problem i begin at starts[i],
-                               // best first, and are indices of `boxes`
-  uint32_t* counts;            // result: kept boxes of each problem. With CUDA memory it may be
-                               // host memory: then the call waits, otherwise it returns at once
+  void* stream;            // CUDA memory only: the cudaStream_t that the work is enqueued on
+  const float* boxes;      // four per box: x1, y1, x2, y2; five if oriented: centre x and y,
+                           // width, height, angle in radians, clockwise
+  const float* scores;     // one per box
+  const int64_t* classes;  // one per box, 0 to 2047: only boxes of one class suppress each
+                           // other. NULL: all boxes do
+  uint32_t n_boxes;        // of all problems
+  const uint32_t* starts;  // host memory: index of the first box of each problem, ascending,
+                           // from 0. NULL: one problem
+  uint32_t n_problems;     // with `starts` only
+  int oriented;            // not 0: boxes have five values
+  int64_t* indices;        // result: room for n_boxes. Those of problem i begin at starts[i],
+                           // best first, and are indices of `boxes`
+  uint32_t* counts;        // result: kept boxes of each problem. With CUDA memory it may be
+                           // host memory: then the call waits, otherwise it returns at once
   KeepboxDecodeMemory counts_memory;
 } KeepboxNmsProblems;
 #define KEEPBOX_NMS_INIT {sizeof(KeepboxNmsProblems)}
@@ -265,8 +264,8 @@ typedef struct KeepboxNms KeepboxNms;
 
 /// Creates a suppressor.
 /// @param options "NAME=VALUE NAME=VALUE" as for keepbox_decoder_new(): iou-threshold= (0.5),
-/// score-threshold= (none), nms-contract= (exact), nms-method=, class-agnostic=, max-detections= (no
-/// limit), backend= (with host memory: the CPU), device-id=.
+/// score-threshold= (none), nms-contract= (exact), nms-method=, class-agnostic=, max-detections=
+/// (no limit), backend= (with host memory: the CPU), device-id=.
 /// @return NULL on an error; free it with keepbox_nms_free().
 KEEPBOX_DECODE_API KeepboxNms* keepbox_nms_new(const char* options, KeepboxDecodeError* error);
 

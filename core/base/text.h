@@ -19,6 +19,9 @@ namespace keepbox {
 /// with none, or with NUL.
 size_t utf8_length(std::string_view text);
 
+/// True for UTF-8 without NUL.
+bool is_utf8(std::string_view text);
+
 /// Returns the text in quotation marks: valid UTF-8 on one line, shortened if long.
 std::string in_quotes(std::string_view text);
 

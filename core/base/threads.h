@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 
 namespace keepbox {
 
@@ -24,6 +25,10 @@ class ThreadPool {
 };
 
 inline constexpr uint32_t kMaxThreads = 64;
+
+/// Returns a pool of up to `threads` threads including the caller's, fewer if the system refuses
+/// some; nullptr for one.
+std::unique_ptr<ThreadPool> make_worker_threads(uint32_t threads);
 
 // Request to end a long computation early.
 

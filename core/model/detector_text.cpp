@@ -8,9 +8,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "core/base/infile.h"
 #include "core/base/result.h"
 #include "core/base/text.h"
 #include "core/model/detector_check.h"
@@ -380,6 +382,20 @@ Result<KeyText> key_text(const std::string& text, const std::string& path) {
       return wrong_at(path, line_of(text, text.size() - rest.size()), "", "UTF-8 text",
                       "invalid bytes");
   return scanned(text, path);
+}
+
+bool means_detector_file(const std::string& text) {
+  std::error_code error;
+  return text != "auto" && find_detector(text) == nullptr &&
+         (text.contains('/') || text.ends_with(".detector") ||
+          std::filesystem::is_regular_file(text, error));
+}
+
+Result<DetectorFile> load_detector(const std::string& path) {
+  constexpr size_t kMaxBytes = 64 * 1024;
+  KB_ASSIGN(const auto text,
+            read_text(path, kMaxBytes, "set detector= to a family or to a detector file"));
+  return read_detector(text, path);
 }
 
 }  // namespace keepbox

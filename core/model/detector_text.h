@@ -20,6 +20,14 @@ struct DetectorFile {
 /// has none, and to resolve the files that it names.
 Result<DetectorFile> read_detector(const std::string& text, const std::string& path);
 
+/// True if a detector= value names a file: it is neither auto nor a name of the table, and has a /
+/// in it, ends in ".detector" or is the name of an existing file.
+bool means_detector_file(const std::string& text);
+
+/// Reads a file of at most 64 KiB. Errors are kNoResource as from read_text(), or kInvalid, naming
+/// file, line and key, for unknown groups and keys, wrong values and contradictory fields.
+Result<DetectorFile> load_detector(const std::string& path);
+
 /// Prints a family as a file that reads back as the same family.
 std::string print_detector(const DetectorSpec& spec);
 

@@ -6,7 +6,9 @@
 #include <array>
 #include <iterator>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/formula/conventions.h"
 #include "core/formula/letterbox.h"
@@ -26,6 +28,28 @@ struct Word {
 template <class E>
 constexpr std::string_view word_of(std::span<const Word<E>> words, E value) {
   return std::ranges::find(words, value, &Word<E>::value)->word;
+}
+
+/// A value of an enum of any type, with its words.
+struct EnumValue {
+  int value;
+  std::string_view nick;     // as users type it
+  std::string_view summary;  // a sentence for manuals
+};
+
+/// Returns the word of a value; empty if it has none.
+inline std::string nick_of(std::span<const EnumValue> values, int value) {
+  const auto found = std::ranges::find(values, value, &EnumValue::value);
+  return found == values.end() ? std::string() : std::string(found->nick);
+}
+
+/// Returns the values of a table.
+template <class E>
+std::vector<EnumValue> enum_values(std::span<const Word<E>> words) {
+  std::vector<EnumValue> values;
+  for (const Word<E>& each : words)
+    values.push_back({static_cast<int>(each.value), each.word, each.summary});
+  return values;
 }
 
 /// The rows of the table of methods, "auto" first.

@@ -16,6 +16,7 @@
 #include "core/plan/crops.h"
 #include "core/plan/input.h"
 #include "core/plan/plan.h"
+#include "core/run/output.h"
 #include "core/run/workspace.h"
 
 namespace keepbox {
@@ -77,6 +78,12 @@ class Runner {
   /// Applies the thresholds, classes, sizes and regions of a plan that differs in nothing else.
   virtual Status retune(const Plan& plan) = 0;
 
+  /// Enqueues a frame or batch on the caller's stream, and returns at once. kUnsupported if the
+  /// host is needed between its launches.
+  virtual Status enqueue(const Plan&, std::span<const TensorView>, const DeviceOutput&) {
+    return reject(ErrorKind::kUnsupported, "This backend has no streams", "use run()");
+  }
+
   /// Returns the boxes of an image, best first, clipped to the frame. Valid until the next run().
   virtual std::span<const Detection> detections(uint32_t image) const = 0;
   virtual const Funnel& funnel(uint32_t image) const = 0;
@@ -122,6 +129,18 @@ struct HostKernels {
                   uint32_t* bits);
 };
 
+/// Devices of a backend, for callers without a context of their own.
+struct Devices {
+  /// Returns the device whose memory it is; kInvalid for other memory.
+  Result<int> (*device_of)(const void* data);
+  /// Makes a device current on this thread, and returns the one before.
+  Result<int> (*exchange)(int device);
+  /// Copies a tensor to the host after its stream's work (ready_stream; null: the default stream).
+  /// @pre its device is current.
+  Status (*download)(const TensorView& from, std::span<std::byte> to);
+  void* (*default_stream)();  // as a stream with a name, which is not null
+};
+
 /// One backend.
 struct Backend {
   std::string_view name;
@@ -145,6 +164,8 @@ struct Backend {
 
   /// Returns the code path used on this machine ("AVX2", "NVIDIA H200"); null if there is only one.
   std::string_view (*variant)() = nullptr;
+
+  const Devices* devices = nullptr;  // null for the host
 
   /// The kernels of its runners; null for a device.
   const HostKernels* kernels = nullptr;

@@ -54,6 +54,12 @@ Status Processor::run(std::span<const TensorView> tensors) {
   return merger_ ? merger_->run(plan_, *runner_, payload_stages_, stop_) : Status{};
 }
 
+Status Processor::enqueue(std::span<const TensorView> tensors, const DeviceOutput& output) {
+  KB_TRY(check_number(tensors.size()));
+  for (const TensorView& tensor : tensors) KB_TRY(check_bounds(tensor));
+  return runner_->enqueue(plan_, tensors, output);
+}
+
 std::span<const float> Processor::payload(uint32_t frame) const {
   if (merger_) return merger_->payload();
   return payload_stages_.empty() ? std::span<const float>() : payload_stages_[frame].values();

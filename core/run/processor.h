@@ -56,6 +56,10 @@ class Processor {
   /// kNoResource if there is no memory for masks, kInterrupted after the flag of stop_by() is set.
   Status run(std::span<const TensorView> tensors);
 
+  /// Enqueues what run() does on a stream, without payloads, and returns at once. @param tensors as
+  /// for run(), in device memory.
+  Status enqueue(std::span<const TensorView> tensors, const DeviceOutput& output);
+
   /// Returns the boxes of a frame, best first, clipped to it. Valid until the next run().
   /// @param frame below plan().frames().
   std::span<const Detection> detections(uint32_t frame = 0) const {

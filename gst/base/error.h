@@ -7,8 +7,8 @@
 #include <source_location>
 #include <span>
 
+#include "core/base/infile.h"
 #include "core/base/result.h"
-#include "gst/base/infile.h"
 
 namespace keepbox {
 

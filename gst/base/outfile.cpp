@@ -15,8 +15,8 @@
 #include <map>
 #include <utility>
 
+#include "core/base/infile.h"
 #include "gst/base/error.h"
-#include "gst/base/infile.h"
 
 namespace keepbox {
 namespace {

@@ -13,8 +13,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/infile.h"
 #include "core/base/result.h"
-#include "gst/base/infile.h"
 
 namespace keepbox {
 

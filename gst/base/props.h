@@ -39,6 +39,10 @@ struct Property {
   bool controllable = false;
   bool live = false;              // unlike others, takes effect without a new start or plan
   bool Props::* unset = nullptr;  // set to false by the first set()
+  GType type = G_TYPE_NONE;       // as of enum_type, if it is registered already
+
+  bool has_type() const { return enum_type != nullptr || type != G_TYPE_NONE; }
+  GType type_of() const { return enum_type != nullptr ? enum_type() : type; }
 };
 
 /// The properties with ids 1, 2, ...
@@ -91,19 +95,18 @@ GParamSpec* PropertyTable<Props>::spec_of(const Property<Props>& p, const Props&
           return g_param_spec_double(p.name, nick_of(p.name), p.blurb, p.lowest, p.highest, value,
                                      flags);
         else if constexpr (std::is_same_v<T, guint>)
-          return p.enum_type != nullptr
-                     ? g_param_spec_flags(p.name, nick_of(p.name), p.blurb, p.enum_type(), value,
-                                          flags)
-                     : g_param_spec_uint(p.name, nick_of(p.name), p.blurb,
-                                         static_cast<guint>(p.lowest),
-                                         static_cast<guint>(p.highest), value, flags);
+          return p.has_type() ? g_param_spec_flags(p.name, nick_of(p.name), p.blurb, p.type_of(),
+                                                   value, flags)
+                              : g_param_spec_uint(p.name, nick_of(p.name), p.blurb,
+                                                  static_cast<guint>(p.lowest),
+                                                  static_cast<guint>(p.highest), value, flags);
         else if constexpr (std::is_same_v<T, gint64>)
           return g_param_spec_int64(p.name, nick_of(p.name), p.blurb, static_cast<gint64>(p.lowest),
                                     static_cast<gint64>(p.highest), value, flags);
         else if constexpr (std::is_same_v<T, bool>)
           return g_param_spec_boolean(p.name, nick_of(p.name), p.blurb, value, flags);
-        else if (p.enum_type != nullptr)
-          return g_param_spec_enum(p.name, nick_of(p.name), p.blurb, p.enum_type(), value, flags);
+        else if (p.has_type())
+          return g_param_spec_enum(p.name, nick_of(p.name), p.blurb, p.type_of(), value, flags);
         else
           return g_param_spec_int(p.name, nick_of(p.name), p.blurb, -1,
                                   p.highest > 1 ? static_cast<gint>(p.highest) : G_MAXINT, value,
@@ -128,14 +131,13 @@ bool PropertyTable<Props>::set(Props& props, guint id, const GValue* value) cons
         } else if constexpr (std::is_same_v<T, gdouble>) {
           props.*member = g_value_get_double(value);
         } else if constexpr (std::is_same_v<T, guint>) {
-          props.*member =
-              p.enum_type != nullptr ? g_value_get_flags(value) : g_value_get_uint(value);
+          props.*member = p.has_type() ? g_value_get_flags(value) : g_value_get_uint(value);
         } else if constexpr (std::is_same_v<T, gint64>) {
           props.*member = g_value_get_int64(value);
         } else if constexpr (std::is_same_v<T, bool>) {
           props.*member = g_value_get_boolean(value) != FALSE;
         } else {
-          props.*member = p.enum_type != nullptr ? g_value_get_enum(value) : g_value_get_int(value);
+          props.*member = p.has_type() ? g_value_get_enum(value) : g_value_get_int(value);
         }
       },
       p.member);
@@ -154,11 +156,11 @@ bool PropertyTable<Props>::get(const Props& props, guint id, GValue* value) cons
         else if constexpr (std::is_same_v<T, gfloat>) g_value_set_float(value, props.*member);
         else if constexpr (std::is_same_v<T, gdouble>) g_value_set_double(value, props.*member);
         else if constexpr (std::is_same_v<T, guint>) {
-          if (p.enum_type != nullptr) g_value_set_flags(value, props.*member);
+          if (p.has_type()) g_value_set_flags(value, props.*member);
           else g_value_set_uint(value, props.*member);
         } else if constexpr (std::is_same_v<T, gint64>) g_value_set_int64(value, props.*member);
         else if constexpr (std::is_same_v<T, bool>) g_value_set_boolean(value, props.*member);
-        else if (p.enum_type != nullptr) g_value_set_enum(value, props.*member);
+        else if (p.has_type()) g_value_set_enum(value, props.*member);
         else g_value_set_int(value, props.*member);
       },
       p.member);
@@ -173,21 +175,6 @@ bool PropertyTable<Props>::only_live_differ(const Props& a, const Props& b) cons
 }
 
 // GEnum types of properties: registration, and the type that several elements share.
-
-struct EnumValue {
-  int value;
-  std::string_view nick;     // as users type it
-  std::string_view summary;  // description for gst-inspect-1.0
-};
-
-/// Returns the values of an enum of core.
-template <class E>
-std::vector<EnumValue> enum_values(std::span<const Word<E>> words) {
-  std::vector<EnumValue> values;
-  for (const Word<E>& each : words)
-    values.push_back({static_cast<int>(each.value), each.word, each.summary});
-  return values;
-}
 
 /// Registers a GEnum that is part of the plugin's interface. Once per name.
 GType register_enum(const char* name, const std::vector<EnumValue>& values);

@@ -6,9 +6,9 @@
 #include <format>
 #include <utility>
 
+#include "core/base/infile.h"
 #include "core/base/text.h"
 #include "core/recognition/value_patterns.h"
-#include "gst/base/infile.h"
 
 namespace keepbox {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Decodes the frames of a stream, alone or in joint runs with other streams.
 #include "gst/decode/decoder.h"
-#include "gst/decode/detectorfile.h"
+#include "core/model/detector_text.h"
 
 #include <algorithm>
 #include <bit>

@@ -20,7 +20,7 @@
 #include "gst/decode/settings.h"
 #include "gst/decode/stats.h"
 #include "gst/decode/stream.h"
-#include "gst/decode/workerthreads.h"
+#include "core/base/threads.h"
 #include "gst/tensors/provenance.h"
 
 namespace keepbox {

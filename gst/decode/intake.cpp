@@ -142,10 +142,9 @@ Status TensorIntake::follow_picture(GstBuffer* buffer, FrameTensors& tensors) co
 
 Status TensorIntake::quantize(FrameTensors& tensors) {
   KB_TRY(quantization_);
-  const auto warning = quantization_->apply(tensors);
+  const auto warning = keepbox::quantize(tensors, *quantization_, stream_.files.family().get(),
+                                         ids_of(stream_.props.tensor_ids));
   if (warning && !tensors.listed().empty()) stream_.warn_once(*warning);
-  if (const auto& family = stream_.files.family(); family != nullptr)
-    quantize_as(*family, tensors, ids_of(stream_.props.tensor_ids));
   return {};
 }
 

@@ -29,7 +29,7 @@ bool DeviceChoice::is_device(std::string_view name) {
 void DeviceChoice::set_props(const DecodeProps& props) {
   if (props.device_id != index_) device_->clear();
   index_ = props.device_id;
-  const std::string chosen = nick_of(backend_type(), props.backend);
+  const std::string chosen = nick_of(backend_words(), props.backend);
   if (chosen != chosen_) avoided_.clear();
   chosen_ = chosen;
   in_force_ = wanted_backend(chosen_);

@@ -7,8 +7,8 @@
 #include <charconv>
 #include <string_view>
 
+#include "core/base/infile.h"
 #include "core/base/text.h"
-#include "gst/base/infile.h"
 #include "gst/infer/onnx/session.h"
 #include "gst/tensors/cudascope.h"
 #include "gst/tensors/tensors.h"

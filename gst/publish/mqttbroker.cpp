@@ -10,7 +10,7 @@
 #include <atomic>
 #include <thread>
 
-#include "gst/base/infile.h"
+#include "core/base/infile.h"
 
 namespace keepbox {
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "gst/base/infile.h"
+#include "core/base/infile.h"
 
 namespace keepbox {
 

@@ -4,8 +4,8 @@
 
 #include <cstdlib>
 
+#include "core/base/infile.h"
 #include "core/base/text.h"
-#include "gst/base/infile.h"
 
 namespace keepbox {
 namespace {

@@ -14,8 +14,8 @@
 #include <cstdint>
 #include <filesystem>
 
+#include "core/base/infile.h"
 #include "gst/base/error.h"
-#include "gst/base/infile.h"
 
 namespace keepbox {
 namespace {

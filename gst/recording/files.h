@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/infile.h"
 #include "core/base/result.h"
 #include "core/base/tensor.h"
-#include "gst/base/infile.h"
 
 namespace keepbox {
 

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 
+#include "core/model/classnames.h"
 #include "gst/base/error.h"
 
 namespace keepbox {

@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "core/base/infile.h"
 #include "gst/base/error.h"
-#include "gst/base/infile.h"
 #include "gst/sink/classes.h"
 #include "gst/tensors/labels.h"
 

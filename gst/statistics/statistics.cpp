@@ -15,8 +15,8 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/infile.h"
 #include "core/base/text.h"
-#include "gst/base/infile.h"
 #include "gst/metas/skippedmodels.h"
 
 namespace {

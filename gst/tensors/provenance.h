@@ -21,8 +21,6 @@ namespace keepbox {
 // Facts about a tensor from its producer: the model, and the position of the frame in its
 // input. A meta on the tensor's data, so that it goes wherever the tensor goes.
 
-inline constexpr size_t kMaxLabels = size_t{1} << 16;  // limit per file
-
 struct TensorProvenance {
   uint64_t producer = 0;    // number of the element in this process; 0 if unknown
   Letterbox geometry;       // from the input frame to the model's input; sizes are 0 if unknown

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "gst/base/infile.h"
-#include "gst/decode/detectorfile.h"
+#include "core/base/infile.h"
+#include "core/model/detector_text.h"
 
 namespace keepbox {
 namespace {

@@ -76,6 +76,32 @@ std::string_view device_name() {
   return properties.name;
 }
 
+Result<int> device_of(const void* data) {
+  cudaPointerAttributes attributes{};
+  KB_TRY_CUDA(cudaPointerGetAttributes(&attributes, data));
+  if (attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged)
+    return attributes.device;
+  return reject(ErrorKind::kInvalid, "A tensor that is said to be in CUDA memory is not",
+                "set its memory to KEEPBOX_DECODE_HOST, or its data to a device pointer");
+}
+
+Result<int> exchange_device(int device) {
+  int before = 0;
+  KB_TRY_CUDA(cudaGetDevice(&before));
+  if (before != device) KB_TRY_CUDA(cudaSetDevice(device));
+  return before;
+}
+
+Status download(const TensorView& from, std::span<std::byte> to) {
+  const auto stream = static_cast<cudaStream_t>(from.ready_stream);
+  KB_TRY_CUDA(cudaMemcpyAsync(to.data(), from.data, to.size(), cudaMemcpyDeviceToHost, stream));
+  return check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+}
+
+void* default_stream() { return cudaStreamLegacy; }
+
+constexpr Devices kDevices{device_of, exchange_device, download, default_stream};
+
 }  // namespace
 
 Backend backend() {
@@ -87,7 +113,8 @@ Backend backend() {
                        ThreadPool*) { return make_runner(plan, memory); },
           .input_maker = input_maker,
           .crop_maker = crop_maker,
-          .variant = device_name};
+          .variant = device_name,
+          .devices = &kDevices};
 }
 
 Result<std::unique_ptr<Runner>> make_runner(const Plan& plan, MemorySpace memory, Path path,

@@ -37,6 +37,7 @@ bool has_arrived(Header& header, uint32_t sequence) {
 CudaRunner::~CudaRunner() {
   if (lost_) abandon();
   else if (stream_ != nullptr) cudaStreamSynchronize(stream_.get());
+  if (pending_ && !lost_) cudaEventSynchronize(ended_.get());
 }
 
 /// Releases ownership of resources that were lost with their context.
@@ -44,6 +45,7 @@ void CudaRunner::abandon() {
   (void)stream_.release();
   (void)event_.release();
   (void)begun_.release();
+  (void)ended_.release();
   (void)device_.release();
   (void)host_.release();
   staging_.abandon();
@@ -54,7 +56,8 @@ Status CudaRunner::prepare(const Plan& plan, MemorySpace memory, Path path,
                            const Kernels& kernels) {
   kernels_ = &kernels;
   KB_ASSIGN(stream_, make_stream());
-  for (Event* event : {&event_, &begun_}) {
+  on_ = stream_.get();
+  for (Event* event : {&event_, &begun_, &ended_}) {
     KB_ASSIGN(*event, make_event());
   }
   KB_TRY(allocate(plan));
@@ -111,6 +114,7 @@ Status CudaRunner::allocate(const Plan& plan) {
 }
 
 Status CudaRunner::retune(const Plan& plan) {
+  if (std::exchange(pending_, false)) KB_TRY_CUDA(cudaEventSynchronize(ended_.get()));
   KB_TRY(upload_tables(plan, buffers_, stream_.get()));
   KB_TRY(upload_maps(plan, plan.layout.images));
   plan_ = device_plan(plan, buffers_);
@@ -121,6 +125,7 @@ Status CudaRunner::run(const Plan& plan, std::span<const TensorView> tensors, co
   if (lost_)
     return reject(ErrorKind::kNoResource, "The CUDA context was lost to an earlier error",
                   "set backend=auto to continue without CUDA");
+  KB_TRY(follow(stream_.get()));
   const Status status = run_frame(plan, tensors);
   if (status) return status;
   const cudaError_t error = cudaStreamQuery(stream_.get());
@@ -134,9 +139,75 @@ Status CudaRunner::clear_counters(uint32_t images) {
   const bool clear = std::exchange(clean_, false) && images_ == images;
   images_ = images;
   if (clear) return {};
-  return check(
-      cudaMemsetAsync(buffers_.control.data(), 0, buffers_.control.size_bytes(), stream_.get()),
-      "cudaMemsetAsync");
+  return check(cudaMemsetAsync(buffers_.control.data(), 0, buffers_.control.size_bytes(), on_),
+               "cudaMemsetAsync");
+}
+
+/// Makes a stream that of the next frame, after the last one.
+Status CudaRunner::follow(cudaStream_t stream) {
+  const bool other = std::exchange(on_, stream) != stream;
+  if (!other || !pending_) return {};
+  pending_ = stream != stream_.get();
+  return check(cudaStreamWaitEvent(stream, ended_.get(), 0), "cudaStreamWaitEvent");
+}
+
+Status CudaRunner::check_enqueue(const Plan& plan) const {
+  if (lost_)
+    return reject(ErrorKind::kNoResource, "The CUDA context was lost to an earlier error",
+                  "make another decoder");
+  if (!supports_rest(plan.rules) || nms_blocks_ == 0)
+    return reject(ErrorKind::kUnsupported,
+                  "This nms-method and these limits need the host between launches",
+                  "set nms-method=greedy, or call keepbox_decoder_run()");
+  if (plan.rules.contract.drop_empty_masks && plan.payload.has(Moves::kAsMask))
+    return reject(ErrorKind::kUnsupported,
+                  "This contract drops boxes with an empty mask, which are only known to the host",
+                  "set another nms-contract, or call keepbox_decoder_run()");
+  return {};
+}
+
+Status CudaRunner::enqueue(const Plan& plan, std::span<const TensorView> tensors,
+                           const DeviceOutput& output) {
+  KB_TRY(check_enqueue(plan));
+  KB_TRY(follow(static_cast<cudaStream_t>(output.stream)));
+  KB_TRY(bind(plan, tensors));
+  waits_for_tensors_ = false;
+  const uint32_t images = plan.images_of(tensors);
+  KB_TRY(clear_counters(images));
+  KB_TRY(enqueue_frame(plan, images, output));
+  pending_ = clean_ = true;
+  return check(cudaEventRecord(ended_.get(), on_), "cudaEventRecord");
+}
+
+/// Launches the frame kernel, and what finishes the frame without the host.
+Status CudaRunner::enqueue_frame(const Plan& plan, uint32_t images, const DeviceOutput& output) {
+  plan_.letterbox = plan.letterbox;
+  if (!has_maps_of(plan, images)) KB_TRY(set_maps(plan, images, on_));
+  args_.sequence = ++sequence_;
+  args_.tally_index = 1 - args_.tally_index;
+  FrameArgs args = args_;
+  args.headers = buffers_.device_headers.data();
+  args.out = {output.boxes, nullptr};
+  args.out_stride = output.capacity;
+  args.limit = plan_.rules.pre_nms_top_k;
+  args.followed = false;
+  KB_TRY_CUDA(
+      kernels_->frame(plan_, args, segments_, load_kind_, dim3(grid_.blocks.x, images), on_));
+  const RestArgs rest{.first = {.control = buffers_.control.data(),
+                                .candidates = args_.candidates,
+                                .ordered = buffers_.ordered.all(),
+                                .runs = buffers_.runs.data(),
+                                .run_index = buffers_.run_index.data(),
+                                .kept = buffers_.kept.all(),
+                                .words = buffers_.words.data(),
+                                .sequence = sequence_},
+                      .headers = args.headers,
+                      .boxes = output.boxes,
+                      .counts = output.counts,
+                      .funnels = output.funnels,
+                      .stride = output.capacity,
+                      .images = images};
+  return check(kernels_->rest(plan_, rest, nms_blocks_, on_), "rest");
 }
 
 Status CudaRunner::run_frame(const Plan& plan, std::span<const TensorView> tensors) {
@@ -296,6 +367,18 @@ Status CudaRunner::upload_maps(const Plan& plan, uint32_t images) {
   return upload(buffers_.maps, maps_, stream_.get());
 }
 
+/// Sets the maps of images that have their own in the order of a stream.
+Status CudaRunner::set_maps(const Plan& plan, uint32_t images, cudaStream_t stream) {
+  maps_.clear();
+  for (uint32_t i = 0; i < images; ++i) maps_.push_back(plan.letterbox_of(i));
+  for (uint32_t first = 0; first < images; first += kMapsAtOnce) {
+    MapsArgs args{.maps = {}, .count = std::min(images - first, kMapsAtOnce)};
+    std::copy_n(maps_.begin() + first, args.count, args.maps);
+    KB_TRY_CUDA(launch_set_maps(args, buffers_.maps.data() + first, stream));
+  }
+  return {};
+}
+
 bool CudaRunner::has_maps_of(const Plan& plan, uint32_t images) const {
   if (!plan.has_maps()) return true;
   uint32_t same = 0;
@@ -307,14 +390,13 @@ Status CudaRunner::wait_for(const TensorView& tensor) {
   if (tensor.ready_event == awaited_[0] && tensor.ready_stream == awaited_[1]) return {};
   awaited_[0] = tensor.ready_event, awaited_[1] = tensor.ready_stream;
   void* event = tensor.ready_event;
-  if (event == nullptr && tensor.ready_stream != nullptr && tensor.ready_stream != stream_.get()) {
+  if (event == nullptr && tensor.ready_stream != nullptr && tensor.ready_stream != on_) {
     KB_TRY_CUDA(cudaEventRecord(event_.get(), static_cast<cudaStream_t>(tensor.ready_stream)));
     event = event_.get();
   }
   if (event == nullptr) return {};
   waits_for_tensors_ = true;
-  return check(cudaStreamWaitEvent(stream_.get(), static_cast<cudaEvent_t>(event), 0),
-               "cudaStreamWaitEvent");
+  return check(cudaStreamWaitEvent(on_, static_cast<cudaEvent_t>(event), 0), "cudaStreamWaitEvent");
 }
 
 Status CudaRunner::bind(const Plan& plan, std::span<const TensorView> tensors) {
@@ -343,7 +425,7 @@ Status CudaRunner::bind_frame(const Plan& plan, std::span<const TensorView> tens
   for (size_t i = 0; i < tensors.size(); ++i) {
     const auto* data = static_cast<const std::byte*>(tensors[i].data);
     if (tensors[i].space == MemorySpace::kSystem) {
-      KB_ASSIGN(data, staging_.upload(tensors[i], i, frame, stream_.get()));
+      KB_ASSIGN(data, staging_.upload(tensors[i], i, frame, on_));
     } else {
       KB_TRY(wait_for(tensors[i]));
     }

@@ -19,6 +19,8 @@ class CudaRunner final : public Runner {
 
   Status run(const Plan& plan, std::span<const TensorView> tensors, const Stop&) override;
   Status retune(const Plan& plan) override;
+  Status enqueue(const Plan& plan, std::span<const TensorView> tensors,
+                 const DeviceOutput& output) override;
   std::span<const Detection> detections(uint32_t image) const override;
   const Funnel& funnel(uint32_t image) const override { return funnels_[image]; }
   PayloadOutput payload(uint32_t image) const override { return payload_stage_.of(image); }
@@ -27,10 +29,14 @@ class CudaRunner final : public Runner {
   Status allocate(const Plan& plan);
   Status upload_maps(const Plan& plan, uint32_t images);
   bool has_maps_of(const Plan& plan, uint32_t images) const;
+  Status set_maps(const Plan& plan, uint32_t images, cudaStream_t stream);
   Status wait_for(const TensorView& tensor);
   Status bind(const Plan& plan, std::span<const TensorView> tensors);
   Status bind_frame(const Plan& plan, std::span<const TensorView> tensors, uint32_t frame);
   Status clear_counters(uint32_t images);
+  Status follow(cudaStream_t stream);
+  Status check_enqueue(const Plan& plan) const;
+  Status enqueue_frame(const Plan& plan, uint32_t images, const DeviceOutput& output);
   Status run_frame(const Plan& plan, std::span<const TensorView> tensors);
   Status finish(const Plan& plan, uint32_t images);
   bool enqueues_ahead() const;
@@ -46,7 +52,9 @@ class CudaRunner final : public Runner {
   void abandon();
 
   Stream stream_;
-  Event event_, begun_;
+  cudaStream_t on_ = nullptr;    // of the current or last frame: stream_ or a caller's
+  Event event_, begun_, ended_;  // the last one of the last frame that was only enqueued
+  bool pending_ = false;         // that frame may be at work
   DeviceBlob device_;
   HostBlob host_;
   Staging staging_;

@@ -22,7 +22,7 @@ cudaError_t launch(const DevicePlan& plan, const FrameArgs& args, const SegmentT
 template <>
 const Kernels& kernels_of<Upright>() {
   static constexpr Kernels kKernels{launch, launch_one_launch_nms<Upright>, launch_nms<Upright>,
-                                    load_large_nms<Upright>};
+                                    launch_rest<Upright>, load_large_nms<Upright>};
   return kKernels;
 }
 

@@ -38,7 +38,7 @@ def test_only_their_plugins_need_opencv_pango_libmosquitto_and_sqlite(folder):
 
 
 def test_nothing_needs_a_driver(folder):
-    for package in 'gstreamer1.0-keepbox', 'libkeepbox0':
+    for package in 'gstreamer1.0-keepbox', 'libkeepbox0', 'libkeepbox-decode0':
         needs = installed(folder, 'dpkg-query', '-W', '-f=${Depends}', package)
         assert not re.search('cuda|nvidia', needs), needs
 
@@ -48,6 +48,15 @@ def test_an_application_in_c(folder):
     out = installed(folder, 'bash', '-ec', f'{line_installed()}; ./a.out')
     assert len(out.splitlines()) == 20, out
     assert 'rpath' not in installed(folder, 'pkg-config', '--libs', 'keepbox')
+
+
+def test_a_program_without_gstreamer(folder):
+    shutil.copy(PIPELINES / 'decode-tensor.cpp', folder / 'app.cpp')
+    installed(folder, 'bash', '-ec', 'c++ app.cpp $(pkg-config --cflags --libs keepbox-decode)')
+    needs = installed(folder, 'dpkg-query', '-W', '-f=${Depends}', 'libkeepbox-decode0')
+    assert not re.search('glib|gstreamer|stdc', needs), needs
+    out = installed(folder, 'bash', '-c', './a.out x 2>&1; true')
+    assert 'usage: ' in out and 'score-threshold=' in out, out
 
 
 def test_an_application_in_python(folder):

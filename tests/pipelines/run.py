@@ -230,10 +230,10 @@ def tensor_file(folder):
 
 
 def test_decode_tensor(folder):
-    out, _ = run(DECODE_TENSOR, tensor_file(folder), '1,10,2100', 'yolov8')
+    out, _ = run(DECODE_TENSOR, tensor_file(folder), '1,10,2100', 'detector=yolov8')
     rows = [line for line in out.splitlines() if not line.startswith('#')]
     assert len(rows) >= 4 and len(rows[0].split()) == 7, out
-    _, noise = run(DECODE_TENSOR, tensor_file(folder), '1,10,2101', 'yolov8', status=1)
+    _, noise = run(DECODE_TENSOR, tensor_file(folder), '1x10x2101', 'detector=yolov8', status=1)
     assert '84040 bytes' in noise, noise
     run(DECODE_TENSOR, status=2)
 

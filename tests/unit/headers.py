@@ -21,22 +21,22 @@ PACKAGES = ['gstreamer-1.0', 'gstreamer-base-1.0', 'gstreamer-video-1.0',
 # Folders that a folder may include in addition to itself and core.
 WANT_CUDA = ['gst/tensors/cudaobjects.h', 'gst/infer/cuda/cudamodel.h', 'gst/infer/cuda/cudaruns.h']
 # core's rooms, the lowest first: each may include those before it.
-ROOMS = ['formula', 'base', 'model', 'recognition', 'plan', 'run', 'reference']
+ROOMS = ['formula', 'base', 'model', 'recognition', 'plan', 'run', 'options', 'reference']
 CORE = [f'core/{room}' for room in ROOMS]
-# Trackers use formulas only, and only the tracking element uses them.
+# Trackers use formulas only; the elements that track and that publish tracks use them.
 TRACK = 'core/track'
 # Classes and text of objects, which only the classifying element uses.
 CLASSIFY = 'core/classify'
 BELOW = {**{room: CORE[:i] for i, room in enumerate(CORE)}, TRACK: ['core/formula'],
          CLASSIFY: ['core/formula', 'core/base'],
-         'kernels': CORE,
+         'kernels': CORE, 'decode': CORE,
          'gst/base': CORE, 'gst/tensors': [*CORE, 'gst/base'],
          'gst/metas': [*CORE, 'gst/base', 'gst/tensors'],
          'gst/classify': [*CORE, CLASSIFY, 'gst/base', 'gst/metas', 'gst/tensors'],
          # Drawing is no backend's work, so the plugin calls its kernel without core's list.
          'gst/overlay': [*CORE, 'gst/base', 'gst/metas', 'gst/tensors', 'kernels'],
          'gst/tool': [*CORE, 'gst/base', 'gst/decode'],
-         'gst/publish': [*CORE, 'gst/base', 'gst/metas', 'gst/tensors', 'gst/sink'],
+         'gst/publish': [*CORE, TRACK, 'gst/base', 'gst/metas', 'gst/tensors', 'gst/sink'],
          'gst/track': [*CORE, TRACK, 'gst/base', 'gst/metas', 'gst/tensors'],
          'gst': [*CORE, 'gst/base', 'gst/metas', 'gst/tensors', 'gst/statistics']}
 # Folders of gst/infer that know ONNX Runtime, and their headers for files elsewhere, which declare
@@ -126,7 +126,7 @@ def report(number, name, lines):
 
 
 def check_includes(source):
-    files = sorted(path for folder in ('core', 'kernels', 'gst')
+    files = sorted(path for folder in ('core', 'kernels', 'decode', 'gst')
                    for path in (source / folder).rglob('*') if path.suffix in
                    ('.h', '.cpp', '.cu', '.cuh'))
     report(1, 'includes go down', [f'{path.relative_to(source)} includes {name}'
@@ -143,7 +143,8 @@ def check_includes(source):
 
 def headers_to_compile(source, build):
     built = compiled(build)
-    headers = sorted([*source.glob('core/**/*.h'), *source.glob('gst/**/*.h')])
+    headers = sorted([*source.glob('core/**/*.h'), *source.glob('decode/*.h'),
+                      *source.glob('gst/**/*.h')])
     for path in WANT_CUDA:
         headers.remove(source / path)
     return [path for path in headers if not is_first_of_its_source(source, path, built)]

@@ -10,6 +10,7 @@
 
 #include "core/base/text.h"
 #include "core/formula/box.h"
+#include "core/model/classnames.h"
 #include "gst/tensors/provenance.h"
 
 namespace keepbox {

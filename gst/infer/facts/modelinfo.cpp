@@ -6,9 +6,9 @@
 
 #include <filesystem>
 
+#include "core/base/infile.h"
 #include "core/base/text.h"
 #include "gst/base/error.h"
-#include "gst/base/infile.h"
 
 namespace keepbox {
 namespace {
@@ -122,7 +122,7 @@ Result<ModelInfo> load(const std::string& path) {
   g_autoptr(GError) error = nullptr;
   KB_ASSIGN(const auto text, read_text(path, kMaxBytes, kHint));
   if (!g_key_file_load_from_data(file, text.data(), text.size(), G_KEY_FILE_NONE, &error))
-    return unreadable(path, *error, kHint);
+    return file_error("Cannot read " + path + ": " + error->message, kHint);
   ModelInfo info{.path = path};
   const Group own{file, path, kOwnGroup};
   if (!g_key_file_has_group(file, kOwnGroup))

@@ -14,8 +14,8 @@
 #include <optional>
 #include <system_error>
 
+#include "core/base/infile.h"
 #include "core/base/text.h"
-#include "gst/base/infile.h"
 #include "gst/infer/onnx/session.h"
 
 namespace keepbox {

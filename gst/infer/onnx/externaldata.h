@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "gst/base/infile.h"
+#include "core/base/infile.h"
 
 namespace keepbox {
 

@@ -16,8 +16,8 @@
 #include <string_view>
 #include <thread>
 
+#include "core/base/infile.h"
 #include "gst/base/error.h"
-#include "gst/base/infile.h"
 
 GST_DEBUG_CATEGORY_EXTERN(tensorinfer_debug);
 

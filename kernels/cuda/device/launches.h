@@ -11,6 +11,7 @@
 #include "core/formula/letterbox.h"
 #include "core/formula/numeric.h"
 #include "core/formula/rules.h"
+#include "core/run/output.h"
 
 namespace keepbox {
 
@@ -196,6 +197,26 @@ struct LargeArgs {
   uint32_t sequence = 0;
 };
 
+/// Arguments of Kernels::rest.
+struct RestArgs {
+  LargeArgs first;             // of the first image; boxes, header and count are set by the kernel
+  Header* headers = nullptr;   // device memory, one per image
+  Detection* boxes = nullptr;  // `stride` per image
+  uint32_t* counts = nullptr;  // one per image
+  OutputFunnel* funnels = nullptr;  // likewise, or null
+  uint32_t stride = 0, images = 0;
+};
+
+/// Maps of images, as a kernel's parameters.
+inline constexpr uint32_t kMapsAtOnce = 64;
+struct MapsArgs {
+  Letterbox maps[kMapsAtOnce];
+  uint32_t count = 0;
+};
+
+/// Copies maps to device memory, without a wait of the host.
+cudaError_t launch_set_maps(const MapsArgs& args, Letterbox* to, cudaStream_t stream);
+
 /// Number of keys that a block sorts at once.
 inline constexpr uint32_t kRun = 2048;
 
@@ -237,6 +258,10 @@ struct Kernels {
   /// Suppresses `ordered` and writes out the kept boxes. @param blocks that run at the same time.
   cudaError_t (*nms)(const DevicePlan& plan, const LargeArgs& args, uint32_t blocks,
                      cudaStream_t stream);
+  /// Suppresses what the frame kernel left of all images, and writes the numbers of boxes.
+  /// cudaErrorNotSupported for rules that need the host. @param blocks as of nms(), not 0.
+  cudaError_t (*rest)(const DevicePlan& plan, const RestArgs& args, uint32_t blocks,
+                      cudaStream_t stream);
   /// Loads all kernels of nms() and launch_select(), which would otherwise take milliseconds and
   /// memory on first use. @param blocks of nms() that run at the same time; 0: no cooperative
   /// launches.
@@ -261,6 +286,9 @@ size_t large_words(NmsMethod method, uint32_t count);
 
 /// True if the frame kernel performs suppression by these rules itself.
 bool frame_kernel_supports(const Rules& rules);
+
+/// True if Kernels::rest implements these rules.
+bool supports_rest(const Rules& rules);
 
 /// True if Kernels::one_launch implements these rules.
 bool supports_one_launch(const Rules& rules);

@@ -83,6 +83,7 @@ Buffers carve(Carver& device, Carver& host, const Plan& plan) {
   out.words = device.take<uint32_t>(large_words(plan.rules.method, plan.rules.pre_nms_top_k));
   out.device_out =
       device.take<Detection>(plan.payload.any() ? images * plan.rules.kept_capacity : 0);
+  out.device_headers = device.take<Header>(images);
   out.headers = host.take<Header>(images);
   out.out = host.take<Detection>(images * plan.rules.kept_capacity);
   return out;

@@ -44,7 +44,8 @@ struct Buffers {
   std::span<uint32_t> run_index;
   BoxSpans ordered, kept;
   std::span<uint32_t> words;
-  std::span<Detection> device_out;  // as `out`, if there is a payload
+  std::span<Detection> device_out;   // as `out`, if there is a payload
+  std::span<Header> device_headers;  // as `headers`, of runs that are only enqueued
   // Host memory:
   std::span<Header> headers;  // one per image
   std::span<Detection> out;   // images x kept_capacity

@@ -333,13 +333,12 @@ __device__ bool finish_rest(const DevicePlan& plan, const LargeArgs& args,
   return true;
 }
 
+/// Suppresses `ordered` and writes out the kept boxes. Called by all blocks. @param count of
+/// ordered candidates. @pre the scratch space is cleared.
 template <BoxGeometry Geometry>
-__global__ void __launch_bounds__(kNmsThreads, 1)
-    greedy(const __grid_constant__ DevicePlan plan, const __grid_constant__ LargeArgs args) {
-  __shared__ GreedyShared shared;
-  static_assert(sizeof shared <= 48 << 10, "more than every device has");
+__device__ void suppress_greedily(const DevicePlan& plan, const LargeArgs& args, uint32_t count,
+                                  GreedyShared& shared) {
   const auto grid = cg::this_grid();
-  const uint32_t count = min(args.count, plan.rules.pre_nms_top_k);
   const GreedyWords words(args.words, count);
   const SpatialBins spatial = spatial_bins_in(args, words.counts, words.bounds);
   count_spatial_bins(plan, args, spatial, count);
@@ -374,6 +373,14 @@ __global__ void __launch_bounds__(kNmsThreads, 1)
   }
   __syncthreads();
   emit_kept(plan, args, words, shared, total);
+}
+
+template <BoxGeometry Geometry>
+__global__ void __launch_bounds__(kNmsThreads, 1)
+    greedy(const __grid_constant__ DevicePlan plan, const __grid_constant__ LargeArgs args) {
+  __shared__ GreedyShared shared;
+  static_assert(sizeof shared <= 48 << 10, "more than every device has");
+  suppress_greedily<Geometry>(plan, args, min(args.count, plan.rules.pre_nms_top_k), shared);
 }
 
 /// Launches with fewer blocks if the device is shared or only partly available; uses a mask, with

@@ -7,6 +7,7 @@
 #include "kernels/cuda/large/matrix.cuh"
 #include "kernels/cuda/large/methods.cuh"
 #include "kernels/cuda/large/one_launch.cuh"
+#include "kernels/cuda/large/rest.cuh"
 #include "kernels/cuda/large/segmented.cuh"
 #include "kernels/cuda/large/sequential.cuh"
 
@@ -60,8 +61,8 @@ cudaError_t load_large_nms(uint32_t* blocks) {
   if (error == cudaSuccess)
     error = load_kernels(one_launch_nms<Geometry>, greedy<Geometry>, suppress_once<Geometry>,
                          mask_tile<Geometry>, find_segments<Geometry>, suppress_segment<Geometry>,
-                         sequential_nms<Geometry>, soften<Geometry>, merge_kept<Geometry>,
-                         max_overlap<Geometry>, decay<Geometry>);
+                         rest<Geometry>, sequential_nms<Geometry>, soften<Geometry>,
+                         merge_kept<Geometry>, max_overlap<Geometry>, decay<Geometry>);
   for (cudaError_t (*load)() : {load_select, load_methods, load_sequential})
     if (error == cudaSuccess) error = load();
   return error;

@@ -13,23 +13,8 @@ namespace {
 __global__ void __launch_bounds__(kNmsThreads)
     collect(const __grid_constant__ DevicePlan plan, const __grid_constant__ LargeArgs args,
             uint32_t count) {
-  __shared__ EmitShared<kNmsThreads> shared;
-  __shared__ uint16_t classes[kNmsThreads];
-  const Marks marks(args.words, count);
-  const uint32_t limit = plan.limit();
-  uint32_t kept = 0, clipped = 0;
-  for (uint32_t base = 0; base < count && kept < limit; base += kNmsThreads) {
-    const uint32_t i = min(base + threadIdx.x, count - 1);
-    const uint64_t key = args.ordered.keys[i];
-    bool stays = base + threadIdx.x < count && !is_dropped(key) && !is_dead(marks.dead, i);
-    if (plan.rules.limits_classes())
-      stays = admit(plan.rules.class_limit, stays, key, classes, marks.of_class);
-    uint32_t all = 0;
-    const uint32_t before = sum_before(stays ? 1 : 0, shared.sums, all);
-    kept += emit(plan, shared, stays && kept + before < limit, key, args.ordered.boxes[i],
-                 args.out.from(kept), clipped);
-  }
-  if (threadIdx.x == 0) report_done(args, kept, clipped);
+  __shared__ CollectShared shared;
+  collect_alive(plan, args, count, shared);
 }
 
 /// Reduces masks of one stripe. Runs in one block.
@@ -65,7 +50,16 @@ __global__ void __launch_bounds__(kNmsThreads)
   if (threadIdx.x == 0) *words.kept = total;
 }
 
+__global__ void set_maps(const __grid_constant__ MapsArgs args, Letterbox* to) {
+  if (threadIdx.x < args.count) to[threadIdx.x] = args.maps[threadIdx.x];
+}
+
 }  // namespace
+
+cudaError_t launch_set_maps(const MapsArgs& args, Letterbox* to, cudaStream_t stream) {
+  set_maps<<<1, kMapsAtOnce, 0, stream>>>(args, to);
+  return cudaGetLastError();
+}
 
 cudaError_t clear_marks(const LargeArgs& args, uint32_t count, cudaStream_t stream) {
   return cudaMemsetAsync(args.words, 0, Marks::words(count) * sizeof(uint32_t), stream);
@@ -83,7 +77,14 @@ cudaError_t launch_reduce(const LargeArgs& args, uint32_t count, uint32_t first_
   return cudaGetLastError();
 }
 
-cudaError_t load_methods() { return load_kernels(collect, reduce_mask); }
+cudaError_t load_methods() { return load_kernels(collect, reduce_mask, set_maps); }
+
+bool supports_rest(const Rules& rules) {
+  const bool known = rules.method == NmsMethod::kGreedy || rules.method == NmsMethod::kFast ||
+                     rules.method == NmsMethod::kNone;
+  return known && rules.pre_nms_class_top_k == 0 &&
+         !(rules.contract.class_agnostic && rules.limits_classes());
+}
 
 size_t large_words(NmsMethod method, uint32_t count) {
   switch (method) {

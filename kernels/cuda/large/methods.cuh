@@ -9,14 +9,12 @@ namespace keepbox::cuda {
 
 inline constexpr uint32_t kOnceThreads = 256;
 
-/// Suppresses by any earlier candidate, dead or not. A warp compares 32 candidates with 32 earlier
-/// ones.
+/// Marks the candidates of a word that any earlier candidate suppresses, dead or not. A warp
+/// compares 32 candidates with 32 earlier ones. Called by all threads of a block.
 template <BoxGeometry Geometry>
-__global__ void __launch_bounds__(kOnceThreads)
-    suppress_once(const __grid_constant__ DevicePlan plan, const __grid_constant__ LargeArgs args,
-                  uint32_t count) {
-  const uint32_t warps = kOnceThreads / kWarp;
-  const uint32_t word = blockIdx.x, i = word * kWarp + lane_id();
+__device__ void suppress_word(const DevicePlan& plan, const LargeArgs& args, uint32_t count,
+                              uint32_t word) {
+  const uint32_t warps = blockDim.x / kWarp, i = word * kWarp + lane_id();
   bool alive = i < count;
   const uint64_t key = alive ? args.ordered.keys[i] : 0;
   const auto shape = shape_of<Geometry>(plan, alive ? args.ordered.boxes[i] : float4{}, key);
@@ -34,6 +32,13 @@ __global__ void __launch_bounds__(kOnceThreads)
 }
 
 template <BoxGeometry Geometry>
+__global__ void __launch_bounds__(kOnceThreads)
+    suppress_once(const __grid_constant__ DevicePlan plan, const __grid_constant__ LargeArgs args,
+                  uint32_t count) {
+  suppress_word<Geometry>(plan, args, count, blockIdx.x);
+}
+
+template <BoxGeometry Geometry>
 cudaError_t launch_fast(const DevicePlan& plan, const LargeArgs& args, uint32_t count,
                         cudaStream_t stream) {
   const cudaError_t error = clear_marks(args, count, stream);
@@ -41,6 +46,32 @@ cudaError_t launch_fast(const DevicePlan& plan, const LargeArgs& args, uint32_t 
   if (count != 0)
     suppress_once<Geometry><<<warp_words(count), kOnceThreads, 0, stream>>>(plan, args, count);
   return launch_collect(plan, args, count, stream);
+}
+
+/// Memory of the block that collects alive candidates.
+struct CollectShared {
+  EmitShared<kNmsThreads> emit;
+  uint16_t classes[kNmsThreads];
+};
+
+/// Writes out alive candidates in order. Called by all threads of one block.
+__device__ inline void collect_alive(const DevicePlan& plan, const LargeArgs& args, uint32_t count,
+                                     CollectShared& shared) {
+  const Marks marks(args.words, count);
+  const uint32_t limit = plan.limit();
+  uint32_t kept = 0, clipped = 0;
+  for (uint32_t base = 0; base < count && kept < limit; base += kNmsThreads) {
+    const uint32_t i = min(base + threadIdx.x, count - 1);
+    const uint64_t key = args.ordered.keys[i];
+    bool stays = base + threadIdx.x < count && !is_dropped(key) && !is_dead(marks.dead, i);
+    if (plan.rules.limits_classes())
+      stays = admit(plan.rules.class_limit, stays, key, shared.classes, marks.of_class);
+    uint32_t all = 0;
+    const uint32_t before = sum_before(stays ? 1 : 0, shared.emit.sums, all);
+    kept += emit(plan, shared.emit, stays && kept + before < limit, key, args.ordered.boxes[i],
+                 args.out.from(kept), clipped);
+  }
+  if (threadIdx.x == 0) report_done(args, kept, clipped);
 }
 
 __host__ __device__ constexpr uint32_t tiles_of(uint32_t count) {

@@ -1,75 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Select for many candidates: blocks sort runs of them, then each key finds its rank by a search in
-// the other runs.
-#include "kernels/cuda/device/boxes.cuh"
-#include "kernels/cuda/large/nms.cuh"
+// Select for many candidates.
+#include "kernels/cuda/large/select.cuh"
 
 namespace keepbox::cuda {
 namespace {
 
-constexpr uint32_t kNoPlace = ~0u;
-using RunBins = Bins<kNmsThreads, kRun>;
-
-/// Moves the class in front of the score; the inverse is score_first().
-__device__ uint64_t class_first(uint64_t key) {
-  return key << (64 - kClassBits) | key >> kClassBits;
-}
-__device__ uint64_t score_first(uint64_t key) {
-  return key << kClassBits | key >> (64 - kClassBits);
-}
-
-/// Bins of keys with the class first: one bin per class.
-struct ByClass {
-  __device__ uint32_t operator()(uint64_t key) const {
-    return static_cast<uint32_t>(key >> (64 - kClassBits));
-  }
-};
-static_assert(kMaxClasses <= RunBins::kCount);
-
 __global__ void __launch_bounds__(kNmsThreads) sort_runs(const __grid_constant__ SortArgs args) {
   extern __shared__ __align__(16) unsigned char memory[];
   __shared__ uint32_t sums[kNmsWarps];
-  auto* keys = reinterpret_cast<uint64_t*>(memory);
-  auto* places = reinterpret_cast<uint32_t*>(keys + kRun);
-  auto* order = places + kRun;
-  const RunBins bins{order + kRun};
-  const uint32_t first = blockIdx.x * kRun, count = min(kRun, args.count - first);
-  bins.clear();
-  for (uint32_t i = threadIdx.x; i < count; i += kNmsThreads) {
-    const uint64_t key = args.from.keys[first + i];
-    keys[i] = args.by_class ? class_first(key) : key;
-  }
-  __syncthreads();
-  if (args.by_class) put_in_order<kRun>(keys, count, ByClass(), bins, places, order, sums);
-  else
-    put_in_order<kRun>(keys, count, ByScore<kRun>{args.best_high, args.octaves}, bins, places,
-                       order, sums);
-  for (uint32_t i = threadIdx.x; i < kRun; i += kNmsThreads) {
-    args.runs[first + i] = i < count ? keys[order[i]] : kNoKey;
-    args.run_index[first + i] = i < count ? first + order[i] : kNoPlace;
-  }
-}
-
-/// Returns the number of smaller keys in a run.
-__device__ uint32_t less_in_run(const uint64_t* run, uint64_t key) {
-  uint32_t at = 0;
-  for (uint32_t step = kRun / 2; step > 0; step /= 2)
-    if (__ldg(run + at + step - 1) < key) at += step;
-  return at + (__ldg(run + at) < key ? 1 : 0);
+  sort_run(args, blockIdx.x, *reinterpret_cast<SortShared*>(memory), sums);
 }
 
 __global__ void place(const __grid_constant__ SortArgs args, uint32_t runs) {
-  const uint32_t at = blockIdx.x * blockDim.x + threadIdx.x;
-  if (at >= runs * kRun || args.run_index[at] == kNoPlace) return;
-  const uint64_t key = args.runs[at];
-  uint32_t rank = at % kRun;
-  for (uint32_t run = 0; run < runs; ++run)
-    if (run != at / kRun) rank += less_in_run(args.runs + run * kRun, key);
-  if (rank >= args.limit) return;
-  const uint32_t from = args.run_index[at];
-  args.to.keys[rank] = args.by_class ? score_first(key) : key;
-  args.to.boxes[rank] = args.from.boxes[from];
-  if (args.origin != nullptr) args.origin[rank] = from;
+  place_one(args, runs, blockIdx.x * blockDim.x + threadIdx.x);
 }
 
 }  // namespace
@@ -78,8 +21,7 @@ cudaError_t launch_sort(const SortArgs& args, cudaStream_t stream) {
   const uint32_t runs = (args.count + kRun - 1) / kRun;
   if (runs == 0) return cudaSuccess;
   constexpr uint32_t kPlaceThreads = 256;
-  constexpr size_t kShared =
-      kRun * (sizeof(uint64_t) + 2 * sizeof(uint32_t)) + RunBins::kCount * sizeof(uint32_t);
+  constexpr size_t kShared = sizeof(SortShared);
   static_assert(kShared <= 48 << 10, "more than every device has");
   sort_runs<<<runs, kNmsThreads, kShared, stream>>>(args);
   place<<<runs*(kRun / kPlaceThreads), kPlaceThreads, 0, stream>>>(args, runs);

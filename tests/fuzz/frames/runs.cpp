@@ -6,7 +6,7 @@
 
 #include "core/formula/mask.h"
 #include "core/run/processor.h"
-#include "gst/decode/workerthreads.h"
+#include "core/base/threads.h"
 #include "tests/fuzz/frames/checks.h"
 #include "tests/fuzz/frames/settings.h"
 

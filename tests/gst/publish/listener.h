@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "gst/base/infile.h"
+#include "core/base/infile.h"
 
 namespace keepbox::test {
 

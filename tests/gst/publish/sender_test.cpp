@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "gst/base/infile.h"
+#include "core/base/infile.h"
 #include "tests/gst/publish/mosquitto.h"
 #include "tests/tempdir.h"
 

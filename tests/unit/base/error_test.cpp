@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <string>
 
-#include "gst/base/infile.h"
+#include "core/base/infile.h"
 
 namespace keepbox {
 namespace {

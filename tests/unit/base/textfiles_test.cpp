@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "gst/base/infile.h"
-#include "gst/decode/detectorfile.h"
+#include "core/base/infile.h"
+#include "core/model/detector_text.h"
 #include "gst/decode/settings.h"
 #include "gst/infer/facts/modelinfo.h"
 #include "gst/infer/settings.h"

@@ -10,7 +10,7 @@
 
 #include "core/model/nms_methods.h"
 #include "core/run/tile_merger.h"
-#include "gst/decode/workerthreads.h"
+#include "core/base/threads.h"
 #include "tests/bench/scenes.h"
 #include "tests/tileboxes.h"
 

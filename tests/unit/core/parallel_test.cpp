@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Decoding on several threads.
-#include "gst/decode/workerthreads.h"
+#include "core/base/threads.h"
 
 #include <gtest/gtest.h>
 

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "core/model/detector_fields.h"
+#include "core/model/detector_text.h"
 #include "core/model/words.h"
 #include "core/recognition/layout.h"
 #include "gst/base/props.h"
-#include "gst/decode/detectorfile.h"
 #include "tests/tempdir.h"
 #include "tests/unit/decode/rowsfile.h"
 

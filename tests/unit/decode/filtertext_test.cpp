@@ -105,8 +105,8 @@ TEST(ClassText, KeepsOrDrops) {
 TEST(TileMergeValues, AreMeasureAndUnion) {
   for (const TileMerge merge : {TileMerge::kIos, TileMerge::kIou, TileMerge::kNone})
     for (const bool united : {false, true}) {
-      const DecodeProps props{.tile_merge = static_cast<int>(merge) + (united ? kUnionOf : 0)};
-      const auto settings = resolve(props, kLabels, {}, nullptr);
+      const DecodeOptions options{.tile_merge = static_cast<int>(merge) + (united ? kUnionOf : 0)};
+      const auto settings = resolve(options, kLabels, {});
       EXPECT_EQ(settings->tile_rules.merge, merge);
       EXPECT_EQ(settings->tile_rules.united, united);
     }

@@ -71,7 +71,7 @@ FrameBox of_coco(const char* label, uint32_t class_id, const char* model = nullp
 TEST(CategoryIds, AreThoseOfCocoForItsClasses) {
   const char* source = std::getenv("KEEPBOX_SOURCE");
   ASSERT_NE(source, nullptr);
-  const std::string path = std::string(source) + "/gst/tensors/coco/coco80.ids";
+  const std::string path = std::string(source) + "/core/model/coco/coco80.ids";
   const auto shipped = load_coco_ids(path.c_str(), "category-ids");
   ASSERT_TRUE(shipped) << shipped.error().message();
   ASSERT_EQ(shipped->size(), 80u);

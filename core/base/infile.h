@@ -2,9 +2,6 @@
 // Reads files, with errors that name them.
 #pragma once
 
-#include <glib.h>
-#include <sys/types.h>
-
 #include <cstddef>
 #include <span>
 #include <string>
@@ -60,8 +57,8 @@ Result<PlainFile> open_plain_in(int folder, const std::string& name, std::string
 /// lines. kNoResource if it is longer than `max_bytes`, or UTF-16.
 Result<std::string> read_text(const std::string& path, size_t max_bytes, std::string hint);
 
-/// Reports that a path is not a regular file. @param mode of its file
-std::unexpected<Error> not_regular(const std::string& path, mode_t mode, std::string hint);
+/// Reports that a path is not a regular file. @param mode its file's mode_t
+std::unexpected<Error> not_regular(const std::string& path, unsigned mode, std::string hint);
 
 // Errors of files, folders and other resources.
 
@@ -75,8 +72,5 @@ std::string limit_hint(const std::string& reason, std::string otherwise);
 /// Returns what to do about a file that is there and that the system does not open for reading: as
 /// limit_hint(), or that it may not be read.
 std::string opening_hint(const std::string& reason, std::string otherwise);
-
-/// Returns a kNoResource error for a file that GLib could not read.
-std::unexpected<Error> unreadable(const std::string& path, const GError& error, std::string hint);
 
 }  // namespace keepbox

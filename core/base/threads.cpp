@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Threads that claim parts of the work by a counter, as does the calling thread.
-#include "gst/decode/workerthreads.h"
+#include "core/base/threads.h"
 
-#include <glib.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -22,13 +22,13 @@ class WorkerThreads : public ThreadPool {
       ended_ = true;
     }
     begin_.notify_all();
-    for (uint32_t i = 1; i < size_; ++i) g_thread_join(threads_[i]);
+    for (uint32_t i = 1; i < size_; ++i) pthread_join(threads_[i], nullptr);
   }
 
   /// Adds a thread if one can be started.
   bool grow() {
-    threads_[size_] = g_thread_try_new("keepbox-decode", work, this, nullptr);
-    if (threads_[size_] == nullptr) return false;
+    if (pthread_create(&threads_[size_], nullptr, work, this) != 0) return false;
+    pthread_setname_np(threads_[size_], "keepbox-decode");
     ++size_;
     return true;
   }
@@ -47,7 +47,7 @@ class WorkerThreads : public ThreadPool {
   }
 
  private:
-  static gpointer work(gpointer data) {
+  static void* work(void* data) {
     auto& self = *static_cast<WorkerThreads*>(data);
     std::unique_lock lock(self.mutex_);
     while (!self.ended_) {
@@ -68,7 +68,7 @@ class WorkerThreads : public ThreadPool {
     }
   }
 
-  GThread* threads_[kMaxThreads];  // index 0 is the caller
+  pthread_t threads_[kMaxThreads];  // index 0 is the caller
   uint32_t size_ = 1;
   std::mutex mutex_;
   std::condition_variable begin_, end_;

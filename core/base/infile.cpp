@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Reads files, with errors that name them.
-#include "gst/base/infile.h"
+#include "core/base/infile.h"
 
 #include <fcntl.h>
-#include <glib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <string_view>
 #include <utility>
 
@@ -33,11 +33,11 @@ Result<PlainFile> open_at(int folder, const std::string& name, int flags, std::s
   out.file = Descriptor(
       openat(folder, name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags));
   if (!out.file)
-    return unopened(out.path, errno == ELOOP ? "it is a symbolic link" : g_strerror(errno),
+    return unopened(out.path, errno == ELOOP ? "it is a symbolic link" : std::strerror(errno),
                     std::move(hint));
   struct stat status;
   if (fstat(out.file.number(), &status) != 0)
-    return unopened(out.path, g_strerror(errno), std::move(hint));
+    return unopened(out.path, std::strerror(errno), std::move(hint));
   if (!S_ISREG(status.st_mode)) return not_regular(out.path, status.st_mode, std::move(hint));
   out.bytes = static_cast<size_t>(status.st_size);
   return out;
@@ -72,7 +72,7 @@ Status PlainFile::read(size_t offset, std::span<std::byte> out) const {
     const ssize_t got = pread(file.number(), out.data(), out.size(),
                               static_cast<off_t>(offset + wanted - out.size()));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return unopened(path, g_strerror(errno), "check the disk");
+    if (got < 0) return unopened(path, std::strerror(errno), "check the disk");
     if (got == 0)
       return reject(ErrorKind::kTruncated,
                     path + " ended at byte " + std::to_string(offset + wanted - out.size()) +
@@ -106,7 +106,7 @@ Result<std::string> read_text(const std::string& path, size_t max_bytes, std::st
   return as_plain_text(std::move(text));
 }
 
-std::unexpected<Error> not_regular(const std::string& path, mode_t mode, std::string hint) {
+std::unexpected<Error> not_regular(const std::string& path, unsigned mode, std::string hint) {
   return file_error(path + " is " + kind_of(mode) + ", not a regular file", std::move(hint));
 }
 
@@ -120,18 +120,14 @@ std::string limit_hint(const std::string& reason, std::string otherwise) {
       {ENFILE, "raise the system's limit of open files (sysctl fs.file-max), or close files"},
       {EMFILE, "raise the limit of open files (ulimit -n), or use fewer elements in a process"}};
   for (const auto& [code, hint] : kHints)
-    if (reason.contains(g_strerror(code))) return hint;
+    if (reason.contains(std::strerror(code))) return hint;
   return otherwise;
 }
 
 std::string opening_hint(const std::string& reason, std::string otherwise) {
-  if (reason.contains(g_strerror(EACCES)))
+  if (reason.contains(std::strerror(EACCES)))
     return "allow this user to read the file and its folders";
   return limit_hint(reason, std::move(otherwise));
-}
-
-std::unexpected<Error> unreadable(const std::string& path, const GError& error, std::string hint) {
-  return file_error("Cannot read " + path + ": " + error.message, std::move(hint));
 }
 
 }  // namespace keepbox
