@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Turns scored anchors into candidates: templates over an AnchorReader.
+// Turns scored anchors into candidates, by templates over an AnchorReader, and boxes of a list.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 
@@ -74,6 +75,20 @@ KB_HD RawBox raw_box(const Values& from, uint32_t anchor) {
            from.get(sizes, at, first), from.get(sizes, at, first + 1)}};
 }
 
+/// Applies the class filter to a box that passed its threshold. @param anchor or its index in a
+/// list. @param out written for kCandidate.
+KB_HD inline Outcome filter_box(const Rules& rules, const Tables& tables, uint32_t anchor,
+                                ScoredClass scored, const Box& box, float angle, Candidate& out) {
+  if (scored.class_id >= rules.class_ids || !is_finite(scored.score) || !finite(box) ||
+      !is_finite(angle))
+    return Outcome::kNotFinite;
+  if (!rules.uniform && tables.class_wanted[scored.class_id] == 0) return Outcome::kUnwanted;
+  out.key = order_key(scored.score, anchor_in_key(rules.contract, anchor), scored.class_id);
+  out.box = box;
+  out.angle = angle;
+  return Outcome::kCandidate;
+}
+
 /// Applies the class threshold, decodes the box and applies the class filter. @param raw returns
 /// the raw values, called only if needed. @param out written for kCandidate.
 template <AnchorReader Values, class Raw>
@@ -90,13 +105,38 @@ KB_HD Outcome try_candidate(const Values& from, uint32_t anchor, ScoredClass sco
                              values.v[2], values.v[3]);
   const float angle =
       from.has(FieldId::kAngle) ? from.get(FieldId::kAngle, anchor_of(from, anchor)) : 0.0f;
-  if (!classed || !is_finite(scored.score) || !finite(box) || !is_finite(angle))
-    return Outcome::kNotFinite;
-  if (!rules.uniform && from.tables.class_wanted[scored.class_id] == 0) return Outcome::kUnwanted;
-  out.key = order_key(scored.score, anchor_in_key(rules.contract, anchor), scored.class_id);
-  out.box = box;
-  out.angle = angle;
-  return Outcome::kCandidate;
+  return filter_box(rules, from.tables, anchor, scored, box, angle, out);
+}
+
+/// Boxes that come from no tensor: corners or, for oriented ones, centre, size and angle.
+struct BoxList {
+  const float* boxes = nullptr;      // values_of() each
+  const float* scores = nullptr;     // one each
+  const int64_t* classes = nullptr;  // likewise; null: all are of class 0
+
+  KB_HD static constexpr uint32_t values_of(bool oriented) { return oriented ? 5 : 4; }
+
+  KB_HD BoxList from(size_t first, bool oriented) const {
+    return {boxes + first * values_of(oriented), scores + first,
+            classes == nullptr ? nullptr : classes + first};
+  }
+};
+
+/// True for the class ids that boxes of a list may have.
+KB_HD constexpr bool is_class(int64_t id) { return id >= 0 && id < int64_t{kMaxClasses}; }
+
+/// Applies the threshold and the class filter to a box of a list. @param out written for
+/// kCandidate.
+KB_HD inline Outcome try_box(const Rules& rules, const Tables& tables, const BoxList& list,
+                             uint32_t index, Candidate& out) {
+  const int64_t id = list.classes == nullptr ? 0 : list.classes[index];
+  if (!is_class(id)) return Outcome::kNotFinite;
+  const ScoredClass scored{list.scores[index], static_cast<uint32_t>(id)};
+  if (!passes(scored.score, threshold_of(rules, tables, scored.class_id), rules.contract))
+    return Outcome::kBelow;
+  const float* v = list.boxes + size_t{index} * BoxList::values_of(rules.oriented);
+  const Box box = decode_box(rules.boxes, tables.boxes, index, v[0], v[1], v[2], v[3]);
+  return filter_box(rules, tables, index, scored, box, rules.oriented ? v[4] : 0.0f, out);
 }
 
 }  // namespace keepbox

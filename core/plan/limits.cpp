@@ -183,4 +183,14 @@ std::optional<Error> ceiling_reached(const Plan& plan, uint32_t candidates, uint
                  "raise score-threshold=, or set another nms-method=");
 }
 
+Status check_ceiling(const Plan& plan, uint32_t candidates) {
+  const uint32_t maximum = plan.rules.pre_nms_top_k;
+  if (!plan.has_ceiling || candidates <= maximum) return {};
+  return reject(ErrorKind::kUnsupported,
+                std::format("nms-method={} compares pairs, and {} boxes are too many for that: "
+                            "the maximum is {}",
+                            traits_of(plan.rules.method).name, candidates, maximum),
+                "set score-threshold= or max-detections=, or another nms-method=");
+}
+
 }  // namespace keepbox

@@ -47,6 +47,9 @@ void settle_reach(Rules& rules);
 /// @param compared number of candidates that reached suppression.
 std::optional<Error> ceiling_reached(const Plan& plan, uint32_t candidates, uint32_t compared);
 
+/// Returns an error instead, for callers that want all candidates to be compared.
+Status check_ceiling(const Plan& plan, uint32_t candidates);
+
 /// Settles the method and all limits. @pre the plan has its layout, family and contract.
 void settle_limits(Plan& plan, const Settings& settings);
 

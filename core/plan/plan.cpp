@@ -53,20 +53,27 @@ float normal(float threshold) {
   return threshold > 0 ? std::max(threshold, std::numeric_limits<float>::min()) : 0.0f;
 }
 
-Status check_settings(const Settings& s) {
-  const auto bad = [](std::string_view name, float value, std::string_view rule) {
-    return reject(ErrorKind::kInvalid, std::format("{}={} is not possible", name, value),
-                  std::format("set {}= to {}", name, rule));
-  };
-  if (!std::isfinite(s.score_threshold))
-    return bad("score-threshold", s.score_threshold, "a finite number");
-  if (s.track_score_threshold && !std::isfinite(*s.track_score_threshold))
-    return bad("track-score-threshold", *s.track_score_threshold, "a finite number");
+std::unexpected<Error> bad(std::string_view name, float value, std::string_view rule) {
+  return reject(ErrorKind::kInvalid, std::format("{}={} is not possible", name, value),
+                std::format("set {}= to {}", name, rule));
+}
+
+/// Checks the settings of suppression, except for the score threshold.
+Status check_suppression(const Settings& s) {
   if (!(s.iou_threshold >= 0 && s.iou_threshold <= 1))
     return bad("iou-threshold", s.iou_threshold, "a number from 0 to 1");
   const bool normal_sigma =
       s.soft_sigma >= std::numeric_limits<float>::min() && std::isfinite(s.soft_sigma);
   if (s.soft_sigma != 0 && !normal_sigma) return bad("nms-sigma", s.soft_sigma, "a number above 0");
+  return {};
+}
+
+Status check_settings(const Settings& s) {
+  if (!std::isfinite(s.score_threshold))
+    return bad("score-threshold", s.score_threshold, "a finite number");
+  if (s.track_score_threshold && !std::isfinite(*s.track_score_threshold))
+    return bad("track-score-threshold", *s.track_score_threshold, "a finite number");
+  KB_TRY(check_suppression(s));
   for (const auto& [id, threshold] : s.class_thresholds)
     if (!std::isfinite(threshold) || id >= kMaxClasses)
       return bad("class-thresholds", threshold,
@@ -203,7 +210,8 @@ void settle_reads(Plan& plan, std::span<const TensorView> tensors) {
   }
 }
 
-/// Chooses the contract: set, the family's, the producer's, or exact.
+/// Chooses the contract: set, the family's, the producer's, or exact. @pre the rules know whether
+/// boxes are oriented.
 Status choose_contract(Plan& plan, const Settings& settings) {
   std::string_view name = settings.contract;
   if (name == "auto")
@@ -214,7 +222,6 @@ Status choose_contract(Plan& plan, const Settings& settings) {
   if (contract == nullptr)
     return reject(ErrorKind::kInvalid, "nms-contract=" + settings.contract + " is unknown",
                   "set nms-contract= to a contract that gst-inspect-1.0 boxdecode lists");
-  plan.rules.oriented = plan.layout[FieldId::kAngle].present();
   plan.rules.contract = settle_contract(*contract, settings, plan.rules.oriented);
   plan.rules.soft_sigma = settings.soft_sigma != 0 ? settings.soft_sigma : plan.spec->nms_sigma;
   plan.rules.iou_threshold = normal(iou_threshold_of(plan, settings));
@@ -260,6 +267,7 @@ Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> ten
   if (recognition.warning) plan.warnings.push_back(*std::move(recognition.warning));
   if (auto unread = unread_tensors(plan.layout, settings, tensors, plan.basis == Basis::kSet))
     plan.warnings.push_back(*std::move(unread));
+  plan.rules.oriented = plan.layout[FieldId::kAngle].present();
   KB_TRY(choose_contract(plan, settings));
   KB_TRY(check_tensors(plan.layout, tensors));
 
@@ -284,6 +292,26 @@ Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> ten
   settle_reads(plan, tensors);
   note_declared(plan, settings);
   return plan;
+}
+
+Result<Plan> plan_suppression(const Settings& settings, bool oriented) {
+  static constexpr DetectorSpec kNoFamily{};
+  KB_TRY(check_suppression(settings));
+  if (std::isnan(settings.score_threshold) ||
+      settings.score_threshold == std::numeric_limits<float>::infinity())
+    return bad("score-threshold", settings.score_threshold, "a finite number");
+  Plan plan{.spec = &kNoFamily};
+  plan.layout.spec = &kNoFamily;
+  plan.rules.oriented = oriented;
+  plan.rules.boxes.coding = oriented ? BoxCoding::kCenterSize : BoxCoding::kCorners;
+  KB_TRY(choose_contract(plan, settings));
+  settle_classes(plan, settings);
+  return plan;
+}
+
+void fit_to(Plan& plan, const Settings& settings, uint32_t boxes) {
+  plan.layout.anchors = plan.rules.anchors = plan.rules.candidates = boxes;
+  settle_limits(plan, settings);
 }
 
 void refit(Plan& plan, const Letterbox& letterbox, std::span<const Tile> tiles, Size frame) {

@@ -173,6 +173,15 @@ struct Plan {
 /// are kMismatch, those that contradict a set family are a warning.
 Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> tensors);
 
+/// Returns the plan of suppression alone, of boxes that come from no tensors: corners, or centre,
+/// size and angle. fit_to() sets its limits. Only the settings of suppression apply. A
+/// score_threshold of minus infinity lets all finite scores pass.
+Result<Plan> plan_suppression(const Settings& settings, bool oriented);
+
+/// Sets the limits of that plan for a number of boxes, up to kMaxAnchors.
+/// @param settings those of the plan.
+void fit_to(Plan& plan, const Settings& settings, uint32_t boxes);
+
 /// Replaces the letterbox of a plan made with a producer's letterbox. @pre the model size is the
 /// same, and so is the number of tiles. @param tiles those of the producer; empty for none.
 void refit(Plan& plan, const Letterbox& letterbox, std::span<const Tile> tiles, Size frame);

@@ -65,6 +65,10 @@ Result<Selection> select_backend(std::string_view name, const Plan& plan, Memory
     KB_TRY(usable_by_name(*backend, plan, memory));
     return chosen(*backend, name == "auto" ? "set by KEEPBOX_BACKEND" : "set by backend=");
   }
+  if (!std::ranges::contains(backends(), memory, &Backend::memory))
+    return reject(ErrorKind::kUnsupported,
+                  "This build has no backend for " + std::string(memory_name(memory)),
+                  "copy the data to system memory, or build keepbox with CUDA");
   std::optional<Error> why;  // of the backend that came closest
   for (const Backend& backend : backends()) {
     const Status status = usable(backend, plan, memory);

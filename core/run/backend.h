@@ -12,6 +12,7 @@
 #include "core/base/tensor.h"
 #include "core/base/threads.h"
 #include "core/formula/box.h"
+#include "core/formula/candidate.h"
 #include "core/formula/mask.h"
 #include "core/plan/crops.h"
 #include "core/plan/input.h"
@@ -90,6 +91,41 @@ class Runner {
   virtual PayloadOutput payload(uint32_t image) const = 0;
 };
 
+/// Problems of suppression, which are independent of each other, and their results. All boxes have
+/// room for indices: those of problem i begin at starts[i].
+struct BoxProblems {
+  MemorySpace memory = MemorySpace::kSystem;  // of everything but the starts and the counts
+  void* stream = nullptr;                     // device memory only: the work is enqueued on it
+  BoxList list;
+  uint32_t boxes = 0;                // of all problems
+  const uint32_t* starts = nullptr;  // on the host, ascending from 0; null: one problem
+  uint32_t start_count = 0;
+  int64_t* indices = nullptr;  // in the list, of the kept boxes of each problem, best first
+  uint32_t* counts = nullptr;  // kept boxes of each problem
+  MemorySpace counts_memory = MemorySpace::kSystem;
+
+  uint32_t problems() const { return starts == nullptr ? 1 : start_count; }
+  uint32_t begin(uint32_t problem) const { return starts == nullptr ? 0 : starts[problem]; }
+  uint32_t end(uint32_t problem) const {
+    return problem + 1 < problems() ? starts[problem + 1] : boxes;
+  }
+  uint32_t size(uint32_t problem) const { return end(problem) - begin(problem); }
+};
+
+/// Suppresses boxes that come from no tensors, in memory of its own, which grows with the number of
+/// boxes. Boxes that are not finite are not kept.
+class BoxRunner {
+ public:
+  virtual ~BoxRunner() = default;
+
+  /// Writes the results, or enqueues that; waits if the counts are on the host.
+  /// @param problems with valid pointers and starts, and at most kMaxAnchors boxes each.
+  virtual Status run(const BoxProblems& problems) = 0;
+};
+
+/// Returns the error for a class that is_class() rejects. @param where "of box 3".
+Error class_error(std::string_view where);
+
 /// Kernels on host memory, run by a HostRunner. They never allocate, lock, log or throw.
 struct HostKernels {
   /// Writes the candidates among a range of anchors of one image, in any order, and returns their
@@ -154,6 +190,12 @@ struct Backend {
   /// copied. @param threads to split large tensors on the host; may be null, outlives the runner.
   Result<std::unique_ptr<Runner>> (*runner)(const Plan& plan, MemorySpace memory,
                                             ThreadPool* threads);
+
+  /// Creates a runner of suppression alone; null: a HostBoxRunner of the kernels below.
+  /// @param settings valid for plan_suppression(). @param device its number, or negative for the
+  /// one that has the boxes.
+  Result<std::unique_ptr<BoxRunner>> (*box_runner)(const Settings& settings, bool oriented,
+                                                   int device) = nullptr;
 
   /// Creates a maker of model inputs, from frames in `memory`. @param plan from plan_input(),
   /// copied.

@@ -42,19 +42,27 @@ void Workspace::Free::operator()(std::byte* blob) const {
 }
 
 Result<Workspace> Workspace::create(const Plan& plan) {
+  Workspace workspace;
+  KB_TRY(workspace.fit(plan));
+  return workspace;
+}
+
+Status Workspace::fit(const Plan& plan) {
   Carver measure(nullptr);
   carve(measure, plan);
-  Workspace workspace;
-  workspace.bytes_ = measure.used();
-  workspace.blob_.reset(static_cast<std::byte*>(
-      ::operator new(workspace.bytes_ + 1, std::align_val_t{Carver::kAlignment}, std::nothrow)));
-  if (workspace.blob_ == nullptr)
-    return reject(ErrorKind::kNoResource,
-                  "Not enough memory for " + std::to_string(workspace.bytes_) + " bytes",
-                  "lower max-detections=");
-  Carver carver(workspace.blob_.get());
-  workspace.scratch_ = carve(carver, plan);
-  return workspace;
+  if (blob_ == nullptr || measure.used() > bytes_) {
+    *this = {};
+    blob_.reset(static_cast<std::byte*>(
+        ::operator new(measure.used() + 1, std::align_val_t{Carver::kAlignment}, std::nothrow)));
+    if (blob_ == nullptr)
+      return reject(ErrorKind::kNoResource,
+                    "Not enough memory for " + std::to_string(measure.used()) + " bytes",
+                    "lower max-detections=");
+    bytes_ = measure.used();
+  }
+  Carver carver(blob_.get());
+  scratch_ = carve(carver, plan);
+  return {};
 }
 
 }  // namespace keepbox

@@ -85,6 +85,10 @@ class Workspace {
   /// Returns kNoResource if memory is not available.
   static Result<Workspace> create(const Plan& plan);
 
+  /// Divides the memory for another plan, and allocates it only if there is too little. Returns
+  /// kNoResource if memory is not available.
+  Status fit(const Plan& plan);
+
   const Scratch& scratch() const { return scratch_; }
   size_t bytes() const { return bytes_; }
 

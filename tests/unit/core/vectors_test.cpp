@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/run/workspace.h"
+#include "tests/boxlist.h"
 #include "tests/recorded.h"
 #include "tests/scene.h"
 
@@ -43,6 +44,21 @@ std::vector<test::Row> rows_of(const json& boxes, const std::string& format,
   return rows;
 }
 
+/// Expects that suppression alone keeps the same rows, without a threshold if there is none.
+void expect_suppressed(Settings settings, bool thresholded, const std::vector<test::Row>& rows,
+                       const std::vector<uint32_t>& want) {
+  const Settings defaults = suppression_defaults();
+  if (!thresholded) settings.score_threshold = defaults.score_threshold;
+  test::BoxTable table;
+  for (const test::Row& row : rows)
+    table.add({row.x1, row.y1, row.x2, row.y2}, row.score, static_cast<int64_t>(row.class_id));
+  for (const Backend* backend : test::host_backends()) {
+    const auto found = test::suppressed(settings, *backend, table);
+    ASSERT_TRUE(found) << found.error().message();
+    EXPECT_EQ(found->front(), std::vector<int64_t>(want.begin(), want.end())) << backend->name;
+  }
+}
+
 /// Returns the anchors that a method keeps, best first. Runs only the kernels: no clipping.
 std::vector<uint32_t> kept_by(NmsMethod method, const json& each,
                               const std::vector<test::Row>& rows, const char* contract) {
@@ -74,6 +90,7 @@ std::vector<uint32_t> kept_by(NmsMethod method, const json& each,
   indices.resize(backend.kernels->nms(*plan, ordered, indices, {lanes, words}));
   for (const uint32_t index : indices)
     out.push_back(anchor_in_key(plan->rules.contract, key_anchor(ordered[index].key)));
+  expect_suppressed(settings, !threshold.is_null(), rows, out);
   return out;
 }
 
