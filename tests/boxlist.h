@@ -4,9 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/run/suppressor.h"
@@ -48,9 +51,26 @@ struct BoxTable {
 /// Indices that are kept of each problem, best first.
 using KeptOf = std::vector<std::vector<int64_t>>;
 
-/// Suppresses a table in host memory. Only the indices of kept boxes may be written.
+/// Initial value of indices.
+inline constexpr int64_t kUnwritten = -0x5a5a5a5a;
+
+/// Returns the results of problems, of which nothing else may be written.
+inline KeptOf kept_of(const BoxProblems& problems, std::vector<int64_t> indices,
+                      const std::vector<uint32_t>& counts) {
+  KeptOf out;
+  for (uint32_t i = 0; i < problems.problems(); ++i) {
+    EXPECT_LE(counts[i], problems.size(i));
+    const auto first = indices.begin() + problems.begin(i);
+    const auto end = first + std::min(counts[i], problems.size(i));
+    out.emplace_back(first, end);
+    std::fill(first, end, kUnwritten);
+  }
+  EXPECT_EQ(indices, std::vector<int64_t>(indices.size(), kUnwritten));
+  return out;
+}
+
+/// Suppresses a table in host memory.
 inline Result<KeptOf> suppressed(Suppressor& suppressor, const BoxTable& table) {
-  constexpr int64_t kUnwritten = -0x5a5a5a5a;
   std::vector<int64_t> indices(table.count() + 1, kUnwritten);
   BoxProblems problems{
       .list = {table.boxes.data(), table.scores.data(),
@@ -63,15 +83,7 @@ inline Result<KeptOf> suppressed(Suppressor& suppressor, const BoxTable& table) 
   std::vector<uint32_t> counts(problems.problems(), 77);
   problems.counts = counts.data();
   KB_TRY(suppressor.run(problems));
-  KeptOf out;
-  for (uint32_t i = 0; i < problems.problems(); ++i) {
-    const auto first = indices.begin() + problems.begin(i);
-    EXPECT_LE(counts[i], problems.size(i));
-    out.emplace_back(first, first + counts[i]);
-    std::fill(first, first + counts[i], kUnwritten);
-  }
-  EXPECT_EQ(indices, std::vector<int64_t>(indices.size(), kUnwritten));
-  return out;
+  return kept_of(problems, std::move(indices), counts);
 }
 
 /// Suppresses a table by a backend.

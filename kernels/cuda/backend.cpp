@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Entry of the CUDA backend.
 #include "kernels/cuda/backend.h"
+
+#include "kernels/cuda/device/launches.h"
 #include "kernels/cuda/runner.h"
 
 namespace keepbox::cuda {
@@ -15,8 +17,7 @@ constexpr uint32_t kMaxPaired = 1u << 16;
 
 bool compares_all(const Rules& rules) {
   if (rules.method == NmsMethod::kNone) return false;
-  return rules.method != NmsMethod::kGreedy ||
-         (rules.contract.class_agnostic && rules.limits_classes());
+  return rules.method != NmsMethod::kGreedy || needs_sequential_nms(rules);
 }
 
 /// Maximum count in a tally, see warp.cuh.
@@ -59,12 +60,7 @@ Status supports(const Plan& plan) {
                   "backend=cuda cannot compare " + std::to_string(scored) +
                       " scores with multi-label: the maximum is " + std::to_string(kMaxScored),
                   "set multi-label=false or backend=auto");
-  if (compares_all(plan.rules) && plan.rules.pre_nms_top_k > kMaxPaired)
-    return reject(ErrorKind::kUnsupported,
-                  "backend=cuda cannot compare " + std::to_string(plan.rules.pre_nms_top_k) +
-                      " candidates with this nms-method and these limits",
-                  "set backend=auto, or another nms-method=");
-  return {};
+  return check_pairs(plan.rules);
 }
 
 std::string_view device_name() {
@@ -104,6 +100,14 @@ constexpr Devices kDevices{device_of, exchange_device, download, default_stream}
 
 }  // namespace
 
+Status check_pairs(const Rules& rules) {
+  if (!compares_all(rules) || rules.pre_nms_top_k <= kMaxPaired) return {};
+  return reject(ErrorKind::kUnsupported,
+                "backend=cuda cannot compare " + std::to_string(rules.pre_nms_top_k) +
+                    " candidates with this nms-method and these limits",
+                "set backend=auto, or another nms-method=");
+}
+
 Backend backend() {
   return {.name = "cuda",
           .summary = "CUDA kernels on an NVIDIA GPU, for tensors in its memory",
@@ -111,6 +115,7 @@ Backend backend() {
           .supports = supports,
           .runner = [](const Plan& plan, MemorySpace memory,
                        ThreadPool*) { return make_runner(plan, memory); },
+          .box_runner = box_runner,
           .input_maker = input_maker,
           .crop_maker = crop_maker,
           .variant = device_name,

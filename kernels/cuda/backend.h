@@ -27,6 +27,13 @@ Result<std::unique_ptr<Runner>> make_runner(const Plan& plan, MemorySpace memory
                                             Path path = Path::kAny,
                                             const Kernels* kernels = nullptr);
 
+/// Returns an error for rules by which too many candidates would be compared with each other.
+Status check_pairs(const Rules& rules);
+
+/// Creates a runner of suppression alone. Unlike the others it may use a device that is not the
+/// current one. Errors: kUnsupported.
+Result<std::unique_ptr<BoxRunner>> box_runner(const Settings& settings, bool oriented, int device);
+
 /// Creates an input maker with its tables on the current device. Errors: kNoResource.
 Result<std::unique_ptr<InputMaker>> input_maker(const InputPlan& plan);
 

@@ -234,6 +234,59 @@ Backend circle_subject(const std::string& name) {
   return subject;
 }
 
+namespace {
+
+/// A copy of values in CUDA memory.
+template <class T>
+class DeviceCopy {
+ public:
+  explicit DeviceCopy(const std::vector<T>& from) : count_(from.size()) {
+    if (from.empty()) return;
+    MUST(cudaMalloc(reinterpret_cast<void**>(&data_), count_ * sizeof(T)));
+    MUST(cudaMemcpy(data_, from.data(), count_ * sizeof(T), cudaMemcpyHostToDevice));
+  }
+  ~DeviceCopy() { cudaFree(data_); }
+  DeviceCopy(const DeviceCopy&) = delete;
+
+  T* get() const { return data_; }
+  std::vector<T> read() const {
+    std::vector<T> out(count_);
+    MUST(cudaMemcpy(out.data(), data_, count_ * sizeof(T), cudaMemcpyDeviceToHost));
+    return out;
+  }
+
+ private:
+  T* data_ = nullptr;
+  size_t count_;
+};
+
+}  // namespace
+
+Result<KeptOf> suppressed_on_device(Suppressor& suppressor, const BoxTable& table, bool waits) {
+  const DeviceCopy boxes(table.boxes), scores(table.scores);
+  const DeviceCopy classes(table.classes);
+  const DeviceCopy indices(std::vector(table.count() + 1, kUnwritten));
+  BoxProblems problems{.memory = MemorySpace::kCuda,
+                       .list = {boxes.get(), scores.get(), classes.get()},
+                       .boxes = table.count(),
+                       .starts = table.starts.empty() ? nullptr : table.starts.data(),
+                       .start_count = static_cast<uint32_t>(table.starts.size()),
+                       .indices = indices.get()};
+  std::vector<uint32_t> counts(problems.problems(), 77);
+  const DeviceCopy device_counts(counts);
+  problems.counts = waits ? counts.data() : device_counts.get();
+  problems.counts_memory = waits ? MemorySpace::kSystem : MemorySpace::kCuda;
+  cudaStream_t stream = nullptr;
+  MUST(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  MUST(cudaDeviceSynchronize());  // copies from pageable memory may return early
+  problems.stream = stream;
+  const Status status = suppressor.run(problems);
+  MUST(cudaStreamSynchronize(stream));
+  MUST(cudaStreamDestroy(stream));
+  KB_TRY(status);
+  return kept_of(problems, indices.read(), waits ? counts : device_counts.read());
+}
+
 OnDevice::OnDevice(std::span<const TensorView> views) : views_(views.begin(), views.end()) {
   for (TensorView& view : views_) {
     const size_t shift = reinterpret_cast<uintptr_t>(view.data) % 64;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/run/backend.h"
+#include "tests/boxlist.h"
 
 namespace keepbox::test {
 
@@ -36,5 +37,10 @@ class OnDevice {
   std::vector<TensorView> views_;
   std::vector<void*> blobs_;
 };
+
+/// Suppresses a table in CUDA memory on a new stream. Only the indices of kept boxes may be
+/// written.
+/// @param waits true if the counts are on the host.
+Result<KeptOf> suppressed_on_device(Suppressor& suppressor, const BoxTable& table, bool waits);
 
 }  // namespace keepbox::test

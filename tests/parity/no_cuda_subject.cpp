@@ -10,6 +10,9 @@ Backend cuda_subject(const std::string&) { return {}; }
 Backend circle_subject(const std::string&) { return {}; }
 OnDevice::OnDevice(std::span<const TensorView> views) : views_(views.begin(), views.end()) {}
 OnDevice::~OnDevice() = default;
+Result<KeptOf> suppressed_on_device(Suppressor&, const BoxTable&, bool) {
+  return reject(ErrorKind::kUnsupported, "no CUDA");
+}
 Made make_on_device(const Backend&, const InputCase&, MakerOf) {
   return std::unexpected("no CUDA");
 }

@@ -100,6 +100,14 @@ __device__ void put_in_order(const uint64_t* keys, uint32_t count, BinOf bin_of,
   __syncthreads();
 }
 
+/// Converts a float to an integer with the same order, which is not 0 for numbers, and back.
+__device__ inline uint32_t ascending(float value) {
+  return ~static_cast<uint32_t>(order_key(value, 0, 0) >> 32);
+}
+__device__ inline float from_ascending(uint32_t value) {
+  return key_score(static_cast<uint64_t>(~value) << 32);
+}
+
 // Converts boxes in device memory to shapes of a geometry.
 
 __device__ inline Box to_box(const float4& b) { return {b.x, b.y, b.z, b.w}; }

@@ -88,6 +88,11 @@ struct SegmentTable {
   const std::byte* data[kMaxTensors] = {};  // of the tensors
 };
 
+/// Area around boxes: the largest of -x1, -y1, x2 and y2, by ascending() of boxes.cuh; 0 of none.
+struct Extent {
+  uint32_t most[4] = {};
+};
+
 /// core's Plan for the device. Kernel parameters are fetched one cache line at a time.
 struct DevicePlan {
   Scan scan = Scan::kReady;
@@ -101,6 +106,7 @@ struct DevicePlan {
   uint32_t octaves = 1;                    // relevant octaves below it
   float per_pixel_x = 0, per_pixel_y = 0;  // reciprocals of the model input's sides; for large
                                            // numbers of candidates only
+  const Extent* extent = nullptr;  // of boxes without a model input, likewise; null: there is one
   float* angles = nullptr;  // of oriented boxes: by anchor, image after image; single-image kernels
                             // get a pointer to their image
   const Letterbox* maps = nullptr;  // one per image, likewise; null: `letterbox` is that of all
@@ -283,6 +289,10 @@ const Kernels& kernels_for(const Rules& rules);
 
 /// Returns the words of scratch space of nms() for `count` ordered candidates.
 size_t large_words(NmsMethod method, uint32_t count);
+
+/// True if a box dropped by class-top-k must not suppress boxes of other classes. Kernels that
+/// resolve many boxes at once cannot tell which classes are full.
+bool needs_sequential_nms(const Rules& rules);
 
 /// True if the frame kernel performs suppression by these rules itself.
 bool frame_kernel_supports(const Rules& rules);

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "core/formula/oriented.h"
+#include "core/model/nms_methods.h"
 #include "kernels/cuda/host/memory.h"
 
 namespace keepbox::cuda {
@@ -30,6 +31,10 @@ bool frame_kernel_supports(const Rules& rules) {
   // Boxes of full classes can be dropped at the end if they suppress no other class.
   const bool ends_classes = contract.per_class_limit && !contract.class_agnostic;
   return rules.pre_nms_class_top_k == 0 && (ends_classes || !rules.limits_classes());
+}
+
+bool needs_sequential_nms(const Rules& rules) {
+  return traits_of(rules.method).exact && rules.contract.class_agnostic && rules.limits_classes();
 }
 
 bool supports_one_launch(const Rules& rules) {

@@ -2,7 +2,6 @@
 // Dispatch to the methods of suppression for large numbers of candidates, for one geometry.
 #pragma once
 
-#include "core/model/nms_methods.h"
 #include "kernels/cuda/large/greedy.cuh"
 #include "kernels/cuda/large/matrix.cuh"
 #include "kernels/cuda/large/methods.cuh"
@@ -12,12 +11,6 @@
 #include "kernels/cuda/large/sequential.cuh"
 
 namespace keepbox::cuda {
-
-/// True if a box dropped by class-top-k must not suppress boxes of other classes. Kernels that
-/// resolve many boxes at once cannot tell which classes are full.
-inline bool needs_sequential_nms(const Rules& rules) {
-  return traits_of(rules.method).exact && rules.contract.class_agnostic && rules.limits_classes();
-}
 
 /// Implements Kernels::nms.
 template <BoxGeometry Geometry>

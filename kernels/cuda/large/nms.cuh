@@ -172,14 +172,31 @@ __device__ inline SpatialBins spatial_bins_in(const LargeArgs& args, uint32_t* w
           reinterpret_cast<float4*>(bounds)};
 }
 
+/// Part of an axis that is divided into bins.
+struct BinnedAxis {
+  float begin, per_pixel;  // the reciprocal of its length
+
+  /// @param axis 0 or 1.
+  __device__ BinnedAxis(const DevicePlan& plan, uint32_t axis)
+      : begin(0), per_pixel(axis == 0 ? plan.per_pixel_x : plan.per_pixel_y) {
+    if (plan.extent == nullptr) return;
+    begin = -from_ascending(plan.extent->most[axis]);
+    per_pixel = 1.0f / (from_ascending(plan.extent->most[axis + 2]) - begin);
+  }
+
+  /// Returns the cell of a coordinate; the outermost ones have those beyond them, and the first one
+  /// has all if the length is 0 or infinite.
+  __device__ uint32_t cell(float at) const {
+    constexpr auto kCells = static_cast<float>(kSpatialSide);
+    const float cell = (at - begin) * (per_pixel * kCells);
+    return static_cast<uint32_t>(fminf(fmaxf(cell, 0.0f), kCells - 1));
+  }
+};
+
 /// Returns the bin of a box's centre.
 __device__ inline uint32_t spatial_bin(const DevicePlan& plan, const float4& box) {
-  const auto cell = [](float at, float per_pixel) {
-    constexpr auto kCells = static_cast<float>(kSpatialSide);
-    return static_cast<uint32_t>(fminf(fmaxf(at * (per_pixel * kCells), 0.0f), kCells - 1));
-  };
-  const uint32_t x = cell((box.x + box.z) * 0.5f, plan.per_pixel_x);
-  const uint32_t y = cell((box.y + box.w) * 0.5f, plan.per_pixel_y);
+  const uint32_t x = BinnedAxis(plan, 0).cell((box.x + box.z) * 0.5f);
+  const uint32_t y = BinnedAxis(plan, 1).cell((box.y + box.w) * 0.5f);
   // Rows run in alternating directions, so that adjacent bins in memory are adjacent cells.
   return y * kSpatialSide + (y % 2 == 0 ? x : kSpatialSide - 1 - x);
 }
