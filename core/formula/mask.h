@@ -16,6 +16,13 @@ namespace keepbox {
 /// Maximum number of pixels of a prototype.
 inline constexpr size_t kMaxMaskPixels = size_t{1} << 22;
 
+/// Resolution of masks.
+enum class MaskSize : uint8_t {
+  kNone,        // no masks
+  kPrototypes,  // that of the prototypes
+  kFrame,       // that of the frame
+};
+
 /// Rules to compute masks.
 struct MaskRules {
   Size maps;                  // size of the prototypes, pixels

@@ -20,7 +20,7 @@ KB_HD constexpr float lowered(float score, float factor) {
 KB_HD inline float softened(const Rules& rules, float score, float overlap) {
   if (rules.method == NmsMethod::kSoftGaussian)
     return lowered(score,
-                   exp_f32(-(overlap * overlap * rules.contract.soft_factor) / rules.soft_sigma));
+                   exp_f32(-(overlap * overlap * rules.contract.soft_factor) / rules.nms_sigma));
   return exceeds(rules, overlap) ? lowered(score, 1.0f - overlap) : score;
 }
 
@@ -45,7 +45,7 @@ struct Decay {
   }
 
   KB_HD float of(const Rules& rules, float score) const {
-    return lowered(score, linear(rules) ? value : exp_f32(value / rules.soft_sigma));
+    return lowered(score, linear(rules) ? value : exp_f32(value / rules.nms_sigma));
   }
 
  private:

@@ -49,7 +49,7 @@ struct Rules {
   uint32_t class_ids = 0;      // size of the tables by class
   float lowest_threshold = 0;  // minimum over all classes
   float iou_threshold = 0;     // 0 or a normal float
-  float soft_sigma = 0;        // a normal float
+  float nms_sigma = 0;         // a normal float
   float reach = 0;             // of OrientedGaussian: distance from a box's centre, in standard
                                // deviations, beyond which boxes with that reach do not overlap
   uint32_t max_detections = 0;

@@ -12,6 +12,7 @@
 
 #include "core/formula/conventions.h"
 #include "core/formula/letterbox.h"
+#include "core/formula/mask.h"
 #include "core/model/detector.h"
 #include "core/model/nms_methods.h"
 
@@ -100,6 +101,13 @@ inline constexpr Word<ResizeMode> kResizeWords[]{
      "on both sides, as torchvision's Resize and CenterCrop do; objects in the parts cut off "
      "cannot "
      "be found"}};
+
+inline constexpr Word<MaskSize> kMaskSizeWords[]{
+    {MaskSize::kNone, "none", "No masks"},
+    {MaskSize::kPrototypes, "prototypes",
+     "Resolution of the prototypes, typically a quarter of the model input"},
+    {MaskSize::kFrame, "frame",
+     "Resolution of the frame, interpolated bilinearly as with Ultralytics' retina_masks"}};
 
 inline constexpr Word<bool> kOrderWords[]{{false, "xy"}, {true, "yx"}};
 

@@ -52,13 +52,7 @@ std::vector<EnumValue> multi_labels() {
           {kMultiLabelFalse, "false", "One box for the best class"}};
 }
 
-std::vector<EnumValue> mask_sizes() {
-  return {{kMaskSizeNone, "none", "No masks"},
-          {kMaskSizePrototypes, "prototypes",
-           "Resolution of the prototypes, typically a quarter of the model input"},
-          {kMaskSizeFrame, "frame",
-           "Resolution of the frame, interpolated bilinearly as with Ultralytics' retina_masks"}};
-}
+std::vector<EnumValue> mask_sizes() { return enum_values<MaskSize>(kMaskSizeWords); }
 
 std::vector<EnumValue> tile_merges() {
   return {{static_cast<int>(TileMerge::kIos), "ios",
@@ -105,7 +99,7 @@ const Option kOptions[] = {
      .highest = FLT_MAX,
      .controllable = true,
      .live = true,
-     .unset = &DecodeOptions::default_score_threshold},
+     .unset = kScoreThreshold},
     {.name = "iou-threshold",
      .summary = "Intersection over union above which a box is suppressed by a better box of its "
                 "class. If unset, the family's own threshold applies, if it has one; exports with "
@@ -113,7 +107,7 @@ const Option kOptions[] = {
      .member = &DecodeOptions::iou_threshold,
      .controllable = true,
      .live = true,
-     .unset = &DecodeOptions::default_iou_threshold},
+     .unset = kIouThreshold},
     {.name = "label-file",
      .summary = "UTF-8 text file with one class name per line, starting with class 0 (the "
                 "background, if that is the family's class 0); classes without a line are named "
@@ -312,6 +306,12 @@ Status set_value(const Option& option, std::string_view text, int& out) {
 Status set_value(const Option& option, std::string_view text, float& out) {
   return set_number(option, text, out);
 }
+Status set_value(const Option& option, std::string_view text, std::optional<float>& out) {
+  float value = 0;
+  KB_TRY(set_number(option, text, value));
+  out = value;
+  return {};
+}
 Status set_value(const Option& option, std::string_view text, uint32_t& out) {
   return set_number(option, text, out);
 }
@@ -339,7 +339,6 @@ Status set_option(DecodeOptions& options, std::string_view name, std::string_vie
   }
   KB_TRY(std::visit([&](auto member) { return set_value(*found, text, options.*member); },
                     found->member));
-  if (found->unset != nullptr) options.*found->unset = false;
   return {};
 }
 
@@ -390,7 +389,8 @@ std::string accepted_values(const Option& option) {
       out += std::format("\n    {}: {}", each.nick, each.summary);
     return out;
   }
-  if (std::holds_alternative<float DecodeOptions::*>(option.member))
+  if (std::holds_alternative<float DecodeOptions::*>(option.member) ||
+      std::holds_alternative<std::optional<float> DecodeOptions::*>(option.member))
     return "\n    " + range_text(option, false);
   if (std::holds_alternative<uint32_t DecodeOptions::*>(option.member))
     return "\n    " + range_text(option, true);

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,7 +18,6 @@
 
 namespace keepbox {
 
-enum MaskSize { kMaskSizeNone, kMaskSizePrototypes, kMaskSizeFrame };
 enum MultiLabel { kMultiLabelAuto, kMultiLabelTrue, kMultiLabelFalse };
 
 /// Added to a TileMerge by values of tile-merge= for which boxes become their union.
@@ -26,17 +26,14 @@ inline constexpr int kUnionOf = 16;
 /// Option values as set. Plain data.
 struct DecodeOptions {
   std::string detector = Settings{}.detector;
-  float score_threshold = Settings{}.score_threshold;
-  bool default_score_threshold = true;  // unset
-  float iou_threshold = Settings{}.iou_threshold;
-  bool default_iou_threshold = true;  // unset
+  std::optional<float> score_threshold, iou_threshold;
   std::string label_file;
   std::string include_classes;
   std::string class_thresholds;
   uint32_t max_detections = Settings{}.max_detections;
   std::string min_size, max_size;
   std::string regions;
-  int mask_size = kMaskSizePrototypes;
+  int mask_size = static_cast<int>(Settings{}.mask_size);
   bool class_agnostic = false;
   int multi_label = kMultiLabelAuto;
   int nms_contract = 0;             // 0: auto, otherwise 1 + index into contracts()
@@ -60,14 +57,15 @@ struct DecodeOptions {
 struct Option {
   const char* name;
   const char* summary;  // for manuals
-  std::variant<std::string DecodeOptions::*, float DecodeOptions::*, uint32_t DecodeOptions::*,
+  std::variant<std::string DecodeOptions::*, float DecodeOptions::*,
+               std::optional<float> DecodeOptions::*, uint32_t DecodeOptions::*,
                bool DecodeOptions::*, int DecodeOptions::*>
       member;
   std::vector<EnumValue> (*words)() = nullptr;  // of an int; without: a number from -1
   double lowest = 0, highest = 1;               // of other numbers
   bool controllable = false;
   bool live = false;                      // needs no new plan: retune() applies it
-  bool DecodeOptions::* unset = nullptr;  // false once the option is set
+  double unset = 0;     // value that stands for an optional number without one
 };
 
 /// Returns the options, common ones first.

@@ -27,8 +27,8 @@ std::optional<bool> multi_label_of(const DecodeOptions& options) {
 
 Result<FilterSettings> filters_of(const DecodeOptions& options, const ClassNames& names) {
   KB_ASSIGN(FilterSettings out, regions_of(options.regions));
-  KB_ASSIGN(out.min, sizes_of(options.min_size, names, "min-size"));
-  KB_ASSIGN(out.max, sizes_of(options.max_size, names, "max-size"));
+  KB_ASSIGN(out.min_size, sizes_of(options.min_size, names, "min-size"));
+  KB_ASSIGN(out.max_size, sizes_of(options.max_size, names, "max-size"));
   return out;
 }
 
@@ -61,21 +61,18 @@ Result<Settings> resolve(const DecodeOptions& options, const ClassNames& names,
                .score_threshold = options.score_threshold,
                .iou_threshold = options.iou_threshold,
                .max_detections = options.max_detections,
-               .default_score_threshold = options.default_score_threshold,
-               .default_iou_threshold = options.default_iou_threshold,
                .multi_label = multi_label_of(options),
-               .contract = nick_of(contract_words(), options.nms_contract),
+               .nms_contract = nick_of(contract_words(), options.nms_contract),
                .class_agnostic = options.class_agnostic,
-               .method = static_cast<NmsMethod>(options.nms_method),
-               .resize = static_cast<ResizeMode>(options.resize_mode),
+               .nms_method = static_cast<NmsMethod>(options.nms_method),
+               .resize_mode = static_cast<ResizeMode>(options.resize_mode),
                .frame = frame,
                .tile_rules = tile_rules_of(options),
                .label_count = names.size(),
                .num_classes = options.num_classes,
-               .masks = options.mask_size != kMaskSizeNone,
-               .frame_masks = options.mask_size == kMaskSizeFrame};
+               .mask_size = static_cast<MaskSize>(options.mask_size)};
   if (options.track_score_threshold > 0) out.track_score_threshold = options.track_score_threshold;
-  KB_ASSIGN(out.model, model_size_of(options.model_size));
+  KB_ASSIGN(out.model_size, model_size_of(options.model_size));
   KB_TRY(take_classes(out, options.include_classes, names));
   KB_ASSIGN(out.class_thresholds,
             names.thresholds_of(options.class_thresholds, "class-thresholds"));
@@ -206,7 +203,7 @@ Result<FilterSettings> regions_of(std::string_view text) {
     if (!region)
       return bad("X,Y,WIDTH,HEIGHT of a region with an area, or ! and that", part, "regions",
                  "0,0.5,1,0.5;!100,50,640,360");
-    (dropping ? out.excluded : out.wanted).push_back(*region);
+    (dropping ? out.excluded : out.regions).push_back(*region);
   }
   KB_TRY(check_filters(out));
   return out;

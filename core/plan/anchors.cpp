@@ -257,7 +257,8 @@ Field find_prototypes(const Layout& layout, std::span<const TensorView> tensors,
 }
 
 void settle_masks(Plan& plan, const Settings& settings, std::span<const TensorView> tensors) {
-  MaskRules rules{.coefficients = plan.layout.payload_count, .enlarged = settings.frame_masks};
+  MaskRules rules{.coefficients = plan.layout.payload_count,
+                  .enlarged = settings.mask_size == MaskSize::kFrame};
   const Field field = find_prototypes(plan.layout, tensors, rules.maps);
   if (!field.present()) {
     plan.remark += "; no masks because there are no prototypes";
@@ -280,7 +281,7 @@ void settle_payload(Plan& plan, const Settings& settings, std::span<const Tensor
   const bool there = plan.layout[FieldId::kPayload].present() && plan.layout.payload_count != 0;
   if (payload == Payload::kKeypoints && there && settings.keypoints)
     settle_keypoints(plan, tensors);
-  if (payload == Payload::kMaskCoefficients && there && settings.masks)
+  if (payload == Payload::kMaskCoefficients && there && settings.mask_size != MaskSize::kNone)
     settle_masks(plan, settings, tensors);
   if (payload == Payload::kEmbedding && there) settle_embedding(plan);
   if (plan.payload.any()) return;

@@ -70,20 +70,20 @@ void put(std::vector<SizeLimits>& limits, const BoxSizes& sizes, float SizeLimit
 }  // namespace
 
 Status check_filters(const FilterSettings& settings) {
-  KB_TRY(check_sizes(settings.min, "min-size"));
-  KB_TRY(check_sizes(settings.max, "max-size"));
-  KB_TRY(check_regions(settings.wanted, "regions"));
+  KB_TRY(check_sizes(settings.min_size, "min-size"));
+  KB_TRY(check_sizes(settings.max_size, "max-size"));
+  KB_TRY(check_regions(settings.regions, "regions"));
   return check_regions(settings.excluded, "regions");
 }
 
 void settle_filters(Plan& plan, const FilterSettings& settings, bool parts) {
-  const bool sized = settings.min != BoxSizes{} || settings.max != BoxSizes{};
+  const bool sized = settings.min_size != BoxSizes{} || settings.max_size != BoxSizes{};
   plan.size_limits.assign(sized ? plan.rules.class_ids : 0, {});
-  put(plan.size_limits, settings.min, &SizeLimits::min_width, &SizeLimits::min_height, 0);
-  put(plan.size_limits, settings.max, &SizeLimits::max_width, &SizeLimits::max_height, kAny);
-  plan.regions = settings.wanted;
+  put(plan.size_limits, settings.min_size, &SizeLimits::min_width, &SizeLimits::min_height, 0);
+  put(plan.size_limits, settings.max_size, &SizeLimits::max_width, &SizeLimits::max_height, kAny);
+  plan.regions = settings.regions;
   std::ranges::copy(settings.excluded, std::back_inserter(plan.regions));
-  plan.rules.regions = {.wanted = static_cast<uint8_t>(settings.wanted.size()),
+  plan.rules.regions = {.wanted = static_cast<uint8_t>(settings.regions.size()),
                         .excluded = static_cast<uint8_t>(settings.excluded.size()),
                         .rule = settings.rule};
   plan.part_regions = parts ? std::exchange(plan.regions, {}) : std::vector<Region>{};

@@ -25,8 +25,8 @@ struct BoxSizes {
 };
 
 struct FilterSettings {
-  BoxSizes min, max;
-  std::vector<Region> wanted;  // a box has to belong to one of them; empty: anywhere
+  BoxSizes min_size, max_size;
+  std::vector<Region> regions;  // a box has to belong to one of them; empty: anywhere
   std::vector<Region> excluded;
   RegionRule rule = RegionRule::kCenter;
 };

@@ -58,8 +58,8 @@ void settle_classes(Plan& plan, const Settings& settings) {
   plan.rules.first_class = spec.background == Background::kFirst && scores > 0 ? 1 : 0;
   plan.rules.end_class = spec.background == Background::kLast && scores > 0 ? scores - 1 : scores;
   const uint32_t ids = class_ids(plan.layout);
-  const bool own = settings.default_score_threshold && spec.score_threshold > 0;
-  plan.class_threshold.assign(ids, own ? spec.score_threshold : settings.score_threshold);
+  const float own = spec.score_threshold > 0 ? spec.score_threshold : kScoreThreshold;
+  plan.class_threshold.assign(ids, settings.score_threshold.value_or(own));
   for (const auto& [id, threshold] : settings.class_thresholds)
     if (id < ids) plan.class_threshold[id] = threshold;
   settle_track_threshold(plan, settings);
@@ -130,7 +130,7 @@ uint32_t ceiling_of(const Rules& rules) {
 
 /// Chooses the method: a contract's default does not apply to families without NMS.
 NmsMethod method_of(const Plan& plan, const Settings& settings) {
-  if (settings.method != NmsMethod::kAuto) return settings.method;
+  if (settings.nms_method != NmsMethod::kAuto) return settings.nms_method;
   return plan.spec->nms != NmsMethod::kGreedy ? plan.spec->nms : plan.rules.contract.method;
 }
 

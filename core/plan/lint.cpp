@@ -71,27 +71,28 @@ void check_classes(Errors& out, const Plan& plan, const Settings& settings) {
   check(settings.include_classes, "include-classes");
   check(settings.exclude_classes, "include-classes");
   check(settings.class_thresholds | std::views::keys, "class-thresholds");
-  check(settings.filters.min.of_class | std::views::keys, "min-size");
-  check(settings.filters.max.of_class | std::views::keys, "max-size");
+  check(settings.filters.min_size.of_class | std::views::keys, "min-size");
+  check(settings.filters.max_size.of_class | std::views::keys, "max-size");
 }
 
 void check_suppression(Errors& out, const Plan& plan, const Settings& settings) {
-  const Settings defaults;
   const std::string name(plan.spec->name);
+  const float threshold = settings.iou_threshold.value_or(kIouThreshold);
   if (plan.rules.method == NmsMethod::kNone) {
-    if (settings.iou_threshold != defaults.iou_threshold)
+    if (threshold != kIouThreshold)
       warn(out,
-           std::format("iou-threshold={} has no effect: {}", settings.iou_threshold,
-                       settings.method == NmsMethod::kAuto ? name + " needs no NMS" : "NMS is off"),
+           std::format(
+               "iou-threshold={} has no effect: {}", threshold,
+               settings.nms_method == NmsMethod::kAuto ? name + " needs no NMS" : "NMS is off"),
            "set nms-method=greedy to apply it");
   } else if (!traits_of(plan.rules.method).by_threshold) {
-    if (settings.iou_threshold != defaults.iou_threshold)
+    if (threshold != kIouThreshold)
       warn(out,
            std::format("iou-threshold={} has no effect: this nms-method lowers scores by every "
                        "overlap",
-                       settings.iou_threshold),
+                       threshold),
            "set another nms-method=, or nms-sigma= in a detector file");
-  } else if (plan.rules.contract.iou_inclusive && settings.iou_threshold == 0) {
+  } else if (plan.rules.contract.iou_inclusive && threshold == 0) {
     warn(out,
          std::format("With iou-threshold=0 and nms-contract={}, boxes that do not touch suppress "
                      "each other",
@@ -128,7 +129,7 @@ void check_regions(Errors& out, const Plan& plan, const Settings& settings) {
                        odd - regions.begin() + 1, property, frame.width, frame.height),
            "set regions= to regions of the frame");
   };
-  check(settings.filters.wanted, "the regions");
+  check(settings.filters.regions, "the regions");
   check(settings.filters.excluded, "the excluded regions");
 }
 
@@ -152,7 +153,7 @@ std::optional<Error> unread_tensors(const Layout& layout, const Settings& settin
   const bool half = parts.size() >= read.size();
   std::vector<TensorView> unread;
   for (size_t i = 0; i < tensors.size(); ++i) {
-    const bool named = (settings.masks && tensors[i].id.contains("masks")) ||
+    const bool named = (settings.mask_size != MaskSize::kNone && tensors[i].id.contains("masks")) ||
                        (settings.keypoints && tensors[i].id.contains("keypoints"));
     const bool against = std::ranges::contains(odd, i) || (half && std::ranges::contains(parts, i));
     if ((named && !std::ranges::contains(read, i)) || (set && against))

@@ -60,17 +60,17 @@ std::unexpected<Error> bad(std::string_view name, float value, std::string_view 
 
 /// Checks the settings of suppression, except for the score threshold.
 Status check_suppression(const Settings& s) {
-  if (!(s.iou_threshold >= 0 && s.iou_threshold <= 1))
-    return bad("iou-threshold", s.iou_threshold, "a number from 0 to 1");
+  if (s.iou_threshold && !(*s.iou_threshold >= 0 && *s.iou_threshold <= 1))
+    return bad("iou-threshold", *s.iou_threshold, "a number from 0 to 1");
   const bool normal_sigma =
-      s.soft_sigma >= std::numeric_limits<float>::min() && std::isfinite(s.soft_sigma);
-  if (s.soft_sigma != 0 && !normal_sigma) return bad("nms-sigma", s.soft_sigma, "a number above 0");
+      s.nms_sigma >= std::numeric_limits<float>::min() && std::isfinite(s.nms_sigma);
+  if (s.nms_sigma != 0 && !normal_sigma) return bad("nms-sigma", s.nms_sigma, "a number above 0");
   return {};
 }
 
 Status check_settings(const Settings& s) {
-  if (!std::isfinite(s.score_threshold))
-    return bad("score-threshold", s.score_threshold, "a finite number");
+  if (s.score_threshold && !std::isfinite(*s.score_threshold))
+    return bad("score-threshold", *s.score_threshold, "a finite number");
   if (s.track_score_threshold && !std::isfinite(*s.track_score_threshold))
     return bad("track-score-threshold", *s.track_score_threshold, "a finite number");
   KB_TRY(check_suppression(s));
@@ -118,17 +118,16 @@ Status confirm(Plan& plan, std::span<const TensorView> tensors, const Request& r
 }
 
 float iou_threshold_of(const Plan& plan, const Settings& settings) {
-  const bool own = settings.default_iou_threshold && plan.spec->iou_threshold > 0;
-  if (own) return plan.spec->iou_threshold;
-  const bool declared = settings.default_iou_threshold && settings.declared_iou_threshold > 0;
-  return declared ? settings.declared_iou_threshold : settings.iou_threshold;
+  if (settings.iou_threshold) return *settings.iou_threshold;
+  if (plan.spec->iou_threshold > 0) return plan.spec->iou_threshold;
+  return settings.declared_iou_threshold > 0 ? settings.declared_iou_threshold : kIouThreshold;
 }
 
 /// Returns the picture whose grid the anchors may be: the model input if it is known or set.
 Size picture_of(const Settings& settings) {
   if (settings.letterbox) return settings.letterbox->model;
-  if (settings.model.width != 0 && settings.model.height != 0) return settings.model;
-  return settings.tensor_frame.width ? settings.tensor_frame : settings.frame.size;
+  if (settings.model_size.width != 0 && settings.model_size.height != 0) return settings.model_size;
+  return settings.frame.size;
 }
 
 bool is_empty(Size size) { return size.width == 0 || size.height == 0; }
@@ -138,7 +137,7 @@ bool is_empty(Size size) { return size.width == 0 || size.height == 0; }
 Result<Size> settle_model(const Settings& settings, const Layout& layout) {
   const Size given = picture_of(settings);
   const bool known = !is_empty(given);
-  if (known && (settings.letterbox || given == settings.model)) return given;
+  if (known && (settings.letterbox || given == settings.model_size)) return given;
   const uint32_t anchors = grid_anchors(given, *layout.spec, layout.levels);
   if (known && (anchors == layout.anchors || anchors == 0)) return given;
   if (const Size shown = input_of_maps(layout); !is_empty(shown)) return shown;
@@ -213,17 +212,17 @@ void settle_reads(Plan& plan, std::span<const TensorView> tensors) {
 /// Chooses the contract: set, the family's, the producer's, or exact. @pre the rules know whether
 /// boxes are oriented.
 Status choose_contract(Plan& plan, const Settings& settings) {
-  std::string_view name = settings.contract;
+  std::string_view name = settings.nms_contract;
   if (name == "auto")
     name = !plan.spec->contract.empty()          ? plan.spec->contract
            : !settings.declared_contract.empty() ? std::string_view(settings.declared_contract)
                                                  : "exact";
   const NmsContract* contract = find_contract(name);
   if (contract == nullptr)
-    return reject(ErrorKind::kInvalid, "nms-contract=" + settings.contract + " is unknown",
+    return reject(ErrorKind::kInvalid, "nms-contract=" + settings.nms_contract + " is unknown",
                   "set nms-contract= to a contract that gst-inspect-1.0 boxdecode lists");
   plan.rules.contract = settle_contract(*contract, settings, plan.rules.oriented);
-  plan.rules.soft_sigma = settings.soft_sigma != 0 ? settings.soft_sigma : plan.spec->nms_sigma;
+  plan.rules.nms_sigma = settings.nms_sigma != 0 ? settings.nms_sigma : plan.spec->nms_sigma;
   plan.rules.iou_threshold = normal(iou_threshold_of(plan, settings));
   return {};
 }
@@ -284,8 +283,9 @@ Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> ten
   KB_TRY(settle_labels(plan, settings));
   settle_limits(plan, settings);
   const Picture frame = settle_frame(settings, model);
-  plan.letterbox = settings.letterbox ? scaled_to(*settings.letterbox, frame.size)
-                                      : make_letterbox(frame, {.size = model}, settings.resize);
+  plan.letterbox = settings.letterbox
+                       ? scaled_to(*settings.letterbox, frame.size)
+                       : make_letterbox(frame, {.size = model}, settings.resize_mode);
   KB_TRY(settle_tiles(plan, settings, frame.size));
   std::ranges::move(lint_settings(plan, settings), std::back_inserter(plan.warnings));
   settle_payload(plan, settings, tensors);
@@ -397,9 +397,9 @@ void suggest_others(Error& error, const Plan& plan, std::span<const TensorView> 
 }
 
 void note_declared(Plan& plan, const Settings& settings) {
-  const bool contract = settings.contract == "auto" && plan.spec->contract.empty() &&
+  const bool contract = settings.nms_contract == "auto" && plan.spec->contract.empty() &&
                         !settings.declared_contract.empty();
-  const bool iou = settings.default_iou_threshold && settings.declared_iou_threshold > 0 &&
+  const bool iou = !settings.iou_threshold && settings.declared_iou_threshold > 0 &&
                    !(plan.spec->iou_threshold > 0) && plan.spec->nms != NmsMethod::kNone;
   if (contract) plan.remark += "; nms-contract=" + settings.declared_contract;
   if (iou)
@@ -461,8 +461,8 @@ void settle_units(Plan& plan, const Settings& settings, bool box_coding_unknown,
     plan.provisional = box_coding_unknown;
     return;
   }
-  const float threshold = std::min(
-      settings.score_threshold, settings.track_score_threshold.value_or(settings.score_threshold));
+  const float score = settings.score_threshold.value_or(kScoreThreshold);
+  const float threshold = std::min(score, settings.track_score_threshold.value_or(score));
   const CoordinateRange seen = coordinate_range(plan.layout, tensors, threshold);
   Units units = settings.units != Units::kAuto ? settings.units : plan.spec->units;
   if (units == Units::kAuto) {

@@ -32,44 +32,46 @@ struct Settings {
   std::string declared_detector;  // family declared by the producer; overrides "auto", rejected if
                                   // the values contradict it
   std::vector<std::string> tensor_ids;
-  float score_threshold = 0.25f;  // for activated scores, which are in 0..1 for all families
-  float iou_threshold = 0.45f;    // 0..1
+  std::optional<float> score_threshold;  // for activated scores, which are in 0..1 for all
+                                         // families; unset: the family's, or kScoreThreshold
+  std::optional<float> iou_threshold;    // 0..1; unset: the family's, the declared one, or
+                                         // kIouThreshold
   uint32_t max_detections = 300;
   uint32_t class_top_k = 0;    // maximum boxes per class; 0: no limit
   uint32_t pre_nms_top_k = 0;  // best candidates that reach NMS; 0: all, up to the limit of the
                                // contract or the method
-  uint32_t pre_nms_class_top_k = 0;      // per class, before pre_nms_top_k; 0: all
-  bool default_score_threshold = false;  // the family's own threshold applies if it has one
-  bool default_iou_threshold = false;    // the family's own threshold applies if it has one
-  std::optional<bool> multi_label;       // one box per class; unset: the family's default
-  std::string contract = "auto";         // auto: the family's, or exact
+  uint32_t pre_nms_class_top_k = 0;   // per class, before pre_nms_top_k; 0: all
+  std::optional<bool> multi_label;    // one box per class; unset: the family's default
+  std::string nms_contract = "auto";  // auto: the family's, or exact
   bool class_agnostic = false;
-  NmsMethod method = NmsMethod::kAuto;
-  float soft_sigma = 0;  // for gaussian methods, positive; 0: the family's
+  NmsMethod nms_method = NmsMethod::kAuto;
+  float nms_sigma = 0;  // for gaussian methods, positive; 0: the family's
   std::vector<std::pair<uint32_t, float>> class_thresholds;  // class id, score threshold
   std::optional<float> track_score_threshold;  // lower one, for boxes that only a tracker uses
   std::vector<uint32_t> include_classes;       // empty: all
   std::vector<uint32_t> exclude_classes;
   FilterSettings filters;
   Units units = Units::kAuto;
-  ResizeMode resize = ResizeMode::kStretch;
-  Size model;                          // model input; 0 x 0: detected
-  Picture frame;                       // picture that boxes refer to; 0 x 0: the model input
-  Size tensor_frame;                   // picture that the tensors belong to; 0 x 0: frame
-  std::optional<Letterbox> letterbox;  // from the producer, overrides resize and model: the map to
-                                       // a picture of which `frame` is a scaled copy. No size is 0
-  std::vector<Tile> tiles;             // from the producer, of that picture: the images of a batch
-                                       // are its tiles. Empty: each image is a frame
+  ResizeMode resize_mode = ResizeMode::kStretch;
+  Size model_size;  // model input; 0 x 0: detected
+  Picture frame;    // picture that boxes refer to; 0 x 0: the model input
+  std::optional<Letterbox>
+      letterbox;            // from the producer, overrides resize_mode and model_size: the map to
+                            // a picture of which `frame` is a scaled copy. No size is 0
+  std::vector<Tile> tiles;  // from the producer, of that picture: the images of a batch
+                            // are its tiles. Empty: each image is a frame
   TileRules tile_rules;
   bool parts = false;  // images are crops of a frame, possibly rotated; the caller maps boxes back
   uint32_t label_count = 0;
   uint32_t num_classes = 0;   // of the model; 0: from shapes, prototypes, labels
   bool dynamic_rows = false;  // declared by the producer: the number of rows is dynamic
   std::vector<Prior> priors;
-  bool keypoints = true;     // decode keypoints if the family has them
-  bool masks = true;         // compute masks if the family has them
-  bool frame_masks = false;  // compute masks in frame resolution
+  bool keypoints = true;  // decode keypoints if the family has them
+  MaskSize mask_size = MaskSize::kPrototypes;
 };
+
+/// Thresholds of settings and families that have none.
+inline constexpr float kScoreThreshold = 0.25f, kIouThreshold = 0.45f;
 
 /// Form of a tensor that a plan requires.
 struct TensorForm {

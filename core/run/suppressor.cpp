@@ -19,7 +19,7 @@ Settings suppression_defaults() {
   settings.score_threshold = -std::numeric_limits<float>::infinity();
   settings.iou_threshold = 0.5f;
   settings.max_detections = std::numeric_limits<uint32_t>::max();
-  settings.contract = "exact";
+  settings.nms_contract = "exact";
   return settings;
 }
 

@@ -5,6 +5,7 @@
 #include <gst/gst.h>
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,16 +31,17 @@ template <class Props>
 struct Property {
   const char* name;
   const char* blurb;
-  std::variant<std::string Props::*, gfloat Props::*, gdouble Props::*, guint Props::*,
-               gint64 Props::*, bool Props::*, int Props::*>
+  std::variant<std::string Props::*, gfloat Props::*, std::optional<gfloat> Props::*,
+               std::optional<gdouble> Props::*, gdouble Props::*, guint Props::*, gint64 Props::*,
+               bool Props::*, int Props::*>
       member;
   GType (*enum_type)() = nullptr;   // of an int member: an enum; nullptr: a number from 0, or -1.
                                     // Flags of a guint member
   gdouble lowest = 0, highest = 1;  // for all numbers; for int only `highest`, if above 1
   bool controllable = false;
-  bool live = false;              // unlike others, takes effect without a new start or plan
-  bool Props::* unset = nullptr;  // set to false by the first set()
-  GType type = G_TYPE_NONE;       // as of enum_type, if it is registered already
+  bool live = false;         // unlike others, takes effect without a new start or plan
+  gdouble unset = 0;         // value that an optional number without a value shows
+  GType type = G_TYPE_NONE;  // as of enum_type, if it is registered already
 
   bool has_type() const { return enum_type != nullptr || type != G_TYPE_NONE; }
   GType type_of() const { return enum_type != nullptr ? enum_type() : type; }
@@ -91,6 +93,13 @@ GParamSpec* PropertyTable<Props>::spec_of(const Property<Props>& p, const Props&
         else if constexpr (std::is_same_v<T, gfloat>)
           return g_param_spec_float(p.name, nick_of(p.name), p.blurb, static_cast<gfloat>(p.lowest),
                                     static_cast<gfloat>(p.highest), value, flags);
+        else if constexpr (std::is_same_v<T, std::optional<gfloat>>)
+          return g_param_spec_float(p.name, nick_of(p.name), p.blurb, static_cast<gfloat>(p.lowest),
+                                    static_cast<gfloat>(p.highest), static_cast<gfloat>(p.unset),
+                                    flags);
+        else if constexpr (std::is_same_v<T, std::optional<gdouble>>)
+          return g_param_spec_double(p.name, nick_of(p.name), p.blurb, p.lowest, p.highest, p.unset,
+                                     flags);
         else if constexpr (std::is_same_v<T, gdouble>)
           return g_param_spec_double(p.name, nick_of(p.name), p.blurb, p.lowest, p.highest, value,
                                      flags);
@@ -119,16 +128,17 @@ template <class Props>
 bool PropertyTable<Props>::set(Props& props, guint id, const GValue* value) const {
   if (id < 1 || id > rows_.size()) return false;
   const Property<Props>& p = rows_[id - 1];
-  if (p.unset != nullptr) props.*p.unset = false;
   std::visit(
       [&](auto member) {
         using T = std::remove_cvref_t<decltype(props.*member)>;
         if constexpr (std::is_same_v<T, std::string>) {
           const gchar* text = g_value_get_string(value);
           props.*member = text != nullptr ? text : "";
-        } else if constexpr (std::is_same_v<T, gfloat>) {
+        } else if constexpr (std::is_same_v<T, gfloat> ||
+                             std::is_same_v<T, std::optional<gfloat>>) {
           props.*member = g_value_get_float(value);
-        } else if constexpr (std::is_same_v<T, gdouble>) {
+        } else if constexpr (std::is_same_v<T, gdouble> ||
+                             std::is_same_v<T, std::optional<gdouble>>) {
           props.*member = g_value_get_double(value);
         } else if constexpr (std::is_same_v<T, guint>) {
           props.*member = p.has_type() ? g_value_get_flags(value) : g_value_get_uint(value);
@@ -154,6 +164,10 @@ bool PropertyTable<Props>::get(const Props& props, guint id, GValue* value) cons
         if constexpr (std::is_same_v<T, std::string>)
           g_value_set_string(value, (props.*member).empty() ? nullptr : (props.*member).c_str());
         else if constexpr (std::is_same_v<T, gfloat>) g_value_set_float(value, props.*member);
+        else if constexpr (std::is_same_v<T, std::optional<gfloat>>)
+          g_value_set_float(value, (props.*member).value_or(static_cast<gfloat>(p.unset)));
+        else if constexpr (std::is_same_v<T, std::optional<gdouble>>)
+          g_value_set_double(value, (props.*member).value_or(p.unset));
         else if constexpr (std::is_same_v<T, gdouble>) g_value_set_double(value, props.*member);
         else if constexpr (std::is_same_v<T, guint>) {
           if (p.has_type()) g_value_set_flags(value, props.*member);

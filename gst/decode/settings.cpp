@@ -95,7 +95,8 @@ Size input_size_of(const DecodeProps& props, std::span<const TensorForm> tensors
   if (!stream.files.read(props)) return {};
   auto settings = stream.settings(nullptr);
   if (!settings) return {};
-  if (settings->model.width != 0 && settings->model.height != 0) return settings->model;
+  if (settings->model_size.width != 0 && settings->model_size.height != 0)
+    return settings->model_size;
   std::vector<TensorView> views;
   for (const TensorForm& each : tensors)
     views.push_back(form_of({.id = each.id, .type = each.type, .shape = each.shape}));

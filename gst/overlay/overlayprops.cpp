@@ -67,8 +67,7 @@ constexpr Property<OverlayProps> kOverlayProperties[] = {
      "on frames without its box, or with its box as another class: at its last position, and "
      "where its last speed would have taken it. Frames that the model skipped do not count. 0 "
      "means not at all.",
-     &OverlayProps::blur_lost, nullptr, 0, kLongestLost, false, false,
-     &OverlayProps::blur_lost_set},
+     &OverlayProps::blur_lost, nullptr, 0, kLongestLost, false, false, kBlurLost},
     {"thickness",
      "Width of outlines in pixels; dots and mask edges scale with it. 0 derives it from the frame "
      "size.",

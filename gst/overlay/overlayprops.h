@@ -4,6 +4,7 @@
 
 #include <gst/gst.h>
 
+#include <optional>
 #include <string>
 
 #include "gst/base/props.h"
@@ -13,6 +14,8 @@
 #include "gst/overlay/typeface.h"
 
 namespace keepbox {
+
+inline constexpr gdouble kBlurLost = 0.5;  // seconds
 
 /// Property values as set. Plain data: copied under the object lock.
 struct OverlayProps {
@@ -27,10 +30,9 @@ struct OverlayProps {
   int placement = static_cast<int>(LabelPlacement::kApart);
   std::string blur, pixelate;  // lists of classes
   gdouble blur_strength = ObscuringSize{}.strength, blur_margin = ObscuringSize{}.margin;
-  gdouble blur_lost = 0.5;  // seconds
-  bool blur_lost_set = false;
-  guint thickness = 0;     // 0: by the frame's size
-  gdouble font_scale = 0;  // 0: by the frame's size
+  std::optional<gdouble> blur_lost;  // seconds; unset: kBlurLost
+  guint thickness = 0;               // 0: by the frame's size
+  gdouble font_scale = 0;            // 0: by the frame's size
 
   bool obscures() const { return !blur.empty() || !pixelate.empty(); }
 };

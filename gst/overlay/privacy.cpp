@@ -30,7 +30,7 @@ Obscuring Privacy::listed(const FrameBox& box) {
 
 /// Warns once if lost boxes are to stay obscured and cannot, because no tracker is there.
 void Privacy::warn_untracked(const OverlayProps& props, const FrameBox& box) {
-  if (!props.blur_lost_set || props.blur_lost == 0 || box.tracking_id) return;
+  if (props.blur_lost.value_or(0) == 0 || box.tracking_id) return;
   if (std::exchange(warned_untracked_, true)) return;
   warnings_.push_back(problem(
       ErrorKind::kMismatch,
@@ -66,7 +66,9 @@ void Privacy::choose(const PrivateFrame& frame, const OverlayProps& props,
   take_lists(props);
   if (blur_.empty() && pixelate_.empty()) return forget_places();
   last_look_.start(frame.time, frame.skipped, frame.boxes);
-  lost_.start(frame.time, static_cast<GstClockTime>(props.blur_lost * GST_SECOND), frame.skipped);
+  lost_.start(frame.time,
+              static_cast<GstClockTime>(props.blur_lost.value_or(kBlurLost) * GST_SECOND),
+              frame.skipped);
   looks_ += !frame.skipped.any() && !frame.boxes.empty();
   for (const FrameBox& box : frame.boxes) {
     tracked_ |= box.tracking_id.has_value();

@@ -90,7 +90,7 @@ void loop_dense(const Input& input, const Tensor& tensor, bool objectness_first,
   const auto at = [&](size_t a, size_t c) {
     return tensor.values[planes ? c * anchors + a : a * channels + c];
   };
-  const float threshold = input.settings.score_threshold;
+  const float threshold = *input.settings.score_threshold;
   const size_t first = planes ? 4 : 5;
   for (size_t a = 0; a < anchors; ++a) {
     if (objectness_first && at(a, 4) <= threshold) continue;
@@ -111,7 +111,7 @@ void loop_ssd(const Input& input, const std::vector<Tensor>& tensors, Found& fou
     const float* logits = &tensors[1].values[a * classes];
     const auto best = static_cast<size_t>(std::max_element(logits + 1, logits + classes) - logits);
     const float score = 1 / (1 + std::exp(-logits[best]));
-    if (score <= input.settings.score_threshold) continue;
+    if (score <= *input.settings.score_threshold) continue;
     const float* d = &tensors[0].values[a * 4];
     const Prior& prior = input.settings.priors[a];
     const auto side = static_cast<float>(input.settings.frame.size.width);
@@ -126,7 +126,7 @@ void loop_ssd(const Input& input, const std::vector<Tensor>& tensors, Found& fou
 void loop_ready(const Input& input, const Tensor& tensor, Found& found) {
   for (size_t a = 0; a < tensor.shape[1]; ++a) {
     const float* row = &tensor.values[a * 6];
-    if (row[4] > input.settings.score_threshold)
+    if (row[4] > *input.settings.score_threshold)
       found.add(row[0], row[1], row[2] - row[0], row[3] - row[1], row[4],
                 static_cast<size_t>(row[5]));
   }
@@ -147,7 +147,7 @@ Found found_by_loop(const Input& input, size_t frame, Loop loop) {
 size_t suppressed(const Input& input, const Found& found, bool batched) {
   std::vector<int> kept;
   if (input.kind == Kind::kReady) return found.boxes.size();
-  const float threshold = input.settings.score_threshold;
+  const float threshold = *input.settings.score_threshold;
   if (batched)
     cv::dnn::NMSBoxesBatched(found.boxes, found.scores, found.classes, threshold, kIou, kept);
   else cv::dnn::NMSBoxes(found.boxes, found.scores, threshold, kIou, kept);
@@ -272,14 +272,14 @@ std::vector<Timing> time_elements(const Input& input, const std::vector<int>& th
     out.push_back(time_element(
         input,
         std::format("boxdecode detector={} score-threshold={} threads={} {}", s.detector,
-                    s.score_threshold, count, options),
+                    *s.score_threshold, count, options),
         count == 1 ? "element boxdecode" : std::format("boxdecode threads={}", count)));
   const bool floats = input.frames[0][0].type == DataType::kFloat32;
   if (input.kind == Kind::kPlanes && floats && have_element("yolov8tensordec"))
-    out.push_back(time_element(
-        input,
-        std::format("yolov8tensordec class-confidence-threshold={} {}", s.score_threshold, options),
-        "element yolov8tensordec"));
+    out.push_back(time_element(input,
+                               std::format("yolov8tensordec class-confidence-threshold={} {}",
+                                           *s.score_threshold, options),
+                               "element yolov8tensordec"));
   return out;
 }
 

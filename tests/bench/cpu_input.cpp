@@ -138,7 +138,7 @@ Input boxes(size_t count) {
               .settings = settings_of(Kind::kBoxes, 0),
               .frames = {}};
   input.settings.frame.size = {1100, 1100};
-  input.settings.method = NmsMethod::kGreedy;
+  input.settings.nms_method = NmsMethod::kGreedy;
   input.settings.max_detections = static_cast<uint32_t>(count);
   return finished(std::move(input), [&]() -> std::vector<Tensor> {
     return {rows(random_rows(random, count, 1000, 1))};

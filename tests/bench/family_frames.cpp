@@ -177,17 +177,18 @@ FamilyFrames frames(std::string name, Settings settings, size_t count, Make make
 void add_masked(std::vector<FamilyFrames>& out, size_t count) {
   Settings settings = settings_of("yolov8-seg");
   settings.units = Units::kPixels;
-  settings.method = NmsMethod::kNone;
+  settings.nms_method = NmsMethod::kNone;
   const auto add = [&](std::string name, float side) {
-    out.push_back(frames(std::move(name), settings, count,
-                         [&](Random& random) { return masked(random, side, settings.masks); }));
+    out.push_back(frames(std::move(name), settings, count, [&](Random& random) {
+      return masked(random, side, settings.mask_size != MaskSize::kNone);
+    }));
   };
-  settings.masks = false;
+  settings.mask_size = MaskSize::kNone;
   add("116x8400, 100 boxes, no masks", 160);
-  settings.masks = true;
+  settings.mask_size = MaskSize::kPrototypes;
   add("the same, masks 40x40 of 32x160x160", 160);
   add("the same, masks 160x160", 640);
-  settings.frame_masks = true;
+  settings.mask_size = MaskSize::kFrame;
   settings.frame.size = {1280, 1280};
   add("the same, masks 320x320 of the frame", 160);
 }
@@ -217,7 +218,7 @@ std::vector<FamilyFrames> family_frames(size_t count) {
   add_masked(out, count);
   Settings polygons = settings_of("yolov8-obb", 1024);
   out.push_back(frames("20x21504, oriented, probIoU", polygons, count, oriented));
-  polygons.contract = "exact";
+  polygons.nms_contract = "exact";
   out.push_back(frames("20x21504, oriented, polygons", polygons, count, oriented));
   return out;
 }

@@ -63,7 +63,7 @@ std::vector<Tensor> crowd(std::mt19937& random) {
 }
 
 void few_by_segments(Settings& settings) {
-  settings.method = NmsMethod::kSegmented;
+  settings.nms_method = NmsMethod::kSegmented;
   settings.class_agnostic = true;
   settings.max_detections = 30;
 }

@@ -79,7 +79,7 @@ bool run(const Input& input, NmsMethod method, const Backend& backend) {
   const test::Tensor boxes = test::rows(input.make(random));
   const TensorView view = boxes.view();
   Settings settings = test::pixel_settings();
-  settings.method = method;
+  settings.nms_method = method;
   settings.max_detections = kBoxes;
   settings.class_top_k = input.class_top_k;
   const auto plan = make_plan(settings, {&view, 1});

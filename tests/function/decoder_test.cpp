@@ -84,9 +84,9 @@ std::vector<Detection> expected(const test::Tensor& tensor, Settings settings) {
 Settings yolov8() {
   Settings settings;
   settings.detector = "yolov8";
-  settings.model = {640, 640};
+  settings.model_size = {640, 640};
   settings.frame = {.size = {1920, 1080}};
-  settings.resize = ResizeMode::kLetterboxCenter;
+  settings.resize_mode = ResizeMode::kLetterboxCenter;
   return settings;
 }
 

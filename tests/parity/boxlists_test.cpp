@@ -26,7 +26,7 @@ struct BoxCase {
   std::string to_string() const {
     return std::format("{} boxes, {} problems, {}, contract {}, method {}", table.count(),
                        table.starts.size(), table.oriented ? "oriented" : "upright",
-                       settings.contract, static_cast<int>(settings.method));
+                       settings.nms_contract, static_cast<int>(settings.nms_method));
   }
 };
 
@@ -39,7 +39,7 @@ Settings any_settings(Random& random, int boxes) {
     out.contract =
         contracts()[size_t(pick(random, 0, static_cast<int>(contracts().size()) - 1))].name;
   out.iou_threshold = pick(random, 0, 4) == 0 ? 0.0f : uniform(random, 0.05f, 0.95f);
-  out.soft_sigma = uniform(random, 0.05f, 1);
+  out.nms_sigma = uniform(random, 0.05f, 1);
   out.class_agnostic = pick(random, 0, 3) == 0;
   if (pick(random, 0, 1) == 0) out.score_threshold = uniform(random, -0.2f, 0.6f);
   if (pick(random, 0, 2) == 0)
@@ -85,7 +85,7 @@ void add_problem(Random& random, int boxes, BoxTable& out) {
 
 /// Returns the number of boxes of a problem: often near the limit of one launch.
 int size_of_problem(Random& random, const Settings& settings) {
-  const NmsMethod method = settings.method;
+  const NmsMethod method = settings.nms_method;
   const bool all_pairs = method != NmsMethod::kAuto && !traits_of(method).exact &&
                          method != NmsMethod::kFast && method != NmsMethod::kNone;
   if (all_pairs) return pick(random, 0, 400);

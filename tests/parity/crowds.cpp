@@ -32,7 +32,7 @@ Input many(Random& random) {
                               uniform(random, 150, 600)));
   input.settings.max_detections = static_cast<uint32_t>(kLimits[pick(random, 0, 3)]);
   input.settings.pre_nms_top_k = static_cast<uint32_t>(kTops[pick(random, 0, 2)]);
-  if (pick(random, 0, 3) == 0) input.settings.contract = "onnx";
+  if (pick(random, 0, 3) == 0) input.settings.nms_contract = "onnx";
   else input.settings.class_agnostic = pick(random, 0, 3) == 0;
   return input;
 }
@@ -44,8 +44,8 @@ Input large_class(Random& random) {
   Input input = ready(std::move(list), uniform(random, 0.1f, 0.7f));
   constexpr int kLimits[] = {1, 31, 32, 33, 200, 300, 2000};
   input.settings.max_detections = static_cast<uint32_t>(kLimits[pick(random, 0, 6)]);
-  if (pick(random, 0, 3) == 0) input.settings.contract = "onnx";
-  if (pick(random, 0, 5) == 0) input.settings.contract = "opencv";
+  if (pick(random, 0, 3) == 0) input.settings.nms_contract = "onnx";
+  if (pick(random, 0, 5) == 0) input.settings.nms_contract = "opencv";
   return input;
 }
 
@@ -56,13 +56,13 @@ Input large_methods(Random& random) {
             uniform(random, 0.2f, 0.7f));
   Settings& settings = input.settings;
   settings.score_threshold = uniform(random, 0.1f, 0.3f);
-  settings.method = pick(random, 0, 3) ? other_method(random) : NmsMethod::kGreedy;
+  settings.nms_method = pick(random, 0, 3) ? other_method(random) : NmsMethod::kGreedy;
   settings.class_agnostic = pick(random, 0, 1);
   settings.max_detections = pick(random, 0, 1) ? 300 : 3000;
   if (pick(random, 0, 1)) settings.class_top_k = static_cast<uint32_t>(pick(random, 1, 400));
   const auto each = static_cast<uint32_t>(pick(random, 1, 1500));
   if (pick(random, 0, 1)) settings.pre_nms_class_top_k = each;
-  if (pick(random, 0, 2) == 0) settings.contract = "faster-rcnn";
+  if (pick(random, 0, 2) == 0) settings.nms_contract = "faster-rcnn";
   return input;
 }
 
@@ -91,7 +91,7 @@ Input sparse(Random& random) {
   while (list.size() < static_cast<size_t>(boxes)) put_group(random, list, classes, longest);
   Input input = ready(std::move(list), uniform(random, 0, 0.4f));
   const int contract = pick(random, 0, 3);
-  input.settings.contract = kContracts[contract];
+  input.settings.nms_contract = kContracts[contract];
   if (pick(random, 0, contract == 3 ? 1 : 5) == 0) input.settings.iou_threshold = 0;
   input.settings.class_agnostic = pick(random, 0, 3) == 0;
   input.settings.max_detections = pick(random, 0, 1) ? 5000 : 700;
@@ -115,7 +115,7 @@ Input late_crowds(Random& random) {
   }
   Input input = ready(std::move(list), uniform(random, 0.3f, 0.7f));
   constexpr const char* kContracts[] = {"exact", "exact", "ultralytics", "opencv"};
-  input.settings.contract = kContracts[pick(random, 0, 3)];
+  input.settings.nms_contract = kContracts[pick(random, 0, 3)];
   input.settings.max_detections = 6000;
   return input;
 }

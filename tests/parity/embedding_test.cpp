@@ -43,7 +43,7 @@ Plan plan_of(const Tensor& tensor, NmsMethod method) {
   Settings settings = pixel_settings(320);
   settings.detector = "yolov8-seg";
   settings.num_classes = 1;
-  settings.method = method;
+  settings.nms_method = method;
   const std::vector views{tensor.view(), maps.view()};
   auto plan = make_plan(settings, views);
   EXPECT_TRUE(plan) << plan.error().message();

@@ -87,7 +87,7 @@ Input degenerate(Random& random) {
   }
   Input input = ready(std::move(list));
   const char* names[] = {"exact", "onnx", "opencv", "plus-one", "inclusive"};
-  input.settings.contract = names[pick(random, 0, 4)];
+  input.settings.nms_contract = names[pick(random, 0, 4)];
   return input;
 }
 
@@ -122,7 +122,7 @@ Input capacity(Random& random) {
       static_cast<uint32_t>(pick(random, 0, 1) ? pick(random, 17, 21) : 0);
   if (pick(random, 0, 2) == 0)
     input.settings.max_detections = static_cast<uint32_t>(pick(random, 0, 3));
-  if (pick(random, 0, 3) == 0) input.settings.contract = "onnx";
+  if (pick(random, 0, 3) == 0) input.settings.nms_contract = "onnx";
   return input;
 }
 
@@ -208,7 +208,7 @@ Input empty(Random&) { return ready({}); }
 /// Every box above the threshold is kept, as for end-to-end models.
 Input unsuppressed(Random& random) {
   Input input = capacity(random);
-  input.settings.method = NmsMethod::kNone;
+  input.settings.nms_method = NmsMethod::kNone;
   return input;
 }
 

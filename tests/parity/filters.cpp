@@ -43,13 +43,14 @@ std::vector<Region> regions_on(Random& random, float scale, int most) {
 /// @param scale frame pixels per model pixel.
 void filter(Random& random, FilterSettings& filters, float scale) {
   constexpr RegionRule kRules[] = {RegionRule::kCenter, RegionRule::kInside, RegionRule::kTouch};
-  if (pick(random, 0, 2) == 0) filters.min.all = size_on(random, scale, 3);
-  if (pick(random, 0, 2) == 0) filters.max.all = {4 * kCell * scale, on_grid(random, 3, 6) * scale};
+  if (pick(random, 0, 2) == 0) filters.min_size.all = size_on(random, scale, 3);
+  if (pick(random, 0, 2) == 0)
+    filters.max_size.all = {4 * kCell * scale, on_grid(random, 3, 6) * scale};
   if (pick(random, 0, 1)) {
-    filters.min.of_class = {{1, size_on(random, scale, 2)}, {3, size_on(random, scale, 6)}};
-    filters.max.of_class = {{2, size_on(random, scale, 5)}, {kMaxClasses - 1, {1, 1}}};
+    filters.min_size.of_class = {{1, size_on(random, scale, 2)}, {3, size_on(random, scale, 6)}};
+    filters.max_size.of_class = {{2, size_on(random, scale, 5)}, {kMaxClasses - 1, {1, 1}}};
   }
-  if (pick(random, 0, 3)) filters.wanted = regions_on(random, scale, 5);
+  if (pick(random, 0, 3)) filters.regions = regions_on(random, scale, 5);
   if (pick(random, 0, 1)) filters.excluded = regions_on(random, scale, 3);
   filters.rule = kRules[pick(random, 0, 2)];
 }
@@ -57,12 +58,12 @@ void filter(Random& random, FilterSettings& filters, float scale) {
 Input filtered(Random& random, int boxes) {
   Input input = ready(tiles(random, boxes, 5), uniform(random, 0.2f, 1));
   const uint32_t scale = 1u << pick(random, 0, 2);
-  input.settings.model = {640, 640};
+  input.settings.model_size = {640, 640};
   input.settings.frame.size = {640 * scale, 640 * scale};
   filter(random, input.settings.filters, float(scale));
   if (pick(random, 0, 2) == 0)
     input.settings.max_detections = static_cast<uint32_t>(pick(random, 1, boxes / 2));
-  if (pick(random, 0, 5) == 0) input.settings.contract = "onnx";
+  if (pick(random, 0, 5) == 0) input.settings.nms_contract = "onnx";
   return input;
 }
 

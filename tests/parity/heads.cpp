@@ -230,7 +230,7 @@ Input binned_labels(Random& random) {
   Input input = bins(random);
   input.settings.multi_label = true;
   input.settings.score_threshold = pick(random, 0, 1) ? kScores.high : 0.2f;
-  if (pick(random, 0, 1)) input.settings.contract = "inclusive";
+  if (pick(random, 0, 1)) input.settings.nms_contract = "inclusive";
   if (pick(random, 0, 2) == 0) input.settings.exclude_classes = {1, 3};
   if (pick(random, 0, 1)) return input;
   auto family = std::make_shared<DetectorSpec>(*find_detector(input.settings.detector));

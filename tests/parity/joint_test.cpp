@@ -148,7 +148,6 @@ TEST(Processors, DecodeFramesTogetherAsAlone) {
     for (const auto& [first, count] : {std::pair{0u, 4u}, {1u, 2u}, {2u, 1u}, {0u, 4u}, {1u, 3u}})
       boxes += frames.compare(first, count, name);
     Settings other = settings;
-    other.default_score_threshold = false;
     other.score_threshold = 0.6f;
     if (frames.retune(other)) frames.compare(0, kFrames, name + ", retuned");
   });

@@ -20,7 +20,7 @@ Input queries(Random& random) {
     input.tensors = {random_numbers(random, {1, count, 4}, {0, which == 2 ? 60.0f : 1.0f}),
                      random_numbers(random, {1, count, 9}, which == 2 ? kScores : Span{-4, 2})};
   }
-  if (pick(random, 0, 2) == 0) input.settings.method = NmsMethod::kGreedy;
+  if (pick(random, 0, 2) == 0) input.settings.nms_method = NmsMethod::kGreedy;
   if (pick(random, 0, 2) == 0) input.settings.multi_label = pick(random, 0, 1) != 0;
   return input;
 }

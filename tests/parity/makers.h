@@ -19,7 +19,7 @@ inline int pick(Random& random, int low, int high) {
 
 inline Input ready(std::vector<Row> list, float iou = 0.45f) {
   Input input{.tensors = {rows(list)}};
-  input.settings.method = NmsMethod::kGreedy;
+  input.settings.nms_method = NmsMethod::kGreedy;
   input.settings.iou_threshold = iou;
   return input;
 }

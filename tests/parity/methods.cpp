@@ -31,11 +31,11 @@ Input any_method(Random& random, std::vector<Row> list) {
   const int boxes = static_cast<int>(list.size());
   Input input = ready(std::move(list));
   input.settings.score_threshold = 0;  // every box is a candidate, so that their number matters
-  input.settings.method = kMethods[pick(random, 0, 6) % 4];
-  if (pick(random, 0, 3) == 0) input.settings.method = other_method(random);
-  input.settings.soft_sigma = uniform(random, 0.05f, 1);
+  input.settings.nms_method = kMethods[pick(random, 0, 6) % 4];
+  if (pick(random, 0, 3) == 0) input.settings.nms_method = other_method(random);
+  input.settings.nms_sigma = uniform(random, 0.05f, 1);
   const auto last = static_cast<int>(contracts().size()) - 1;
-  input.settings.contract = contracts()[static_cast<size_t>(pick(random, 0, last))].name;
+  input.settings.nms_contract = contracts()[static_cast<size_t>(pick(random, 0, last))].name;
   input.settings.class_agnostic = pick(random, 0, 2) == 0;
   if (pick(random, 0, 2) == 0)
     input.settings.max_detections = static_cast<uint32_t>(pick(random, 0, boxes + 1));
@@ -81,7 +81,7 @@ Input long_chains(Random& random) {
 /// Classes that are full before their last box, some of them suppressing each other.
 Input class_limit(Random& random) {
   Input input = any_method(random, clusters(random, 10, 10, 6));
-  input.settings.contract = "onnx";
+  input.settings.nms_contract = "onnx";
   input.settings.max_detections = static_cast<uint32_t>(pick(random, 0, 6));
   input.settings.class_agnostic = pick(random, 0, 1) == 0;
   input.settings.class_top_k = static_cast<uint32_t>(pick(random, 0, 1) ? pick(random, 1, 8) : 0);
@@ -97,8 +97,8 @@ Input class_top_k(Random& random) {
   if (pick(random, 0, 2)) settings.pre_nms_class_top_k = some(30);
   settings.pre_nms_top_k = pick(random, 0, 1) ? some(100) : 0;
   settings.max_detections = pick(random, 0, 1) ? some(50) : 100;
-  if (pick(random, 0, 3) == 0) settings.method = NmsMethod::kNone;
-  if (pick(random, 0, 3) == 0) settings.method = NmsMethod::kGreedy;
+  if (pick(random, 0, 3) == 0) settings.nms_method = NmsMethod::kNone;
+  if (pick(random, 0, 3) == 0) settings.nms_method = NmsMethod::kGreedy;
   return input;
 }
 
@@ -119,8 +119,8 @@ Input class_offset(Random& random) {
     }
   }
   Input input = any_method(random, std::move(out));
-  input.settings.contract = pick(random, 0, 1) ? "ultralytics" : "yolov7-onnx";
-  if (pick(random, 0, 1)) input.settings.method = NmsMethod::kGreedy;
+  input.settings.nms_contract = pick(random, 0, 1) ? "ultralytics" : "yolov7-onnx";
+  if (pick(random, 0, 1)) input.settings.nms_method = NmsMethod::kGreedy;
   return input;
 }
 
@@ -135,8 +135,8 @@ Input inverted(Random& random) {
                    uniform(random, 0.3f, 1), float(pick(random, 0, 1))});
   }
   Input input = any_method(random, std::move(out));
-  input.settings.contract = "opencv";
-  if (pick(random, 0, 1)) input.settings.method = NmsMethod::kGreedy;
+  input.settings.nms_contract = "opencv";
+  if (pick(random, 0, 1)) input.settings.nms_method = NmsMethod::kGreedy;
   return input;
 }
 
@@ -145,7 +145,7 @@ Input rescored(Random& random, std::span<const NmsMethod> methods) {
   Input input = any_method(random, clusters(random, 12, pick(random, 4, 12), 4));
   for (size_t i = 4; pick(random, 0, 3) == 0 && i < input.tensors[0].values.size(); i += 6)
     input.tensors[0].values[i] = 0.3f + 0.1f * float(pick(random, 0, 5));
-  input.settings.method = one_of(random, methods);
+  input.settings.nms_method = one_of(random, methods);
   input.settings.score_threshold = pick(random, 0, 3) ? uniform(random, 0.05f, 0.3f) : -1;
   if (pick(random, 0, 2) == 0) input.settings.class_thresholds = {{1, 0.2f}, {2, 0.35f}};
   input.settings.iou_threshold = uniform(random, 0.1f, 0.7f);
@@ -156,8 +156,8 @@ Input soft(Random& random) { return rescored(random, kSoft); }
 /// Contracts with and without their own exponent.
 Input soft_contract(Random& random) {
   Input input = rescored(random, kSoft);
-  input.settings.method = NmsMethod::kSoftGaussian;
-  if (pick(random, 0, 3)) input.settings.contract = "tensorflow";
+  input.settings.nms_method = NmsMethod::kSoftGaussian;
+  if (pick(random, 0, 3)) input.settings.nms_contract = "tensorflow";
   return input;
 }
 

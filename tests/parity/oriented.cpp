@@ -76,13 +76,13 @@ Input suppressed(Random& random, const std::vector<OrientedRow>& list) {
   Input input{.tensors = {oriented_rows(list)}};
   Settings& settings = input.settings;
   const int boxes = static_cast<int>(list.size());
-  settings.method = pick(random, 0, 3) ? kMethods[pick(random, 0, 4)] : other_method(random);
-  settings.soft_sigma = uniform(random, 0.05f, 1);
+  settings.nms_method = pick(random, 0, 3) ? kMethods[pick(random, 0, 4)] : other_method(random);
+  settings.nms_sigma = uniform(random, 0.05f, 1);
   const char* overlaps[] = {"exact", "ultralytics-obb"};
-  settings.contract = overlaps[pick(random, 0, 1)];
+  settings.nms_contract = overlaps[pick(random, 0, 1)];
   const auto last = static_cast<int>(contracts().size()) - 1;
   if (pick(random, 0, 3) == 0)
-    settings.contract = contracts()[static_cast<size_t>(pick(random, 0, last))].name;
+    settings.nms_contract = contracts()[static_cast<size_t>(pick(random, 0, last))].name;
   const float thresholds[] = {0, 1, 0.5f, 1.0f / 3};
   settings.iou_threshold =
       pick(random, 0, 4) ? uniform(random, 0.05f, 0.8f) : thresholds[pick(random, 0, 3)];
@@ -113,7 +113,7 @@ Input oriented_planes(Random& random) {
     tensor.values[at] = pick(random, 0, 50) ? any_angle(random) : std::nanf("");
   }
   Input input = forced(pick(random, 0, 1) ? "yolov8-obb" : "yolo11-obb", std::move(tensor), 160);
-  if (pick(random, 0, 1)) input.settings.contract = "exact";
+  if (pick(random, 0, 1)) input.settings.nms_contract = "exact";
   if (pick(random, 0, 2) == 0) input.settings.multi_label = true;
   if (pick(random, 0, 2) == 0) input.settings.exclude_classes = {1, 3};
   input.settings.score_threshold = uniform(random, 0.1f, 0.4f);
@@ -124,15 +124,17 @@ Input oriented_planes(Random& random) {
 Input oriented_frames(Random& random) {
   Input input = suppressed(random, objects(random, pick(random, 2, 30), 2, 4));
   Settings& settings = input.settings;
-  settings.model = {640, 640};
+  settings.model_size = {640, 640};
   const Size frames[] = {{640, 640}, {1280, 720}, {333, 1000}, {1920, 1080}};
   settings.frame.size = frames[pick(random, 0, 3)];
   const ResizeMode modes[] = {ResizeMode::kStretch, ResizeMode::kLetterboxCenter,
                               ResizeMode::kLetterboxScaler};
-  settings.resize = modes[pick(random, 0, 2)];
+  settings.resize_mode = modes[pick(random, 0, 2)];
   FilterSettings& filters = settings.filters;
-  if (pick(random, 0, 2) == 0) filters.min.all = {uniform(random, 0, 40), uniform(random, 0, 40)};
-  if (pick(random, 0, 2) == 0) filters.wanted = {{.box = {0.2f, 0.1f, 0.9f, 0.7f}, .fractions = 1}};
+  if (pick(random, 0, 2) == 0)
+    filters.min_size.all = {uniform(random, 0, 40), uniform(random, 0, 40)};
+  if (pick(random, 0, 2) == 0)
+    filters.regions = {{.box = {0.2f, 0.1f, 0.9f, 0.7f}, .fractions = 1}};
   const RegionRule rules[] = {RegionRule::kCenter, RegionRule::kInside, RegionRule::kTouch};
   filters.rule = rules[pick(random, 0, 2)];
   return input;
@@ -141,7 +143,7 @@ Input oriented_frames(Random& random) {
 /// Enough boxes to be binned by location.
 Input oriented_crowd(Random& random) {
   Input input = suppressed(random, objects(random, pick(random, 60, 300), 12, 3));
-  if (pick(random, 0, 3)) input.settings.method = NmsMethod::kGreedy;
+  if (pick(random, 0, 3)) input.settings.nms_method = NmsMethod::kGreedy;
   return input;
 }
 

@@ -105,7 +105,7 @@ class Methods : public testing::TestWithParam<size_t> {
     for (unsigned seed = 0; seed < seeds; seed += families()[GetParam()].share) {
       Random random = random_for(families()[GetParam()], seed);
       Input input = families()[GetParam()].make(random);
-      input.settings.method = method;
+      input.settings.nms_method = method;
       if (!limited) input.settings.max_detections = kMaxAnchors;
       if (!limited) input.settings.class_top_k = 0;
       out.push_back(reference_nms(input));

@@ -35,11 +35,11 @@ Tensor halved(const Tensor& from) {
 Input input_of(Random& random, const char* detector) {
   Input input;
   input.settings.frame.size = {uint32_t(pick(random, 40, 200)), uint32_t(pick(random, 40, 200))};
-  input.settings.model = {kWidth, kHeight};
+  input.settings.model_size = {kWidth, kHeight};
   input.settings.units = Units::kAuto;
   const ResizeMode modes[] = {ResizeMode::kStretch, ResizeMode::kLetterboxCenter,
                               ResizeMode::kCrop};
-  input.settings.resize = modes[pick(random, 0, 2)];
+  input.settings.resize_mode = modes[pick(random, 0, 2)];
   input.settings.detector = detector;
   input.settings.score_threshold = 0.3f;
   return input;
@@ -69,7 +69,7 @@ Input points(Random& random) {
   const size_t each = size_t(pick(random, 2, 3)), count = size_t(pick(random, 1, 21));
   const bool ready = pick(random, 0, 3) == 0;
   Input input = input_of(random, ready ? "yolo26-pose" : "yolov8-pose");
-  if (pick(random, 0, 2) == 0) input.settings.contract = "ultralytics";
+  if (pick(random, 0, 2) == 0) input.settings.nms_contract = "ultralytics";
   const size_t classes = ready ? 2 : size_t(pick(random, 1, 3));
   input.settings.num_classes = ready ? 0 : uint32_t(classes);
   const size_t anchors = ready ? 40 : 126, images = size_t(pick(random, 1, 2));
@@ -92,7 +92,7 @@ Input landmarks(Random& random) {
   const char* names[] = {"scrfd", "yunet", "retinaface", "centerface", "blazeface"};
   const int which = pick(random, 0, 4);
   Input input = input_of(random, names[which]);
-  input.settings.contract = "exact";
+  input.settings.nms_contract = "exact";
   const auto cells = [](uint32_t stride) { return size_t{kWidth / stride} * (kHeight / stride); };
   const auto add = [&](Shape shape, float low, float high, std::string id = {}) {
     input.tensors.push_back(numbers(random, shape, low, high));
@@ -137,7 +137,7 @@ Input masked(Random& random, size_t coefficients, Size maps, size_t anchors) {
   Input input = input_of(random, "yolov8-seg");
   input.settings.units = Units::kPixels;
   input.settings.num_classes = uint32_t(classes);
-  input.settings.frame_masks = pick(random, 0, 1) != 0;
+  if (pick(random, 0, 1)) input.settings.mask_size = MaskSize::kFrame;
   input.tensors = {with_boxes(random, images, anchors, 4 + classes + coefficients, classes,
                               pick(random, 0, 1) != 0, -1, 1),
                    numbers(random,
@@ -187,7 +187,7 @@ Input frame_masks(Random& random) {
   const Size maps[] = {{24, 16}, {48, 32}, {33, 7}, {160, 160}, {2400, 3}, {5, 600}};
   const Size frames[] = {{64, 48}, {640, 480}, {517, 130}, {1300, 90}, {40, 1100}, {33, 29}};
   Input input = masked(random, size_t(pick(random, 1, 9)), maps[pick(random, 0, 5)], 30);
-  input.settings.frame_masks = true;
+  input.settings.mask_size = MaskSize::kFrame;
   input.settings.frame.size = frames[pick(random, 0, 5)];
   return input;
 }
@@ -196,9 +196,9 @@ Input frame_masks(Random& random) {
 /// prototype pixel, whose values are tenths of whole numbers along x.
 Input frame_mask_edges(Random& random) {
   Input input = masked(random, 1, {24, 16}, 30);
-  input.settings.frame_masks = true;
+  input.settings.mask_size = MaskSize::kFrame;
   input.settings.frame.size = {240, 160};
-  input.settings.resize = ResizeMode::kStretch;
+  input.settings.resize_mode = ResizeMode::kStretch;
   const bool planes = pick(random, 0, 1) != 0;
   const size_t images = input.tensors[0].shape.dims()[0];
   const size_t channels = 4 + input.settings.num_classes + 1;

@@ -17,7 +17,6 @@ TEST(Processors, ApplyChangedSettings) {
   each_way([&](const Way& way, const Plan& plan, const std::vector<TensorView>& views,
                const Settings& settings, const std::string& name) {
     Settings other = settings;
-    other.default_score_threshold = false;
     other.score_threshold = 0.6f;
     other.exclude_classes = {0};
     other.include_classes = {};

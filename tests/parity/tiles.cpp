@@ -28,7 +28,7 @@ bool may_repeat(const Input& input) {
 
 /// Gives each image a place in the frame; some of them show all of it.
 void place_images(Random& random, Settings& settings, size_t images) {
-  const Size model = settings.model.width != 0 ? settings.model : settings.frame.size;
+  const Size model = settings.model_size.width != 0 ? settings.model_size : settings.frame.size;
   const Size frame{uint32_t(pick(random, 60, 2000)), uint32_t(pick(random, 60, 2000))};
   for (size_t i = 0; i < images; ++i) {
     const float scale = uniform(random, 0.3f, 3);

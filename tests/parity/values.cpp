@@ -125,7 +125,7 @@ Input sorted_out(Random& random) {
     input.settings.detector = "ssd-postprocess";
   }
   input.settings.score_threshold = kThresholds[pick(random, 0, 2)];
-  if (pick(random, 0, 1)) input.settings.contract = "inclusive";
+  if (pick(random, 0, 1)) input.settings.nms_contract = "inclusive";
   if (pick(random, 0, 1)) input.settings.class_thresholds = {{1, 0.5f}, {2, 0.9f}};
   input.shift = static_cast<size_t>(pick(random, 0, 2) ? 0 : pick(random, 1, 9));
   const DataType type = kTypes[pick(random, 0, 3)];
@@ -147,7 +147,7 @@ Input below_zero(Random& random) {
   convert(random, tensor, kTypes[pick(random, 0, 2)]);
   Input input = forced("yolov8", std::move(tensor), 160);
   input.settings.score_threshold = kThresholds[pick(random, 0, 2)];
-  if (pick(random, 0, 1)) input.settings.contract = "inclusive";
+  if (pick(random, 0, 1)) input.settings.nms_contract = "inclusive";
   return input;
 }
 
@@ -157,7 +157,7 @@ Input any_bits(Random& random) {
   constexpr float kThresholds[] = {0.25f, 0, -1, -1e30f, 7e4f};
   Input input = any_model(random);
   input.settings.score_threshold = kThresholds[pick(random, 0, 4)];
-  if (pick(random, 0, 1)) input.settings.contract = "inclusive";
+  if (pick(random, 0, 1)) input.settings.nms_contract = "inclusive";
   const DataType type = kTypes[pick(random, 0, 2)];
   for (Tensor& tensor : input.tensors) {
     spoil(random, tensor.values);

@@ -29,7 +29,7 @@ inline Tensor random_numbers(Random& random, Shape shape, Span span) {
 inline Input head_input(const char* detector, float threshold = 0.3f) {
   Input input;
   input.settings.frame.size = {kWidth, kHeight};
-  input.settings.model = {kWidth, kHeight};
+  input.settings.model_size = {kWidth, kHeight};
   input.settings.units = Units::kAuto;
   input.settings.detector = detector;
   input.settings.score_threshold = threshold;

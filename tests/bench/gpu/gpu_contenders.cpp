@@ -125,7 +125,7 @@ std::vector<Contender> fast_decoders(const Input& input, size_t most) {
   peers::FastSetup setup{.anchors = input.plan.layout.anchors,
                          .classes = input.plan.layout.classes,
                          .objectness = !input.planes(),
-                         .score_threshold = input.settings.score_threshold,
+                         .score_threshold = *input.settings.score_threshold,
                          .iou_threshold = kIou,
                          .most = most};
   std::vector<Contender> out;

@@ -79,7 +79,7 @@ void measure_halves(Session& session, bool planes) {
 void measure_ready(Session& session) {
   Settings settings = pixel_settings();
   settings.detector = "yolov10";
-  settings.method = NmsMethod::kNone;
+  settings.nms_method = NmsMethod::kNone;
   settings.score_threshold = 0.25f;
   settings.max_detections = kMax;
   const Input input =
@@ -130,12 +130,12 @@ void measure_nms(Session& session) {
   const auto measure_one = [&](size_t boxes, const char* contract, const char* section) {
     Settings settings = pixel_settings(2000);
     settings.detector = "yolov10";
-    settings.method = NmsMethod::kGreedy;
-    settings.contract = contract;
+    settings.nms_method = NmsMethod::kGreedy;
+    settings.nms_contract = contract;
     settings.score_threshold = 0;
     settings.iou_threshold = kIou;
     settings.max_detections = static_cast<uint32_t>(boxes);
-    const bool known_elsewhere = settings.contract == "exact";
+    const bool known_elsewhere = settings.nms_contract == "exact";
     const Input input = make_input(session, section, std::format("{} boxes", boxes),
                                    known_elsewhere ? std::format("boxes-{}", boxes) : "", settings,
                                    boxes_of_one_class(boxes));

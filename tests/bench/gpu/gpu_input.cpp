@@ -32,13 +32,14 @@ void add_expected(Input& input, const Tensor& tensor) {
 }
 
 void dump(Session& session, const Input& input, const std::string& file) {
-  nlohmann::ordered_json entry{{"section", input.section},
-                               {"input", input.name},
-                               {"detector", input.plan.spec->name},
-                               {"shape", input.tensors[0].shape.dims()},
-                               {"score_threshold", input.settings.score_threshold},
-                               {"iou_threshold", input.settings.iou_threshold},
-                               {"max_detections", input.settings.max_detections}};
+  nlohmann::ordered_json entry{
+      {"section", input.section},
+      {"input", input.name},
+      {"detector", input.plan.spec->name},
+      {"shape", input.tensors[0].shape.dims()},
+      {"score_threshold", *input.settings.score_threshold},
+      {"iou_threshold", input.settings.iou_threshold.value_or(kIouThreshold)},
+      {"max_detections", input.settings.max_detections}};
   for (size_t i = 0; i < input.size(); ++i) {
     const std::string name = std::format("{}-{}.raw", file, i);
     const std::string path = session.dump() + "/" + name;

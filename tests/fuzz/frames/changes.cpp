@@ -14,11 +14,6 @@ constexpr float kScales[] = {1, 1.26f, 1.59f};
 constexpr AnchorSize kRatios[] = {{1, 1}, {1.4f, 0.7f}, {0.7f, 1.4f}};
 constexpr uint16_t kStrides[] = {4, 8, 16, 32, 64, 128};
 
-template <class E, size_t kCount>
-E any(Input& input, const Word<E> (&words)[kCount]) {
-  return words[input.below(kCount)].value;
-}
-
 int8_t column(Input& input) { return static_cast<int8_t>(static_cast<int>(input.below(14)) - 1); }
 
 /// Puts the payload before the class scores, which then begin after it.

@@ -57,9 +57,9 @@ void draw_regions(Input& input, std::vector<Region>& out, Size frame) {
 }
 
 void draw_filters(Input& input, FilterSettings& filters, Size frame) {
-  if (input.chance(40)) draw_sizes(input, filters.min, true);
-  if (input.chance(40)) draw_sizes(input, filters.max, false);
-  if (input.chance(40)) draw_regions(input, filters.wanted, frame);
+  if (input.chance(40)) draw_sizes(input, filters.min_size, true);
+  if (input.chance(40)) draw_sizes(input, filters.max_size, false);
+  if (input.chance(40)) draw_regions(input, filters.regions, frame);
   if (input.chance(40)) draw_regions(input, filters.excluded, frame);
   filters.rule = static_cast<RegionRule>(input.below(3));
 }
@@ -72,18 +72,17 @@ Size draw_size(Input& input) {
 
 /// Draws the frame, the model's input and how one fits into the other.
 void draw_geometry(Input& input, Settings& s, const Frame& frame) {
-  s.model = input.chance(90) ? frame.model : Size{};
+  s.model_size = input.chance(90) ? frame.model : Size{};
   s.frame.size = frame.model;
   if (!input.chance(60)) s.frame.size = input.chance(85) ? Size{320, 240} : draw_size(input);
-  s.resize = static_cast<ResizeMode>(input.below(5));
-  if (input.chance(5)) s.model = draw_size(input);
-  if (input.chance(10)) s.tensor_frame = input.chance(80) ? frame.model : draw_size(input);
+  s.resize_mode = static_cast<ResizeMode>(input.below(5));
+  if (input.chance(5)) s.model_size = draw_size(input);
   if (input.chance(15)) {
     s.frame.par_n = input.between(1, 100);
     s.frame.par_d = input.between(1, 100);
   }
   if (input.chance(15) && s.frame.size.width != 0 && s.frame.size.height != 0)
-    s.letterbox = make_letterbox({.size = {200, 100}}, {.size = frame.model}, s.resize);
+    s.letterbox = make_letterbox({.size = {200, 100}}, {.size = frame.model}, s.resize_mode);
   s.units = input.chance(70) ? Units::kAuto : static_cast<Units>(input.below(3));
 }
 
@@ -93,12 +92,10 @@ void draw_limits(Input& input, Settings& s) {
   s.pre_nms_top_k = input.pick(kLimits);
   s.pre_nms_class_top_k = input.pick(kLimits);
   s.class_agnostic = input.chance(20);
-  if (input.chance(50)) s.method = static_cast<NmsMethod>(input.below(13));
-  if (input.chance(40)) s.contract = input.pick(contracts()).name;
-  if (input.chance(1)) s.contract = input.text(8);
-  if (input.chance(20)) s.soft_sigma = input.chance(80) ? 0.1f : input.number();
-  s.default_score_threshold = input.chance(20);
-  s.default_iou_threshold = input.chance(20);
+  if (input.chance(50)) s.nms_method = static_cast<NmsMethod>(input.below(13));
+  if (input.chance(40)) s.nms_contract = input.pick(contracts()).name;
+  if (input.chance(1)) s.nms_contract = input.text(8);
+  if (input.chance(20)) s.nms_sigma = input.chance(80) ? 0.1f : input.number();
   if (input.chance(40)) s.multi_label = input.chance(60);
 }
 
@@ -117,7 +114,7 @@ void draw_detector(Input& input, Settings& s, const DetectorSpec& spec, const Fr
 }  // namespace
 
 void draw_tunables(Input& input, Settings& s) {
-  s.score_threshold = draw_threshold(input);
+  if (!input.chance(20)) s.score_threshold = draw_threshold(input);
   if (input.chance(60)) s.iou_threshold = draw_threshold(input);
   s.class_thresholds.clear();
   s.include_classes.clear();
@@ -146,8 +143,7 @@ Settings draw_settings(Input& input, const DetectorSpec& spec, const Frame& fram
   if (input.chance(20)) s.label_count = input.chance(70) ? frame.classes : input.below(100);
   if (input.chance(30)) s.num_classes = input.chance(80) ? frame.classes : input.below(100);
   s.keypoints = !input.chance(10);
-  s.masks = !input.chance(10);
-  s.frame_masks = input.chance(40);
+  s.mask_size = any(input, kMaskSizeWords);
   return s;
 }
 

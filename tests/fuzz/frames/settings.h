@@ -4,10 +4,17 @@
 
 #include <memory>
 
+#include "core/model/words.h"
 #include "core/plan/plan.h"
 #include "tests/fuzz/frames/frame.h"
 
 namespace keepbox::fuzz {
+
+/// Draws a value of an enum.
+template <class E, size_t kCount>
+E any(Input& input, const Word<E> (&words)[kCount]) {
+  return words[input.below(kCount)].value;
+}
 
 /// Returns a family of the table with fields changed such that files of it are accepted.
 std::shared_ptr<const DetectorSpec> changed_family(Input& input, const DetectorSpec& from);

@@ -112,7 +112,6 @@ TEST_F(FrameGroups, FollowSettingsOfTheStreams) {
   size_t before = 0;
   for (const float threshold : {0.3f, 0.5f, 0.9f, 0.25f}) {
     props.score_threshold = threshold;
-    props.default_score_threshold = false;
     set_props(props);
     const auto all = run_each(crowd_of(5));
     expect_alike(all, 3);

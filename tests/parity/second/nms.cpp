@@ -140,7 +140,7 @@ struct Scored {
 /// Returns the factor of soft-gaussian.
 float gaussian_of(const Plan& plan, float over) {
   const bool half = plan.rules.contract.name == "tensorflow" && !has(Bug::kSoftPartForgotten);
-  return exp_f32(-((half ? 0.5f : 1.0f) * (over * over) / plan.rules.soft_sigma));
+  return exp_f32(-((half ? 0.5f : 1.0f) * (over * over) / plan.rules.nms_sigma));
 }
 
 uint32_t softened(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept) {
@@ -185,7 +185,7 @@ float decayed(const Plan& plan, const std::vector<std::vector<float>>& over,
   }
   if (score <= 0) return score;
   if (plan.rules.method == NmsMethod::kMatrixLinear) return score * least;
-  return score * exp_f32(-worst / plan.rules.soft_sigma);
+  return score * exp_f32(-worst / plan.rules.nms_sigma);
 }
 
 uint32_t by_matrix(const Plan& plan, std::span<Candidate> candidates, std::span<uint32_t> kept) {

@@ -87,7 +87,7 @@ TEST(Allocations, RunAllocatesNothing) {
   const TensorView view = tensor.view();
   for (const NmsTraits& each : std::span(kNmsMethods).subspan(1)) {  // "auto" is first
     Settings settings = test::pixel_settings(320);
-    settings.method = each.method;
+    settings.nms_method = each.method;
     const auto plan = make_plan(settings, std::span(&view, 1));
     ASSERT_TRUE(plan) << plan.error().message();
     for (const Backend& backend : backends())
@@ -199,7 +199,7 @@ TEST(Allocations, RefusedAllocationIsAnError) {
     settings.detector = masks ? "yolov8-seg" : "yolov8-pose";
     settings.num_classes = 6;
     settings.frame = {.size = {3200, 3200}};
-    settings.frame_masks = true;
+    settings.mask_size = MaskSize::kFrame;
     const auto plan = make_plan(settings, views);
     ASSERT_TRUE(plan) << plan.error().message();
     for (const Backend& backend : backends()) {

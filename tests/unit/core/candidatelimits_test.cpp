@@ -22,7 +22,7 @@ test::Tensor boxes_apart() {
 
 Settings settings_by(NmsMethod method, uint32_t max_detections = 300) {
   Settings settings = test::pixel_settings();
-  settings.method = method;
+  settings.nms_method = method;
   settings.max_detections = max_detections;
   return settings;
 }
@@ -79,7 +79,7 @@ TEST(CandidateLimits, YieldToSettingsAndToLowerLimitsOfContracts) {
     EXPECT_FALSE(plan_by(settings).has_ceiling);
   }
   settings.pre_nms_top_k = 0;
-  settings.contract = "efficientnms";
+  settings.nms_contract = "efficientnms";
   EXPECT_EQ(taken(settings), 5'000u);
   EXPECT_FALSE(plan_by(settings).has_ceiling);
 }
@@ -91,7 +91,7 @@ TEST(CandidateLimits, AreLowerForOrientedBoxes) {
   const auto of = [&](NmsMethod method, uint32_t max_detections) {
     Settings settings = settings_by(method, max_detections);
     settings.detector = "yolov8-obb";
-    settings.contract = "exact";
+    settings.nms_contract = "exact";
     const auto plan = make_plan(settings, {&view, 1});
     EXPECT_TRUE(plan) << plan.error().message();
     return plan ? std::pair(plan->rules.pre_nms_top_k, plan->has_ceiling) : std::pair(0u, false);
@@ -129,9 +129,10 @@ TEST(CandidateLimits, WarnAboutFramesWithMoreCandidates) {
   settings.pre_nms_class_top_k = 16'383;  // leaves fewer
   EXPECT_FALSE(warning_of(settings));
   settings.pre_nms_class_top_k = 0;
-  settings.score_threshold = 0.9f - 1e-5f * 16'384 + 5e-6f;  // the first 16,384 pass
+  const float score = 0.9f - 1e-5f * 16'384 + 5e-6f;  // the first 16,384 pass
+  settings.score_threshold = score;
   EXPECT_FALSE(warning_of(settings));
-  settings.score_threshold -= 1e-5f;
+  settings.score_threshold = score - 1e-5f;
   EXPECT_TRUE(warning_of(settings));
   settings.score_threshold = 0.25f;
   settings.pre_nms_top_k = 100;

@@ -150,9 +150,9 @@ Settings settings_of(const Case& each, Size input) {
   settings.frame.size = input;
   settings.score_threshold = each.score;
   settings.iou_threshold = each.iou;
-  settings.contract = each.contract;
+  settings.nms_contract = each.contract;
   settings.class_agnostic = each.agnostic;
-  settings.method = each.method;
+  settings.nms_method = each.method;
   settings.multi_label = each.labels;
   if (each.set) settings.detector = each.family;
   return settings;

@@ -104,23 +104,23 @@ TEST(AlikePlans, DifferAtMostInTheMap) {
   const Plan plan = plan_of(settings);
   const auto alike = [&](auto change) {
     Settings other = settings;
-    other.model = settings.frame.size;
+    other.model_size = settings.frame.size;
     change(other);
     return are_alike(plan, plan_of(other));
   };
   EXPECT_TRUE(alike([](Settings&) {}));
   EXPECT_TRUE(alike([](Settings& s) { s.frame.size = {1280, 720}; }));
-  EXPECT_TRUE(alike([](Settings& s) { s.resize = ResizeMode::kLetterboxCenter; }));
-  EXPECT_FALSE(alike([](Settings& s) { s.model = {320, 320}; }));
+  EXPECT_TRUE(alike([](Settings& s) { s.resize_mode = ResizeMode::kLetterboxCenter; }));
+  EXPECT_FALSE(alike([](Settings& s) { s.model_size = {320, 320}; }));
   EXPECT_FALSE(alike([](Settings& s) { s.score_threshold = 0.5f; }));
   EXPECT_FALSE(alike([](Settings& s) { s.iou_threshold = 0.5f; }));
   EXPECT_FALSE(alike([](Settings& s) { s.class_thresholds = {{1, 0.3f}}; }));
   EXPECT_FALSE(alike([](Settings& s) { s.exclude_classes = {1}; }));
   EXPECT_FALSE(alike([](Settings& s) { s.track_score_threshold = 0.1f; }));
   EXPECT_FALSE(alike([](Settings& s) { s.max_detections = 1; }));
-  EXPECT_FALSE(alike([](Settings& s) { s.contract = "ultralytics"; }));
-  EXPECT_FALSE(alike([](Settings& s) { s.filters.min = {{20, 20}, {}}; }));
-  EXPECT_FALSE(alike([](Settings& s) { s.filters.wanted = {{{0, 0, 1, 1}, 1}}; }));
+  EXPECT_FALSE(alike([](Settings& s) { s.nms_contract = "ultralytics"; }));
+  EXPECT_FALSE(alike([](Settings& s) { s.filters.min_size = {{20, 20}, {}}; }));
+  EXPECT_FALSE(alike([](Settings& s) { s.filters.regions = {{{0, 0, 1, 1}, 1}}; }));
   EXPECT_FALSE(alike([](Settings& s) { s.units = Units::kNormalized; }));
   EXPECT_FALSE(are_alike(plan, plan_of(settings, rows({{}, {}, {}}))));
 }

@@ -24,7 +24,7 @@ constexpr NmsMethod kExact[] = {NmsMethod::kGreedy, NmsMethod::kBitmask, NmsMeth
 
 /// Returns the anchors that a method keeps.
 std::vector<uint32_t> kept(NmsMethod method, Settings settings, const test::Tensor& tensor) {
-  settings.method = method;
+  settings.nms_method = method;
   const auto found = test::detect(settings, {tensor.view()});
   EXPECT_TRUE(found) << found.error().message();
   return test::anchors_of(found.value_or(std::vector<Detection>()));
@@ -33,7 +33,7 @@ std::vector<uint32_t> kept(NmsMethod method, Settings settings, const test::Tens
 /// Keeps one box per class.
 Settings one_a_class() {
   Settings settings = test::pixel_settings();
-  settings.contract = "onnx";
+  settings.nms_contract = "onnx";
   settings.max_detections = 1;
   return settings;
 }
@@ -88,7 +88,7 @@ TEST(Methods, WorkWithoutBoxesOrCapacity) {
 
 /// Returns the boxes that a method keeps, in the order of their anchors.
 std::vector<Detection> boxes_by(NmsMethod method, Settings settings, const test::Tensor& tensor) {
-  settings.method = method;
+  settings.nms_method = method;
   auto found = test::detect(settings, {tensor.view()}).value_or(std::vector<Detection>());
   std::ranges::sort(found, {}, &Detection::anchor);
   return found;
@@ -170,7 +170,7 @@ TEST(Methods, FastKeepsAtMostTheLimitOnVectors) {
   const test::Tensor tensor = test::rows(apart);
   const TensorView view = tensor.view();
   Settings settings = test::pixel_settings();
-  settings.method = NmsMethod::kFast;
+  settings.nms_method = NmsMethod::kFast;
   settings.max_detections = 7;
   const std::vector<uint32_t> first{0, 1, 2, 3, 4, 5, 6};
   test::on_each_host(settings, view, [&](Processor& processor, auto name) {

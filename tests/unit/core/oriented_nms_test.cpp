@@ -69,8 +69,8 @@ std::vector<Detection> detected(const std::vector<OrientedRow>& rows, Settings s
 
 Settings settings_for(const char* contract, NmsMethod method, float threshold = 0.45f) {
   Settings settings = test::pixel_settings();
-  settings.contract = contract;
-  settings.method = method;
+  settings.nms_contract = contract;
+  settings.nms_method = method;
   settings.iou_threshold = threshold;
   return settings;
 }

@@ -37,9 +37,9 @@ Processor processor_of(const Settings& settings, const std::vector<TensorView>& 
 
 TEST(Payload, PointsAreMappedAndNotClipped) {
   Settings settings = settings_of("yolov8-pose");
-  settings.model = {64, 64};
+  settings.model_size = {64, 64};
   settings.frame.size = {128, 64};
-  settings.resize = ResizeMode::kLetterboxCenter;  // half the size, 16 rows above and below
+  settings.resize_mode = ResizeMode::kLetterboxCenter;  // half the size, 16 rows above and below
   const Tensor tensor = anchor({32, 32, 20, 20}, 0.9f, {32, 32, 0.5f, 70, 10, 0.25f, -3, 48, 1});
   const Processor made = processor_of(settings, {tensor.view()});
   const std::vector<Keypoint> want{{64, 32, 0.5f}, {140, -12, 0.25f}, {-6, 64, 1}};
@@ -49,10 +49,10 @@ TEST(Payload, PointsAreMappedAndNotClipped) {
 
 TEST(Payload, PointsAreClippedByUltralyticsContract) {
   Settings settings = settings_of("yolov8-pose");
-  settings.contract = "ultralytics";
-  settings.model = {64, 64};
+  settings.nms_contract = "ultralytics";
+  settings.model_size = {64, 64};
   settings.frame.size = {128, 64};
-  settings.resize = ResizeMode::kLetterboxCenter;
+  settings.resize_mode = ResizeMode::kLetterboxCenter;
   const Tensor tensor =
       anchor({32, 32, 20, 20}, 0.9f, {32, 32, 0.5f, 70, 10, 0.25f, -3, 60, 1, NAN, 2, 0.5f});
   const Processor made = processor_of(settings, {tensor.view()});
@@ -110,7 +110,7 @@ TEST(Payload, NothingIsReadIfNotRequested) {
 
 TEST(Payload, PointsOfMergedBoxesAreMeans) {
   Settings settings = settings_of("yolov8-pose");
-  settings.method = NmsMethod::kWeighted;
+  settings.nms_method = NmsMethod::kWeighted;
   settings.max_detections = 1;
   settings.score_threshold = 0.1f;
   Tensor both{.values = {32, 32, 32, 32, 20, 20, 20, 20, 0.75f, 0.25f, 10, 30, 20, 60, 0.5f, 1},
@@ -206,15 +206,15 @@ size_t wrong(const Mask& mask, double x, double y, double radius_x, double radiu
 
 TEST(Payload, FrameMasksAreAccurateToAPixel) {
   Settings settings = settings_of("yolov8-seg");
-  settings.frame_masks = true;
-  settings.model = {64, 64};
+  settings.mask_size = MaskSize::kFrame;
+  settings.model_size = {64, 64};
   const Tensor box = anchor({32, 32, 40, 36}, 0.9f, {0.0625f, 1}),
                maps = prototypes({16, 32}, true);
   for (const Size frame : {Size{64, 64}, Size{640, 480}, Size{130, 517}, Size{1920, 1080}}) {
     settings.frame.size = frame;
     for (const ResizeMode mode : {ResizeMode::kStretch, ResizeMode::kLetterboxCenter,
                                   ResizeMode::kLetterboxTopLeft, ResizeMode::kCrop}) {
-      settings.resize = mode;
+      settings.resize_mode = mode;
       const Processor made = processor_of(settings, {box.view(), maps.view()});
       ASSERT_EQ(made.masks().size(), 1u);
       const Mask& mask = made.masks()[0];
@@ -246,8 +246,8 @@ TEST(Payload, MasksNeedPrototypes) {
 TEST(Payload, MasksOfBoxesAtTheEdgeStayInside) {
   Settings settings = settings_of("yolov8-seg");
   const Tensor maps = prototypes({16, 16}, true);
-  for (const bool enlarged : {false, true}) {
-    settings.frame_masks = enlarged;
+  for (const MaskSize size : {MaskSize::kPrototypes, MaskSize::kFrame}) {
+    settings.mask_size = size;
     for (const auto& box : {std::vector<float>{0, 0, 30, 30}, {64, 64, 9, 9}, {63, 1, 500, 500}}) {
       const Tensor tensor = anchor(box, 0.9f, {0.0625f, 1});
       const Processor made = processor_of(settings, {tensor.view(), maps.view()});

@@ -64,7 +64,7 @@ TEST(Payload, StaysWithItsBoxBehindOneOutsideOfTheFrame) {
   for (int point = 0; point < 2; ++point) add(1, 2, 3), add(4, 5, 6), add(0.5f, 0.25f, 0.75f);
   const std::vector<Keypoint> want{{1, 4, 0.5f}, {1, 4, 0.5f}, {3, 6, 0.75f}, {3, 6, 0.75f}};
   for (const NmsMethod method : {NmsMethod::kGreedy, NmsMethod::kWeighted}) {
-    settings.method = method;
+    settings.nms_method = method;
     auto made = test::make_processor(settings, std::vector{planes.view()});
     ASSERT_TRUE(made) << made.error().message();
     ASSERT_TRUE(made->run(std::vector{planes.view()}));

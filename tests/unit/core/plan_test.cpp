@@ -105,12 +105,12 @@ TEST(Plan, FindsTheModelsInput) {
   EXPECT_EQ(frame->letterbox.model, (Size{640, 384}));
   Settings settings = frame_of(1920, 1080);
   for (const Size half : {Size{640, 0}, Size{0, 384}}) {
-    settings.model = half;
+    settings.model_size = half;
     const auto as_unset = plan_for(settings, filled({1, 84, 8400}, 100));
     ASSERT_TRUE(as_unset);
     EXPECT_EQ(as_unset->letterbox.model, (Size{640, 640}));
   }
-  settings.model = {640, 384};
+  settings.model_size = {640, 384};
   const auto set = plan_for(settings, filled({1, 84, 5040}, 100));
   ASSERT_TRUE(set);
   EXPECT_EQ(set->letterbox.model, (Size{640, 384}));
@@ -137,8 +137,8 @@ Settings told_settings(Size frame) {
 
 TEST(Plan, UsesTheProducersGeometry) {
   Settings settings = told_settings({1920, 1080});
-  settings.model = {320, 320};
-  settings.resize = ResizeMode::kLetterboxTopLeft;
+  settings.model_size = {320, 320};
+  settings.resize_mode = ResizeMode::kLetterboxTopLeft;
   const Tensor tensor = filled({1, 84, 5040}, 100);
   auto plan = plan_for(settings, tensor);
   ASSERT_TRUE(plan) << plan.error().message();
@@ -203,7 +203,7 @@ TEST(Plan, IgnoresEmptyRowsOfPaddle) {
 
 TEST(Plan, RejectsAGridThatDoesNotFit) {
   Settings settings = frame_of(640, 480);
-  settings.model = {640, 480};
+  settings.model_size = {640, 480};
   settings.detector = "yolox";
   const auto plan = plan_for(settings, filled({1, 3549, 85}, 0.5f));
   ASSERT_FALSE(plan);
@@ -227,8 +227,8 @@ TEST(Plan, RejectsSettingsOutOfRange) {
   EXPECT_TRUE(refused([&](Settings& s) { s.iou_threshold = nan; }));
   EXPECT_TRUE(refused([&](Settings& s) { s.class_thresholds = {{0, nan}}; }));
   EXPECT_TRUE(refused([&](Settings& s) { s.class_thresholds = {{99999, 0.5f}}; }));
-  EXPECT_TRUE(refused([&](Settings& s) { s.contract = "mine"; }));
-  EXPECT_TRUE(refused([&](Settings& s) { s.contract = ""; }));
+  EXPECT_TRUE(refused([&](Settings& s) { s.nms_contract = "mine"; }));
+  EXPECT_TRUE(refused([&](Settings& s) { s.nms_contract = ""; }));
   EXPECT_TRUE(refused([&](Settings& s) { s.frame.size = {320, 0}; }));
 }
 
@@ -239,8 +239,8 @@ TEST(Plan, TakesTheModelsInputForAFrameWithoutASize) {
   EXPECT_EQ(shown->letterbox.model, (Size{320, 320}));
   EXPECT_EQ(shown->letterbox.frame, (Size{320, 320}));
   Settings settings = frame_of(0, 0);
-  settings.model = {640, 160};
-  settings.resize = ResizeMode::kLetterboxCenter;
+  settings.model_size = {640, 160};
+  settings.resize_mode = ResizeMode::kLetterboxCenter;
   const auto set = plan_for(settings, tensor);
   ASSERT_TRUE(set) << set.error().message();
   EXPECT_EQ(set->letterbox.frame, (Size{640, 160}));

@@ -33,7 +33,7 @@ std::vector<Row> random_rows(unsigned seed, size_t count, unsigned classes = 3) 
 
 Settings greedy() {
   Settings settings = pixel_settings();
-  settings.method = NmsMethod::kGreedy;
+  settings.nms_method = NmsMethod::kGreedy;
   settings.max_detections = 100000;
   return settings;
 }
@@ -99,7 +99,7 @@ TEST(Threshold, IsInclusiveInSomeContracts) {
                                              "mediapipe",  "tensorrt-pro", "tflite"};
   for (const NmsContract& contract : contracts()) {
     Settings settings = greedy();
-    settings.contract = contract.name;
+    settings.nms_contract = contract.name;
     EXPECT_EQ(run(settings, {{0, 0, 10, 10, 0.25f, 0}}).size(), inclusive.contains(contract.name))
         << contract.name;
   }
@@ -177,7 +177,7 @@ TEST(MaxDetections, IsTotalOrPerClass) {
   Settings settings = greedy();
   settings.max_detections = 3;
   EXPECT_EQ(test::anchors_of(run(settings, rows)), (std::vector<uint32_t>{0, 1, 2}));
-  settings.contract = "onnx";
+  settings.nms_contract = "onnx";
   EXPECT_EQ(run(settings, rows).size(), 6u);
   settings.max_detections = 0;
   EXPECT_TRUE(run(settings, rows).empty());
@@ -186,7 +186,7 @@ TEST(MaxDetections, IsTotalOrPerClass) {
 TEST(Method, NoneKeepsOverlappingBoxes) {
   Settings settings = pixel_settings();
   EXPECT_EQ(run(settings, {{0, 0, 10, 10, 0.9f, 0}, {0, 0, 10, 10, 0.8f, 0}}).size(), 2u);
-  settings.method = NmsMethod::kGreedy;
+  settings.nms_method = NmsMethod::kGreedy;
   EXPECT_EQ(run(settings, {{0, 0, 10, 10, 0.9f, 0}, {0, 0, 10, 10, 0.8f, 0}}).size(), 1u);
 }
 

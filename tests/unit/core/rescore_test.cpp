@@ -21,7 +21,7 @@ const std::vector<Row> kBoxes{{0, 0, 20, 10, 0.9f, 0},
 
 Settings by(NmsMethod method, float iou = 0.3f) {
   Settings settings = test::pixel_settings();
-  settings.method = method;
+  settings.nms_method = method;
   settings.iou_threshold = iou;
   settings.score_threshold = 0.1f;
   return settings;
@@ -54,10 +54,10 @@ TEST(Rescoring, SoftLowersByKeptBoxes) {
 /// hundred.
 TEST(Rescoring, SoftByTensorFlowsContractMatchesTensorFlow) {
   Settings settings = by(NmsMethod::kSoftGaussian, 0.5f);
-  settings.contract = "tensorflow";
+  settings.nms_contract = "tensorflow";
   settings.score_threshold = 0;
-  settings.soft_sigma = 0.5f;
-  settings.frame.size = settings.model = {20'000, 20'000};
+  settings.nms_sigma = 0.5f;
+  settings.frame.size = settings.model_size = {20'000, 20'000};
   const std::vector<Row> boxes{{0, 10, 100, 110, 0.9f, 0},    {0, 20, 100, 120, 0.75f, 0},
                                {0, 0, 100, 100, 0.6f, 0},     {0, 1010, 100, 1110, 0.95f, 0},
                                {0, 1020, 100, 1120, 0.5f, 0}, {0, 10010, 100, 10110, 0.3f, 0}};
@@ -66,7 +66,7 @@ TEST(Rescoring, SoftByTensorFlowsContractMatchesTensorFlow) {
   constexpr float kScores[] = {0.95f, 0.9f, 0.384f, 0.3f, 0.256f, 0.197f};
   for (size_t i = 0; i < found_boxes.size(); ++i)
     EXPECT_NEAR(found_boxes[i].score, kScores[i], 1e-2f) << i;
-  settings.contract = "exact";
+  settings.nms_contract = "exact";
   EXPECT_LT(found(settings, boxes)[3].score, 0.25f) << "the paper has no factor of 2";
 }
 
@@ -106,7 +106,7 @@ TEST(Rescoring, WeightedAndMergedAreMeans) {
 TEST(Rescoring, NeedsAPositiveSigma) {
   for (const float sigma : {-1.0f, 1e-40f, std::nanf(""), INFINITY}) {
     Settings settings = by(NmsMethod::kMatrix);
-    settings.soft_sigma = sigma;
+    settings.nms_sigma = sigma;
     const auto boxes = test::detect(settings, {test::rows(kBoxes).view()});
     ASSERT_FALSE(boxes) << sigma;
     EXPECT_NE(boxes.error().message().find("nms-sigma"), std::string::npos);
@@ -150,8 +150,8 @@ TEST(ClassTopK, LimitsClassesBeforeAndAfterSuppression) {
 /// Returns the plan for rows of a family with or without NMS.
 Plan plan_for(const char* contract, NmsMethod method, bool end_to_end, size_t anchors = 8400) {
   Settings settings = test::pixel_settings();
-  settings.contract = contract;
-  settings.method = method;
+  settings.nms_contract = contract;
+  settings.nms_method = method;
   settings.detector = end_to_end ? "yolo26" : "yolov8";
   const test::Tensor tensor{.values = std::vector<float>(anchors * 6),
                             .shape = {1, end_to_end ? anchors : 6, end_to_end ? 6 : anchors}};
@@ -179,7 +179,7 @@ TEST(Contracts, LimitCandidates) {
 TEST(Contracts, OffsetClassesUnlessClassAgnostic) {
   const std::vector<Row> same{{0, 0, 9, 9, 0.9f, 0}, {0, 0, 9, 9, 0.8f, 1}};
   Settings settings = by(NmsMethod::kGreedy);
-  settings.contract = "ultralytics";
+  settings.nms_contract = "ultralytics";
   EXPECT_EQ(found(settings, same).size(), 2u);
   settings.class_agnostic = true;
   EXPECT_EQ(found(settings, same).size(), 1u);
@@ -189,7 +189,7 @@ TEST(Contracts, CanPreferTheLastAnchor) {
   const std::vector<Row> same{{0, 0, 9, 9, 0.5f, 0}, {0, 0, 9, 9, 0.5f, 0}};
   Settings settings = by(NmsMethod::kGreedy);
   EXPECT_EQ(test::anchors_of(found(settings, same)), (std::vector<uint32_t>{0}));
-  settings.contract = "faster-rcnn";
+  settings.nms_contract = "faster-rcnn";
   EXPECT_EQ(test::anchors_of(found(settings, same)), (std::vector<uint32_t>{1}));
 }
 

@@ -20,7 +20,7 @@ TEST(Scores, OfOneClassAreTheObjectnessWhateverTheClassIs) {
   set(5, {20, 20, 8, 8, 0.9f, test::kNan});
   set(9, {40, 40, 8, 8, 0.8f, -1});
   Settings settings = test::pixel_settings(64);
-  settings.model = {64, 64};
+  settings.model_size = {64, 64};
   settings.detector = "yolov7";
   const auto boxes = test::detect(settings, {rows.view()});
   ASSERT_TRUE(boxes) << boxes.error().message();
@@ -42,11 +42,11 @@ TEST(Scores, AreTheSameBelowTheSmallestNormalNumber) {
   auto spec = std::make_shared<DetectorSpec>(*find_detector("yolov5"));
   spec->activation = Activation::kSigmoid;
   Settings settings = test::pixel_settings(64);
-  settings.model = {64, 64};
+  settings.model_size = {64, 64};
   settings.family = spec;
   settings.score_threshold = 0;
   settings.max_detections = 1000;
-  settings.method = NmsMethod::kNone;
+  settings.nms_method = NmsMethod::kNone;
   const TensorView view = rows.view();
   std::vector<float> expected;
   test::on_each_host(settings, view, [&](Processor& processor, auto name) {

@@ -28,7 +28,7 @@ test::Tensor long_chain() {
 
 Settings without_ceiling(NmsMethod method) {
   Settings settings = test::pixel_settings();
-  settings.method = method;
+  settings.nms_method = method;
   settings.max_detections = settings.pre_nms_top_k = 100'000;
   return settings;
 }

@@ -37,8 +37,8 @@ void expect_kept(const Settings& settings, const BoxTable& table, const Indices&
 
 Settings settings_for(std::string_view contract, NmsMethod method = NmsMethod::kAuto) {
   Settings settings = suppression_defaults();
-  settings.contract = contract;
-  settings.method = method;
+  settings.nms_contract = contract;
+  settings.nms_method = method;
   return settings;
 }
 
@@ -94,10 +94,10 @@ TEST(Suppressor, FollowsTheDefinition) {
     const Indices want = by_definition(table, settings.iou_threshold);
     dropped += count - want.size();
     for (const char* contract : {"exact", "torchvision", "tensorflow", "detectron2"}) {
-      settings.contract = contract;
+      settings.nms_contract = contract;
       expect_kept(settings, table, want);
     }
-    settings.contract = "exact";
+    settings.nms_contract = "exact";
     settings.max_detections = 7;
     expect_kept(settings, table,
                 {want.begin(), want.begin() + ptrdiff_t(std::min<size_t>(7, want.size()))});
@@ -164,7 +164,7 @@ TEST(Suppressor, OrdersEqualScoresAsTheContract) {
   Indices reversed(40);
   std::iota(reversed.rbegin(), reversed.rend(), 0);
   expect_kept(all, table, reversed);
-  all.contract = "exact";
+  all.nms_contract = "exact";
   std::ranges::reverse(reversed);
   expect_kept(all, table, reversed);
   table.scores[7] = -0.0f, table.scores[8] = 0.0f;
@@ -201,10 +201,10 @@ TEST(Suppressor, AppliesAScoreThresholdIfSet) {
   Settings settings = suppression_defaults();
   settings.score_threshold = 0.25f;
   expect_kept(settings, table, {3});
-  settings.contract = "inclusive";
+  settings.nms_contract = "inclusive";
   expect_kept(settings, table, {3, 2});
   settings.score_threshold = -2;
-  settings.contract = "exact";
+  settings.nms_contract = "exact";
   expect_kept(settings, table, {3, 2, 1});
 }
 
@@ -224,7 +224,7 @@ TEST(Suppressor, ShiftsClassesLikeTheFramework) {
   settings.class_agnostic = false;
   settings.iou_threshold = 0.7f;
   expect_kept(settings, table, {0, 2, 3});
-  settings.contract = "exact";
+  settings.nms_contract = "exact";
   expect_kept(settings, table, {0, 1, 2, 3});
 }
 
@@ -237,7 +237,7 @@ TEST(Suppressor, LimitsBoxesPerClassByTheContract) {
   Settings settings = settings_for("onnx");
   settings.max_detections = 2;
   expect_kept(settings, table, {0, 1, 2, 3});
-  settings.contract = "exact";
+  settings.nms_contract = "exact";
   expect_kept(settings, table, {0, 1});
   settings.max_detections = 0;
   expect_kept(settings, table, {});
@@ -325,7 +325,7 @@ TEST(Suppressor, RejectsMorePairsThanAMethodCompares) {
   settings.score_threshold = 0.5f;
   EXPECT_TRUE(test::suppressed(settings, *test::host_backends().front(), table));
   settings.score_threshold = 0;
-  settings.method = NmsMethod::kGreedy;
+  settings.nms_method = NmsMethod::kGreedy;
   expect_kept(settings, table, {0});
 }
 

@@ -135,7 +135,7 @@ TEST(Tiles, CountWhatWasDropped) {
 
 TEST(Tiles, CountWhatFiltersDropped) {
   Settings settings = two_tiles();
-  settings.filters.min = {{0, 20}, {}};
+  settings.filters.min_size = {{0, 20}, {}};
   const Tensor tensor = images({{10, 10, 40, 15, 0.9f, 0}}, {{40, 10, 70, 15, 0.8f, 0}});
   const std::vector<TensorView> views{tensor.view()};
   auto processor = test::make_processor(settings, views);

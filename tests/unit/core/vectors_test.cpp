@@ -64,8 +64,8 @@ std::vector<uint32_t> kept_by(NmsMethod method, const json& each,
                               const std::vector<test::Row>& rows, const char* contract) {
   Settings settings = test::pixel_settings();
   settings.detector = "yolo26";  // set because some scores are not probabilities
-  settings.method = method;
-  settings.contract = contract;
+  settings.nms_method = method;
+  settings.nms_contract = contract;
   settings.iou_threshold = number(each["iou_threshold"]);
   const json threshold = each.value("score_threshold", json());
   settings.score_threshold = threshold.is_null() ? -1e30f : number(threshold);
@@ -121,7 +121,7 @@ TEST(NmsVectors, HaveNoGarbageBehindTheLastBox) {
   const test::Tensor tensor = test::rows(rows);
   const TensorView view = tensor.view();
   Settings settings = test::pixel_settings();
-  settings.method = NmsMethod::kGreedy;
+  settings.nms_method = NmsMethod::kGreedy;
   const auto plan = make_plan(settings, std::span(&view, 1));
   ASSERT_TRUE(plan) << plan.error().message();
   for (const Backend& backend : backends()) {

@@ -38,17 +38,17 @@ TEST(SizeText, ErrorsQuoteTheText) {
 }
 
 TEST(RegionText, ReadsPixelsAndFractions) {
-  EXPECT_TRUE(regions_of(" ")->wanted.empty());
-  EXPECT_EQ(regions_of("0,0.5,1,0.5; 100, 50,640,360")->wanted,
+  EXPECT_TRUE(regions_of(" ")->regions.empty());
+  EXPECT_EQ(regions_of("0,0.5,1,0.5; 100, 50,640,360")->regions,
             (std::vector<Region>{{{0, 0.5f, 1, 1}, 1}, {{100, 50, 740, 410}, 0}}));
-  EXPECT_EQ(regions_of("0,0,1,2")->wanted, (std::vector<Region>{{{0, 0, 1, 2}, 0}}));
+  EXPECT_EQ(regions_of("0,0,1,2")->regions, (std::vector<Region>{{{0, 0, 1, 2}, 0}}));
 }
 
 TEST(RegionText, ReadsExcludedOnesAndTheRule) {
   const auto plain = regions_of("!0,0,1,2; ! 1,2,3,4;5,6,7,8");
   ASSERT_TRUE(plain);
   EXPECT_EQ(plain->rule, RegionRule::kCenter);
-  EXPECT_EQ(plain->wanted, (std::vector<Region>{{{5, 6, 12, 14}, 0}}));
+  EXPECT_EQ(plain->regions, (std::vector<Region>{{{5, 6, 12, 14}, 0}}));
   EXPECT_EQ(plain->excluded, (std::vector<Region>{{{0, 0, 1, 2}, 0}, {{1, 2, 4, 6}, 0}}));
   EXPECT_EQ(regions_of("center:0,0,1,2")->rule, RegionRule::kCenter);
   EXPECT_EQ(regions_of(" inside: 0,0,1,2")->rule, RegionRule::kInside);
@@ -69,7 +69,7 @@ TEST(RegionText, ErrorsQuoteTheText) {
   }
   std::string many = "1,2,3,4";
   for (uint32_t i = 1; i < kMaxRegions; ++i) many += ";1,2,3,4";
-  EXPECT_EQ(regions_of(many)->wanted.size(), kMaxRegions);
+  EXPECT_EQ(regions_of(many)->regions.size(), kMaxRegions);
   EXPECT_TRUE(regions_of(many + ";!1,2,3,4"));
   EXPECT_FALSE(regions_of(many + ";1,2,3,4"));
 }

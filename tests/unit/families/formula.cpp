@@ -139,8 +139,8 @@ Frame make_frame(const Model& model, const Form& form, unsigned seed) {
   out.tensors = write(model, form, at, numbers);
   Settings& settings = out.settings;
   settings.detector = model.family;
-  settings.frame.size = settings.model = form.input;
-  settings.method = NmsMethod::kNone;
+  settings.frame.size = settings.model_size = form.input;
+  settings.nms_method = NmsMethod::kNone;
   settings.max_detections = 100000;
   settings.multi_label = form.multi_label;
   const bool labels = form.multi_label.value_or(model.multi_label);

@@ -46,8 +46,8 @@ std::vector<Found> draw_rows(Chance& chance, size_t rows) {
 Frame frame_of(const char* family, std::string form, const std::vector<Found>& rows) {
   Frame out{.family = family, .form = std::move(form)};
   out.settings.detector = family;
-  out.settings.frame.size = out.settings.model = kInput;
-  out.settings.method = NmsMethod::kNone;
+  out.settings.frame.size = out.settings.model_size = kInput;
+  out.settings.nms_method = NmsMethod::kNone;
   out.settings.max_detections = 100000;
   out.settings.score_threshold = 0.205f;
   for (size_t i = 0; i < rows.size(); ++i)

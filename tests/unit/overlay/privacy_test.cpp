@@ -275,7 +275,7 @@ TEST(Privacy, WarnsOnceThatObjectsCannotBeFollowed) {
 }
 
 TEST(Privacy, WarnsOnceIfNothingIsTracked) {
-  Stream stream({.blur = "person", .blur_lost = 1, .blur_lost_set = true});
+  Stream stream({.blur = "person", .blur_lost = 1});
   stream.frame({box_of("person", 7), box_of("dog")});
   EXPECT_TRUE(stream.privacy().take_warnings().empty());
   stream.frame({box_of("person"), box_of("person")});

@@ -55,7 +55,7 @@ TEST(Hints, NameOtherFamiliesOnlyIfTheyFit) {
             "set detector= to a file that describes the model's family");
   Settings unknown;
   unknown.detector = "yolox";
-  unknown.model = {640, 480};
+  unknown.model_size = {640, 480};
   EXPECT_EQ(hint_of({logits}, unknown), "set model-size=");
 }
 
@@ -138,7 +138,6 @@ TEST(Hints, CentresFarOutsideAreAWarningForADeclaredFamily) {
 TEST(Hints, RemarksNameWhatTheModelDeclares) {
   const Tensor tensor = dense({.classes = 80});
   Settings settings;
-  settings.default_iou_threshold = true;
   const auto remark = [&] {
     const auto plan = plan_of({tensor}, settings);
     EXPECT_TRUE(plan) << plan.error().message();
@@ -155,11 +154,11 @@ TEST(Hints, RemarksNameWhatTheModelDeclares) {
   EXPECT_EQ(remark(),
             "ultralytics 0.70; nms-contract=ultralytics and iou-threshold=0.7 as declared by the "
             "model");
-  settings.default_iou_threshold = false;
+  settings.iou_threshold = 0.45f;
   EXPECT_EQ(remark(), "ultralytics 0.45; nms-contract=ultralytics as declared by the model");
-  settings.contract = "onnx";
+  settings.nms_contract = "onnx";
   EXPECT_EQ(remark(), "onnx 0.45");
-  settings.default_iou_threshold = true;
+  settings.iou_threshold.reset();
   EXPECT_EQ(remark(), "onnx 0.70; iou-threshold=0.7 as declared by the model");
 }
 

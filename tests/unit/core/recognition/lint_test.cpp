@@ -40,7 +40,7 @@ TEST(Lint, AcceptsPlausibleSettings) {
       for (const auto* tensor : {&kPlanes, &kRows})
         EXPECT_EQ(warnings(*tensor, with([&](Settings& s) {
                     s.score_threshold = threshold;
-                    s.contract = contract;
+                    s.nms_contract = contract;
                     s.include_classes = {2, 5};
                     s.class_thresholds = {{1, 2.0f}};  // a filtered class
                   })),
@@ -62,7 +62,7 @@ TEST(Lint, WarnsAboutThresholdsThatNothingPasses) {
   }
   EXPECT_EQ(warnings(kPlanes, with([](Settings& s) {
                        s.score_threshold = 1;
-                       s.contract = "inclusive";  // a score of 1 passes
+                       s.nms_contract = "inclusive";  // a score of 1 passes
                      })),
             "");
   EXPECT_EQ(warnings(kPlanes, with([](Settings& s) {
@@ -108,17 +108,17 @@ TEST(Lint, WarnsAboutNmsSettingsWithoutNms) {
              "iou-threshold=0.7 has no effect: yolo26 needs no NMS. Set nms-method=");
   EXPECT_EQ(warnings(kRows, with([](Settings& s) {
                        s.iou_threshold = 0.7f;
-                       s.method = NmsMethod::kGreedy;
+                       s.nms_method = NmsMethod::kGreedy;
                      })),
             "");
   expect_one(warnings(kPlanes, with([](Settings& s) {
                         s.iou_threshold = 0;
-                        s.contract = "inclusive";
+                        s.nms_contract = "inclusive";
                       })),
              "With iou-threshold=0");
   expect_one(warnings(kPlanes, with([](Settings& s) {
                         s.iou_threshold = 0.7f;
-                        s.method = NmsMethod::kMatrix;
+                        s.nms_method = NmsMethod::kMatrix;
                       })),
              "by every overlap");
 }
@@ -126,29 +126,31 @@ TEST(Lint, WarnsAboutNmsSettingsWithoutNms) {
 TEST(Lint, WarnsAboutImpossibleSizesAndRegions) {
   for (const auto* tensor : {&kPlanes, &kRows}) {
     expect_one(warnings(*tensor, with([](Settings& s) {
-                 s.filters = {.min = {{9, 9}, {}}, .max = {{}, {{2, {20, 8}}}}};
+                 s.filters = {.min_size = {{9, 9}, {}}, .max_size = {{}, {{2, {20, 8}}}}};
                })),
                "No box of class 2 passes: max-size 20x8 is below min-size 9x9");
     expect_one(warnings(*tensor, with([](Settings& s) {
-                 s.filters.wanted = {{{0, 0, 9, 9}}, {{640, 0, 700, 9}}};
+                 s.filters.regions = {{{0, 0, 9, 9}}, {{640, 0, 700, 9}}};
                })),
                "Region 2 of the regions is outside");
     expect_one(
         warnings(*tensor, with([](Settings& s) { s.filters.excluded = {{{0, 1, 1, 2}, 1}}; })),
         "Region 1 of the excluded regions is outside");
     EXPECT_EQ(warnings(*tensor, with([](Settings& s) {
-                s.filters = {.min = {{9, 9}, {}},
-                             .max = {{9, 0}, {{1, {1, 1}}}},
-                             .wanted = {{{600, 0, 700, 9}}},
+                s.filters = {.min_size = {{9, 9}, {}},
+                             .max_size = {{9, 0}, {{1, {1, 1}}}},
+                             .regions = {{{600, 0, 700, 9}}},
                              .excluded = {{{0, 0, 1, 1}, 1}}};
                 s.exclude_classes = {1};
               })),
               "");
   }
-  expect_one(warnings(kPlanes, with([](Settings& s) { s.filters.min.of_class = {{9, {1, 1}}}; })),
-             "min-size names class 9");
-  expect_one(warnings(kPlanes, with([](Settings& s) { s.filters.max.of_class = {{99, {5, 5}}}; })),
-             "max-size names class 99");
+  expect_one(
+      warnings(kPlanes, with([](Settings& s) { s.filters.min_size.of_class = {{9, {1, 1}}}; })),
+      "min-size names class 9");
+  expect_one(
+      warnings(kPlanes, with([](Settings& s) { s.filters.max_size.of_class = {{99, {5, 5}}}; })),
+      "max-size names class 99");
 }
 
 }  // namespace

@@ -148,7 +148,7 @@ TEST(ValuePatterns, InputSizeDecidesBetweenFrontAndBackCameras) {
   ASSERT_EQ(doubtful->warnings.size(), 1u);
   expect_words(doubtful->warnings[0].message(),
                {"blazeface of 128x128, blazeface-back of 256x256", "model-size="});
-  settings.model = {256, 256};
+  settings.model_size = {256, 256};
   expect_family(faces, "blazeface-back", Basis::kValues, settings);
 }
 
@@ -200,7 +200,7 @@ TEST(ValuePatterns, UseTheInputSizeThatIsSet) {
   settings.frame.size = {1000, 700};
   const auto unsized = plan_of(levels, settings);
   EXPECT_TRUE(!unsized || unsized->spec->name != "picodet");
-  settings.model = {416, 256};
+  settings.model_size = {416, 256};
   expect_family(levels, "picodet", Basis::kValues, settings);
 }
 

@@ -62,7 +62,7 @@ TEST(Levels, TheLastOneMayBeAbsent) {
   settings.detector = "picodet";
   for (const Size frame : {Size{320, 320}, Size{1280, 720}}) {
     settings.frame.size = frame;
-    settings.model = {320, 320};
+    settings.model_size = {320, 320};
     const auto plan = plan_of(binned({8, 16, 32}), settings);
     ASSERT_TRUE(plan) << plan.error().message();
     EXPECT_EQ(plan->levels.size(), 3u);

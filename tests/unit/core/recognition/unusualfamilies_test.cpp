@@ -38,7 +38,7 @@ TEST(UnusualFamily, MayCombinePeaksAndPriors) {
     DetectorSpec spec = peaks_of_deltas();
     Settings settings = test::pixel_settings(64);
     settings.units = Units::kAuto;
-    settings.model = {64, 64};
+    settings.model_size = {64, 64};
     if (table) settings.priors.assign(16, {0.5f, 0.5f, 0.25f, 0.25f});
     else spec.anchors.sizes = kSide;
     settings.family = std::make_shared<DetectorSpec>(spec);
@@ -85,7 +85,7 @@ TEST(UnusualFamily, OptionalTensorIsInAllLevelsOrNone) {
     std::vector<TensorView> views;
     for (size_t i = 0; i < count; ++i) views.push_back(all[i].view());
     Settings settings = test::pixel_settings(64);
-    settings.model = {64, 64};
+    settings.model_size = {64, 64};
     settings.family = std::make_shared<DetectorSpec>(spec);
     return make_plan(settings, views).has_value();
   };
