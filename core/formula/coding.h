@@ -102,7 +102,7 @@ KB_HD inline void arrange(const BoxRules& rules, float (&v)[4]) {
   for (int i = 0; i < 4; ++i) v[i] = v[i] * rules.scale[i];
 }
 
-/// Decodes boxes relative to cells; for the formulas see BoxCoding.
+/// Decodes boxes relative to cells; for the formulas see BoxCoding. @pre has_cells(rules.coding)
 KB_HD inline Box on_grid(const BoxRules& rules, const BoxTables& tables, uint32_t anchor,
                          const float (&v)[4]) {
   const Cell cell = cell_of(rules, tables.levels, anchor);
@@ -132,10 +132,14 @@ KB_HD inline Box on_grid(const BoxRules& rules, const BoxTables& tables, uint32_
       const float x = cell.x * level.step_x, y = cell.y * level.step_y;
       return {x - v[0] * stride, y - v[1] * stride, x + v[2] * stride, y + v[3] * stride};
     }
-    default:
-      return from_center((v[0] + cell.x) * stride, (v[1] + cell.y) * stride, exp_f32(v[2]) * stride,
-                         exp_f32(v[3]) * stride);
+    case BoxCoding::kGridExp: break;
+    case BoxCoding::kCenterSize:
+    case BoxCoding::kCorners:
+    case BoxCoding::kTopLeftSize:
+    case BoxCoding::kPriorDelta: break;  // without cells
   }
+  return from_center((v[0] + cell.x) * stride, (v[1] + cell.y) * stride, exp_f32(v[2]) * stride,
+                     exp_f32(v[3]) * stride);
 }
 
 /// Returns the log size, clamped to the limit.
@@ -163,8 +167,15 @@ KB_HD_NOINLINE inline Box decode_box(const BoxRules& rules, const BoxTables& tab
       return {v[0] * ux, v[1] * uy, (v[0] + v[2]) * ux, (v[1] + v[3]) * uy};
     case BoxCoding::kPriorDelta: return by_prior(rules, tables.priors[anchor], v);
     case BoxCoding::kCenterSize: return from_center(v[0] * ux, v[1] * uy, v[2] * ux, v[3] * uy);
-    default: return on_grid(rules, tables, anchor, v);
+    case BoxCoding::kGridExp:
+    case BoxCoding::kGridSize:
+    case BoxCoding::kGridPixels:
+    case BoxCoding::kGridSigmoid:
+    case BoxCoding::kGridDarknet:
+    case BoxCoding::kDistances:
+    case BoxCoding::kDistanceBins: break;
   }
+  return on_grid(rules, tables, anchor, v);
 }
 
 KB_HD inline bool finite(const Box& b) {

@@ -2,6 +2,7 @@
 // How detectors encode boxes and scores, and what frameworks do with them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -28,16 +29,35 @@ enum class BoxCoding : uint8_t {
   kPriorDelta,    // centre in prior sizes, log of w h               SSD, RetinaNet
 };
 
-/// True if box values are relative to grid cells.
-constexpr bool has_cells(BoxCoding coding) {
+inline constexpr size_t kBoxCodings = static_cast<size_t>(BoxCoding::kPriorDelta) + 1;
+
+/// What a coding needs in addition to the values of a box.
+struct CodingTraits {
+  bool cells = false;   // values are relative to grid cells
+  bool sizes = false;   // sizes are relative to anchor sizes, which a family with cells lists
+  bool priors = false;  // values are relative to prior boxes
+  bool bins = false;    // each value is the mean of its bins
+};
+
+constexpr CodingTraits traits_of(BoxCoding coding) {
   switch (coding) {
     case BoxCoding::kCenterSize:
     case BoxCoding::kCorners:
-    case BoxCoding::kTopLeftSize:
-    case BoxCoding::kPriorDelta: return false;
-    default: return true;
+    case BoxCoding::kTopLeftSize: return {};
+    case BoxCoding::kGridExp:
+    case BoxCoding::kGridSize:
+    case BoxCoding::kGridPixels:
+    case BoxCoding::kDistances: return {.cells = true};
+    case BoxCoding::kGridSigmoid:
+    case BoxCoding::kGridDarknet: return {.cells = true, .sizes = true};
+    case BoxCoding::kDistanceBins: return {.cells = true, .bins = true};
+    case BoxCoding::kPriorDelta: return {.priors = true};
   }
+  return {};
 }
+
+/// True if box values are relative to grid cells.
+constexpr bool has_cells(BoxCoding coding) { return traits_of(coding).cells; }
 
 enum class Activation : uint8_t { kNone, kSigmoid, kSoftmax };
 

@@ -69,6 +69,14 @@ KB_HD inline void store_value(uint8_t* to, float value) {
   *to = static_cast<uint8_t>((positive < 255.0f ? positive : 255.0f) + 0.5f);
 }
 
+/// Calls `make` with a value of the input's type.
+template <class Make>
+void with_input_type(DataType type, const Make& make) {
+  if (type == DataType::kFloat16) make(uint16_t{});
+  else if (type == DataType::kUInt8) make(uint8_t{});
+  else make(float{});
+}
+
 // Arithmetic of a crop's pixels, shared by all backends, in one fixed order.
 
 /// Position in the frame, in pixels; the centre of the first pixel is 0.5, 0.5.

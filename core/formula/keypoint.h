@@ -79,7 +79,8 @@ KB_HD Keypoint model_point(const Values& from, const KeypointRules& rules, uint3
       const Box box = decode_box(boxes, tables, anchor, raw.v[0], raw.v[1], raw.v[2], raw.v[3]);
       return {out.x * (box.x2 - box.x1) + box.x1, out.y * (box.y2 - box.y1) + box.y1, out.score};
     }
-    default: break;
+    case PointCoding::kCells:
+    case PointCoding::kCellPixels: break;
   }
   const Cell cell = cell_of(boxes, tables.levels, anchor);
   const float stride = tables.levels[cell.level].stride;

@@ -209,6 +209,7 @@ enum class DataType : uint8_t {
   kFloat32,
   kFloat64,
 };
+inline constexpr uint32_t kDataTypes = static_cast<uint32_t>(DataType::kFloat64) + 1;
 
 /// Reads a T at `bytes`, which need not be aligned.
 template <class T>

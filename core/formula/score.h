@@ -75,8 +75,10 @@ KB_HD inline float combined(const ScoreRules& rules, float objectness, float sco
     case ScoreRule::kClass: return score;
     case ScoreRule::kObjectness: return objectness;
     case ScoreRule::kGeometricMean: return square_root(in_0_to_1(objectness) * in_0_to_1(score));
-    default: return objectness * score;
+    case ScoreRule::kProduct:
+    case ScoreRule::kArgmaxFirst: break;
   }
+  return objectness * score;
 }
 
 /// Finalises the best class: activation, then objectness.

@@ -93,8 +93,15 @@ size_t channels_of(const DetectorSpec& spec, const TensorRule& rule) {
       return std::ranges::any_of(spec.rules(), is_sizes) ? 2 : size_t{4} * spec.bins;
     case Role::kSizes: return 2;
     case Role::kObjectness: return 1;
-    default: return 0;
+    case Role::kAll:
+    case Role::kScores:
+    case Role::kClasses:
+    case Role::kCount:
+    case Role::kIndices:
+    case Role::kKeypoints:
+    case Role::kUnread: break;
   }
+  return 0;
 }
 
 bool may_be_payload(size_t values, Payload payload) {

@@ -84,8 +84,9 @@ constexpr ExporterTraits traits_of(Exporter exporter) {
     case Exporter::kUltralytics: return {"Ultralytics metadata", "ultralytics", 0.7f};
     case Exporter::kYolov5: return {"YOLOv5 metadata", {}, 0};
     case Exporter::kLibreYolo: return {"LibreYOLO metadata", {}, 0};
-    default: return {};
+    case Exporter::kUnknown: break;
   }
+  return {};
 }
 
 /// Arrangement of boxes, scores and payload in an output of three dimensions.

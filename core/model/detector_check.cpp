@@ -30,11 +30,11 @@ Roles roles_of(Reader reader) {
     case Reader::kReady: return {{Role::kAll}, {Role::kCount}};
     case Reader::kOutputs: return {{Role::kBoxes, Role::kScores}, {Role::kClasses, Role::kCount}};
     case Reader::kIndices: return {{Role::kIndices, Role::kBoxes, Role::kScores}, {}};
-    default:
-      return {{Role::kBoxes, Role::kScores},
-              {Role::kObjectness, Role::kSizes, Role::kKeypoints, Role::kUnread},
-              false};
+    case Reader::kSplit: break;
   }
+  return {{Role::kBoxes, Role::kScores},
+          {Role::kObjectness, Role::kSizes, Role::kKeypoints, Role::kUnread},
+          false};
 }
 
 std::string text_of(const std::vector<Role>& roles) {
@@ -86,8 +86,15 @@ size_t min_numbers(const DetectorSpec& spec, Role role) {
     case Role::kBoxes: return channels_of(spec, TensorRule{.role = role}) + values_after_box(spec);
     case Role::kSizes: return 2;
     case Role::kScores: return 1 + spec.background_count();
-    default: return 1;
+    case Role::kAll:
+    case Role::kObjectness:
+    case Role::kClasses:
+    case Role::kCount:
+    case Role::kIndices:
+    case Role::kKeypoints:
+    case Role::kUnread: break;
   }
+  return 1;
 }
 
 Found check_tensors(const DetectorSpec& spec) {
@@ -116,18 +123,19 @@ bool has_planes(const DetectorSpec& spec) {
 }
 
 Found check_coding(const DetectorSpec& spec) {
-  const bool cells = has_cells(spec.coding) || spec.peaks;
-  if (!has_planes(spec) && (cells || spec.coding == BoxCoding::kPriorDelta))
+  const CodingTraits coding = traits_of(spec.coding);
+  const bool cells = coding.cells || spec.peaks;
+  if (!has_planes(spec) && (cells || coding.priors))
     return fault("coding", "center-size, corners or top-left-size, and no peaks, with this reader",
                  "another coding, or peaks");
-  if ((spec.coding == BoxCoding::kDistanceBins) != (spec.bins > 1))
+  if (coding.bins != (spec.bins > 1))
     return fault("bins", "2 or more with coding=distance-bins, 1 with others",
                  std::to_string(spec.bins));
   if (spec.bins > 1 && count_of(spec, Role::kSizes) != 0)
     return fault("bins", "1 if a tensor has the sizes", std::to_string(spec.bins));
   if (spec.xy_scales[0] != 0 && spec.coding != BoxCoding::kGridDarknet)
     return fault("xy-scales", "none unless coding=grid-darknet", "values");
-  if (spec.delta_limit != 0 && spec.coding != BoxCoding::kPriorDelta)
+  if (spec.delta_limit != 0 && !coding.priors)
     return fault("delta-limit", "0 unless coding=prior-delta", "another value");
   if (cells && spec.level_count() == 0)
     return fault("strides", "strides, which this coding requires", "none");
@@ -182,9 +190,7 @@ Fault few_sizes(size_t anchors, const AnchorRule& rule) {
 
 Found check_anchors(const DetectorSpec& spec) {
   const AnchorRule& rule = spec.anchors;
-  const bool boxes =
-      spec.coding == BoxCoding::kGridSigmoid || spec.coding == BoxCoding::kGridDarknet;
-  const bool deltas = spec.coding == BoxCoding::kPriorDelta;
+  const bool boxes = traits_of(spec.coding).sizes, deltas = traits_of(spec.coding).priors;
   const size_t anchors = all_anchors(spec);
   if (rule.given() && !boxes && !deltas)
     return fault("coding", "a coding with anchors: grid-sigmoid, grid-darknet or prior-delta",
@@ -232,7 +238,7 @@ Found check_payload(const DetectorSpec& spec) {
       rule.coding == PointCoding::kCells || rule.coding == PointCoding::kCellPixels;
   if (from_cells && !has_cells(spec.coding))
     return fault("point-coding", "box unless the box coding has cells", "a coding from cells");
-  if (rule.coding == PointCoding::kPriorDelta && spec.coding != BoxCoding::kPriorDelta)
+  if (rule.coding == PointCoding::kPriorDelta && !traits_of(spec.coding).priors)
     return fault("point-coding", "prior-delta only with coding=prior-delta", "prior-delta");
   return {};
 }

@@ -473,8 +473,10 @@ Columns default_columns(Reader reader) {
     case Reader::kSplit:
     case Reader::kIndices: return {.classes = 0};
     case Reader::kOutputs: return {.score = 0, .class_id = 0};
-    default: return {};
+    case Reader::kDense:
+    case Reader::kReady: break;
   }
+  return {};
 }
 
 std::string_view word_of(Role role) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/formula/conventions.h"
+#include "core/formula/filter.h"
 #include "core/formula/letterbox.h"
 #include "core/formula/mask.h"
 #include "core/model/detector.h"
@@ -83,6 +84,8 @@ inline constexpr Word<BoxCoding> kCodingWords[]{
     {BoxCoding::kDistances, "distances"},       {BoxCoding::kDistanceBins, "distance-bins"},
     {BoxCoding::kPriorDelta, "prior-delta"}};
 
+static_assert(std::size(kCodingWords) == kBoxCodings);
+
 inline constexpr Word<bool> kChannelWords[]{{false, "rgb"}, {true, "bgr"}};
 
 inline constexpr Word<ResizeMode> kResizeWords[]{
@@ -120,6 +123,10 @@ inline constexpr Word<ScoreRule> kScoreWords[]{{ScoreRule::kClass, "class"},
 inline constexpr Word<Activation> kActivationWords[]{{Activation::kNone, "none"},
                                                      {Activation::kSigmoid, "sigmoid"},
                                                      {Activation::kSoftmax, "softmax"}};
+
+inline constexpr Word<RegionRule> kRegionWords[]{{RegionRule::kCenter, "center"},
+                                                 {RegionRule::kInside, "inside"},
+                                                 {RegionRule::kTouch, "touch"}};
 
 inline constexpr Word<Background> kBackgroundWords[]{
     {Background::kNone, "none"}, {Background::kFirst, "first"}, {Background::kLast, "last"}};

@@ -185,15 +185,12 @@ Result<BoxSizes> sizes_of(std::string_view text, const ClassNames& names, const 
 }
 
 Result<FilterSettings> regions_of(std::string_view text) {
-  constexpr std::pair<std::string_view, RegionRule> kRules[] = {{"center:", RegionRule::kCenter},
-                                                                {"inside:", RegionRule::kInside},
-                                                                {"touch:", RegionRule::kTouch}};
   FilterSettings out;
   text = trimmed(text);
-  for (const auto& [prefix, rule] : kRules) {
-    if (!text.starts_with(prefix)) continue;
+  for (const auto& [rule, word, _] : kRegionWords) {
+    if (!text.starts_with(std::string(word) + ":")) continue;
     out.rule = rule;
-    text.remove_prefix(prefix.size());
+    text.remove_prefix(word.size() + 1);
     break;
   }
   if (text.empty()) return out;

@@ -187,7 +187,7 @@ Status set_priors(Plan& plan, const Settings& settings) {
 
 Status settle_anchors(Plan& plan, const Settings& settings, Size model, bool known) {
   const DetectorSpec& spec = *plan.spec;
-  const bool deltas = spec.coding == BoxCoding::kPriorDelta;
+  const bool deltas = traits_of(spec.coding).priors;
   const bool table = deltas && (!settings.priors.empty() || !spec.anchors.given());
   const bool cells = has_cells(spec.coding) || spec.peaks;
   if (table) KB_TRY(set_priors(plan, settings));

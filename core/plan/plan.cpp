@@ -477,7 +477,7 @@ void settle_units(Plan& plan, const Settings& settings, bool box_coding_unknown,
   if (units == Units::kNormalized) {
     plan.rules.boxes.unit_x = static_cast<float>(model.width);
     plan.rules.boxes.unit_y = static_cast<float>(model.height);
-    if (plan.spec->coding != BoxCoding::kPriorDelta && seen.largest > kMaxNormalized)
+    if (!traits_of(plan.spec->coding).priors && seen.largest > kMaxNormalized)
       plan.warnings.push_back(problem(ErrorKind::kMismatch,
                                       "The coordinates are not in 0..1: there are larger values",
                                       "set box-units=pixels in a detector file"));

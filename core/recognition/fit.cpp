@@ -314,12 +314,12 @@ std::string wanted_text(const DetectorSpec& spec, const Request& request) {
     case Reader::kSplit: return name + " tensors: " + roles_text(spec, request);
     case Reader::kIndices: return name + " tensors: indices Kx3, boxes 1xNx4 and scores 1xCxN";
     case Reader::kOutputs: return name + " tensors: boxes 1xNx4, scores 1xN (classes 1xN, count 1)";
-    default:
-      return name + " rows 1xNxC or planes 1xCxN with C >= " + std::to_string(min_channels(spec)) +
-             (spec.level_count() > 1 && spec.activation != Activation::kNone
-                  ? ", or such feature maps for " + counted(spec.level_count(), "level")
-                  : "");
+    case Reader::kDense: break;
   }
+  return name + " rows 1xNxC or planes 1xCxN with C >= " + std::to_string(min_channels(spec)) +
+         (spec.level_count() > 1 && spec.activation != Activation::kNone
+              ? ", or such feature maps for " + counted(spec.level_count(), "level")
+              : "");
 }
 
 }  // namespace

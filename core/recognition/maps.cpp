@@ -50,8 +50,13 @@ std::optional<FieldId> field_id_of(Role role) {
     case Role::kObjectness: return FieldId::kObjectness;
     case Role::kSizes: return FieldId::kSizes;
     case Role::kKeypoints: return FieldId::kPayload;
-    default: return std::nullopt;
+    case Role::kAll:
+    case Role::kClasses:
+    case Role::kCount:
+    case Role::kIndices:
+    case Role::kUnread: break;
   }
+  return std::nullopt;
 }
 
 /// Returns the field of a view from a channel on, for one of its maps.

@@ -48,8 +48,10 @@ std::string payload_text(const DetectorSpec& spec, size_t values) {
     }
     case Payload::kMaskCoefficients: return of("mask coefficient");
     case Payload::kAngle: return "an angle";
-    default: return of("more value");
+    case Payload::kNone:
+    case Payload::kEmbedding: break;
   }
+  return of("more value");
 }
 
 std::string counted(size_t number, std::string_view what) {

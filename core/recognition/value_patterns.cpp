@@ -203,8 +203,9 @@ std::string_view pattern_text(ValuePattern pattern) {
     case ValuePattern::kImageRows: return "rows of image, box, score, class";
     case ValuePattern::kCountedOutputs: return "the values of four tensors";
     case ValuePattern::kLabelledOutputs: return "the types of three tensors";
-    default: return {};
+    case ValuePattern::kNone: break;
   }
+  return {};
 }
 
 std::optional<bool> looks_softmaxed(const Layout& layout, std::span<const TensorView> tensors) {
@@ -307,11 +308,9 @@ std::vector<size_t> find_labelled_outputs(std::span<const TensorView> tensors) {
 }  // namespace
 
 std::vector<size_t> find_outputs(ValuePattern pattern, std::span<const TensorView> tensors) {
-  switch (pattern) {
-    case ValuePattern::kCountedOutputs: return find_counted_outputs(tensors);
-    case ValuePattern::kLabelledOutputs: return find_labelled_outputs(tensors);
-    default: return {};
-  }
+  if (pattern == ValuePattern::kCountedOutputs) return find_counted_outputs(tensors);
+  if (pattern == ValuePattern::kLabelledOutputs) return find_labelled_outputs(tensors);
+  return {};
 }
 
 bool adds_to_one(const TensorView& tensor, size_t rows, size_t columns) {

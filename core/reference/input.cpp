@@ -40,11 +40,8 @@ class Maker final : public InputMaker {
   explicit Maker(const InputPlan& plan) : plan_(plan) {}
 
   Status make(const FramePlanes& frame, void* input, void*) override {
-    switch (plan_.rules.type) {
-      case DataType::kFloat16: make_as(plan_, frame, static_cast<uint16_t*>(input)); break;
-      case DataType::kUInt8: make_as(plan_, frame, static_cast<uint8_t*>(input)); break;
-      default: make_as(plan_, frame, static_cast<float*>(input));
-    }
+    with_input_type(plan_.rules.type,
+                    [&](auto type) { make_as(plan_, frame, static_cast<decltype(type)*>(input)); });
     return {};
   }
 
@@ -95,11 +92,9 @@ class CropInputMaker final : public CropMaker {
   explicit CropInputMaker(const CropPlan& plan) : plan_(plan) {}
 
   Status make(const FramePlanes& frame, const Crop& crop, void* input, void*) override {
-    switch (plan_.rules.type) {
-      case DataType::kFloat16: make_as(plan_, frame, crop, static_cast<uint16_t*>(input)); break;
-      case DataType::kUInt8: make_as(plan_, frame, crop, static_cast<uint8_t*>(input)); break;
-      default: make_as(plan_, frame, crop, static_cast<float*>(input));
-    }
+    with_input_type(plan_.rules.type, [&](auto type) {
+      make_as(plan_, frame, crop, static_cast<decltype(type)*>(input));
+    });
     return {};
   }
 

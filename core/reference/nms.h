@@ -431,8 +431,10 @@ uint32_t suppress(const Plan& plan, std::span<Candidate> candidates, std::span<u
     case NmsMethod::kMatrix:
     case NmsMethod::kMatrixLinear: return matrix<Geometry>(plan, candidates, kept, scratch);
     case NmsMethod::kMerge: return merge<Geometry>(plan, candidates, kept, stop);
-    default: return greedy<Geometry>(plan, candidates, kept, stop);
+    case NmsMethod::kAuto:
+    case NmsMethod::kGreedy: break;
   }
+  return greedy<Geometry>(plan, candidates, kept, stop);
 }
 
 }  // namespace keepbox::reference

@@ -20,8 +20,9 @@ size_t nms_words(const Plan& plan) {
     case HostScratch::kGrid: return 2 * padded(boxes) + 2 * kMaxClasses;
     case HostScratch::kBits: return bit_words(boxes);
     case HostScratch::kWords: return boxes;
-    default: return 0;
+    case HostScratch::kNone: break;
   }
+  return 0;
 }
 
 Scratch carve(Carver& carver, const Plan& plan) {

@@ -185,11 +185,8 @@ void MixAs(const PixelRules& rules, const Mix& mix, T* to) {
 
 /// Computes a row of the rectangle. @param to its first pixel.
 void MixRow(const PixelRules& rules, const Mix& mix, void* to) {
-  switch (rules.type) {
-    case DataType::kFloat16: return MixAs(rules, mix, static_cast<uint16_t*>(to));
-    case DataType::kUInt8: return MixAs(rules, mix, static_cast<uint8_t*>(to));
-    default: return MixAs(rules, mix, static_cast<float*>(to));
-  }
+  with_input_type(rules.type,
+                  [&](auto type) { MixAs(rules, mix, static_cast<decltype(type)*>(to)); });
 }
 
 template <class T>
@@ -215,11 +212,8 @@ void FillAs(const PixelRules& rules, size_t count, T* to) {
 
 /// Fills `count` consecutive pixels with padding.
 void FillPixels(const PixelRules& rules, size_t count, void* to) {
-  switch (rules.type) {
-    case DataType::kFloat16: return FillAs(rules, count, static_cast<uint16_t*>(to));
-    case DataType::kUInt8: return FillAs(rules, count, static_cast<uint8_t*>(to));
-    default: return FillAs(rules, count, static_cast<float*>(to));
-  }
+  with_input_type(rules.type,
+                  [&](auto type) { FillAs(rules, count, static_cast<decltype(type)*>(to)); });
 }
 
 }  // namespace keepbox::simd::HWY_NAMESPACE

@@ -36,7 +36,7 @@ GstBuffer* any_data(Input& input, std::span<const float> values) {
 void add(Input& input, GstBuffer* frame, const char* id, const Shape& shape,
          std::span<const float> values) {
   const DataType type =
-      input.chance(97) ? DataType::kFloat32 : static_cast<DataType>(input.below(12));
+      input.chance(97) ? DataType::kFloat32 : static_cast<DataType>(input.below(kDataTypes));
   const auto order =
       input.chance(97) ? GST_TENSOR_DIM_ORDER_ROW_MAJOR : GST_TENSOR_DIM_ORDER_COL_MAJOR;
   add_tensor(frame, id, type, shape, order, any_data(input, values));

@@ -18,9 +18,7 @@ const test::TempDir& folder();
 void check_error(const Error& error, const std::string& where);
 
 /// Returns any type of a tensor.
-inline DataType any_type(Input& input) {
-  return static_cast<DataType>(input.below(static_cast<uint32_t>(DataType::kFloat64) + 1));
-}
+inline DataType any_type(Input& input) { return static_cast<DataType>(input.below(kDataTypes)); }
 
 void headers(Input& input);  // NumPy headers
 void raw_files(Input& input);

@@ -101,7 +101,7 @@ void check_sessions(Input& input) {
                                         "%s.txt", "y/%s", "Task1_%s.txt"};
   const test::TempDir folder;
   const Interrupt interrupt;
-  const auto format = static_cast<BoxFormat>(input.below(6));
+  const auto format = input.pick(output_formats()).format;
   const char* name = is_single(format) ? input.pick(kSingle) : input.pick(kNames);
   SinkProps props{.format = static_cast<int>(format), .location = folder / name};
   auto session = Session::open(props, interrupt);

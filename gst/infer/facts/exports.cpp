@@ -79,8 +79,10 @@ int64_t payload_of(const DetectorSpec& spec, const ModelMetadata& metadata, cons
     case Payload::kMaskCoefficients:
       return maps != nullptr && maps->dims[1] > 0 ? maps->dims[1] : kUnknown;
     case Payload::kAngle: return 1;
-    default: return 0;
+    case Payload::kNone:
+    case Payload::kEmbedding: break;
   }
+  return 0;
 }
 
 /// Returns the form of boxes in an output 1xAxB: planes of 4 + classes + more by anchors, or

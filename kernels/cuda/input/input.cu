@@ -42,15 +42,9 @@ cudaError_t launch_input(const InputArgs& args, void* input, cudaStream_t stream
   const dim3 block(kBlockWidth, kBlockHeight);
   const dim3 grid((args.width + kBlockWidth - 1) / kBlockWidth,
                   (args.height + kBlockHeight - 1) / kBlockHeight);
-  switch (args.rules.type) {
-    case DataType::kFloat16:
-      make_input<<<grid, block, 0, stream>>>(args, static_cast<uint16_t*>(input));
-      break;
-    case DataType::kUInt8:
-      make_input<<<grid, block, 0, stream>>>(args, static_cast<uint8_t*>(input));
-      break;
-    default: make_input<<<grid, block, 0, stream>>>(args, static_cast<float*>(input));
-  }
+  with_input_type(args.rules.type, [&](auto type) {
+    make_input<<<grid, block, 0, stream>>>(args, static_cast<decltype(type)*>(input));
+  });
   return cudaGetLastError();
 }
 
@@ -99,15 +93,9 @@ cudaError_t launch_crop(const CropArgs& args, void* input, cudaStream_t stream) 
   const dim3 block(kCropWidth, kCropHeight);
   const dim3 grid((args.width + kCropWidth - 1) / kCropWidth,
                   (args.height + kCropHeight - 1) / kCropHeight);
-  switch (args.rules.type) {
-    case DataType::kFloat16:
-      make_crop<<<grid, block, 0, stream>>>(args, static_cast<uint16_t*>(input));
-      break;
-    case DataType::kUInt8:
-      make_crop<<<grid, block, 0, stream>>>(args, static_cast<uint8_t*>(input));
-      break;
-    default: make_crop<<<grid, block, 0, stream>>>(args, static_cast<float*>(input));
-  }
+  with_input_type(args.rules.type, [&](auto type) {
+    make_crop<<<grid, block, 0, stream>>>(args, static_cast<decltype(type)*>(input));
+  });
   return cudaGetLastError();
 }
 

@@ -34,8 +34,10 @@ cudaError_t launch_nms(const DevicePlan& plan, const LargeArgs& args, uint32_t b
     case NmsMethod::kNone:
       error = clear_marks(args, count, stream);
       return error == cudaSuccess ? launch_collect(plan, args, count, stream) : error;
-    default: return launch_greedy<Geometry>(plan, args, count, blocks, stream);
+    case NmsMethod::kAuto:
+    case NmsMethod::kGreedy: break;
   }
+  return launch_greedy<Geometry>(plan, args, count, blocks, stream);
 }
 
 /// Implements Kernels::load.

@@ -99,10 +99,10 @@ size_t large_words(NmsMethod method, uint32_t count) {
     case NmsMethod::kMerge: return SequentialWords::words(count);
     case NmsMethod::kMatrix:
     case NmsMethod::kMatrixLinear: return MatrixWords::words(count);
-    default:  // others use a mask
-      return std::max(
-          {GreedyWords::words(count), MaskWords::words(count), one_launch_words(count)});
+    case NmsMethod::kAuto:
+    case NmsMethod::kGreedy: break;
   }
+  return std::max({GreedyWords::words(count), MaskWords::words(count), one_launch_words(count)});
 }
 
 }  // namespace keepbox::cuda

@@ -92,7 +92,7 @@ void change_boxes(Input& input, DetectorSpec& spec) {
   switch (input.below(7)) {
     case 0:
       spec.coding = any(input, kCodingWords);
-      spec.bins = spec.coding == BoxCoding::kDistanceBins ? 4 : 1;
+      spec.bins = traits_of(spec.coding).bins ? 4 : 1;
       break;
     case 1: spec.box_yx = !spec.box_yx; break;
     case 2: spec.units = any(input, kUnitsWords); break;
@@ -123,7 +123,7 @@ void change(Input& input, DetectorSpec& spec) {
     case 6: return change_boxes(input, spec);
     case 7: return change_payload(input, spec);
     case 8: spec.interleaved = !spec.interleaved; break;
-    default: spec.nms = static_cast<NmsMethod>(input.between(1, 12));  // not kAuto
+    default: spec.nms = input.pick(std::span(kNmsMethods).subspan(1)).method;  // not kAuto
   }
 }
 

@@ -106,8 +106,15 @@ class Drawing {
       case Role::kAll: return all_channels();
       case Role::kScores: return form_.classes + spec_.background_count();
       case Role::kKeypoints: return std::max<size_t>(form_.payload, 1);
-      default: return 1;
+      case Role::kBoxes:
+      case Role::kObjectness:
+      case Role::kSizes:
+      case Role::kClasses:
+      case Role::kCount:
+      case Role::kIndices:
+      case Role::kUnread: break;
     }
+    return 1;
   }
 
   size_t all_channels() {
@@ -156,8 +163,10 @@ class Drawing {
       case Form::kMaps: return {Shape{n, a * channels, h, w}, plane};
       case Form::kPixels: return {Shape{n, h, w, a * channels}, plane};
       case Form::kStacked: return {Shape{n, a, h, w, channels}, plane};
-      default: return {Shape{n, h * w * a, channels}, plane};
+      case Form::kRows:
+      case Form::kPlanes: break;
     }
+    return {Shape{n, h * w * a, channels}, plane};
   }
 
   void draw_levels(bool named) {

@@ -53,8 +53,13 @@ float box_number(const Style& style, BoxCoding coding, size_t anchor, size_t whi
     case BoxCoding::kDistances: return 3 * style.dice.at(anchor, which);
     case BoxCoding::kGridSize: return which < 2 ? style.dice.at(anchor, which) : 1 + size(axis) / 4;
     case BoxCoding::kGridPixels: return which < 2 ? 8 * style.dice.at(anchor, which) : size(axis);
-    default: return 3 * style.dice.at(anchor, which) - 1.5f;
+    case BoxCoding::kGridExp:
+    case BoxCoding::kGridSigmoid:
+    case BoxCoding::kGridDarknet:
+    case BoxCoding::kDistanceBins:
+    case BoxCoding::kPriorDelta: break;
   }
+  return 3 * style.dice.at(anchor, which) - 1.5f;
 }
 
 float score_number(const Style& style, const DetectorSpec& spec, size_t anchor, size_t channel) {
@@ -92,8 +97,9 @@ float column_number(const Style& style, const Plane& plane, size_t anchor, size_
     case What::kId: return std::floor(style.dice.at(anchor, 5) * static_cast<float>(plane.classes));
     case What::kImage: return std::floor(style.dice.at(anchor / 4, 6) * 2.2f);
     case What::kAngle: return 6 * style.dice.at(anchor, 4) - 3;
-    default: return (style.dice.at(anchor, channel) - 0.3f) * style.side;
+    case What::kMore: break;
   }
+  return (style.dice.at(anchor, channel) - 0.3f) * style.side;
 }
 
 /// Returns image, class or anchor in a row of indices.
@@ -119,8 +125,11 @@ float number_at(const Style& style, const Plane& plane, size_t index) {
       return std::floor(style.dice.at(anchor, 5) * static_cast<float>(style.anchors + 2));
     case Role::kIndices: return index_number(style, plane, anchor, channel);
     case Role::kKeypoints: return 3 * style.dice.at(anchor, channel) - 1;
-    default: return score_number(style, spec, anchor, channel);
+    case Role::kScores:
+    case Role::kObjectness:
+    case Role::kUnread: break;
   }
+  return score_number(style, spec, anchor, channel);
 }
 
 template <class T>
@@ -154,8 +163,9 @@ void put(DataType type, std::byte* to, float value) {
     case DataType::kBFloat16:
       return put_as(to, static_cast<uint16_t>(std::bit_cast<uint32_t>(value) >> 16));
     case DataType::kFloat64: return put_as(to, double{value});
-    default: return put_as(to, value);
+    case DataType::kFloat32: break;
   }
+  put_as(to, value);
 }
 
 void fill(Tensor& tensor, const Plane& plane, const Style& style) {

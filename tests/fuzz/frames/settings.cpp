@@ -61,7 +61,7 @@ void draw_filters(Input& input, FilterSettings& filters, Size frame) {
   if (input.chance(40)) draw_sizes(input, filters.max_size, false);
   if (input.chance(40)) draw_regions(input, filters.regions, frame);
   if (input.chance(40)) draw_regions(input, filters.excluded, frame);
-  filters.rule = static_cast<RegionRule>(input.below(3));
+  filters.rule = any(input, kRegionWords);
 }
 
 Size draw_size(Input& input) {
@@ -75,7 +75,7 @@ void draw_geometry(Input& input, Settings& s, const Frame& frame) {
   s.model_size = input.chance(90) ? frame.model : Size{};
   s.frame.size = frame.model;
   if (!input.chance(60)) s.frame.size = input.chance(85) ? Size{320, 240} : draw_size(input);
-  s.resize_mode = static_cast<ResizeMode>(input.below(5));
+  s.resize_mode = any(input, kResizeWords);
   if (input.chance(5)) s.model_size = draw_size(input);
   if (input.chance(15)) {
     s.frame.par_n = input.between(1, 100);
@@ -83,7 +83,7 @@ void draw_geometry(Input& input, Settings& s, const Frame& frame) {
   }
   if (input.chance(15) && s.frame.size.width != 0 && s.frame.size.height != 0)
     s.letterbox = make_letterbox({.size = {200, 100}}, {.size = frame.model}, s.resize_mode);
-  s.units = input.chance(70) ? Units::kAuto : static_cast<Units>(input.below(3));
+  s.units = input.chance(70) ? Units::kAuto : any(input, kUnitsWords);
 }
 
 void draw_limits(Input& input, Settings& s) {
@@ -92,7 +92,7 @@ void draw_limits(Input& input, Settings& s) {
   s.pre_nms_top_k = input.pick(kLimits);
   s.pre_nms_class_top_k = input.pick(kLimits);
   s.class_agnostic = input.chance(20);
-  if (input.chance(50)) s.nms_method = static_cast<NmsMethod>(input.below(13));
+  if (input.chance(50)) s.nms_method = input.pick(kNmsMethods).method;
   if (input.chance(40)) s.nms_contract = input.pick(contracts()).name;
   if (input.chance(1)) s.nms_contract = input.text(8);
   if (input.chance(20)) s.nms_sigma = input.chance(80) ? 0.1f : input.number();

@@ -92,9 +92,14 @@ void place(const Plan& plan, const std::array<std::vector<float>, 4>& v, std::ve
           x = x * level.step_x, y = y * level.step_y;
           out[a] = {x - v[0][a] * s, y - v[1][a] * s, x + v[2][a] * s, y + v[3][a] * s};
           break;
-        default:
+        case BoxCoding::kGridExp:
           out[a] = around((v[0][a] + x) * s, (v[1][a] + y) * s, exp_f32(v[2][a]) * s,
                           exp_f32(v[3][a]) * s);
+          break;
+        case BoxCoding::kCenterSize:
+        case BoxCoding::kCorners:
+        case BoxCoding::kTopLeftSize:
+        case BoxCoding::kPriorDelta: break;  // without cells
       }
     }
   }
@@ -122,7 +127,13 @@ std::vector<Box> boxes_of(const Plan& plan, std::span<const TensorView> tensors,
                         grown(w) * p.width * ux, grown(h) * p.height * uy);
         break;
       }
-      default: break;
+      case BoxCoding::kGridExp:
+      case BoxCoding::kGridSize:
+      case BoxCoding::kGridPixels:
+      case BoxCoding::kGridSigmoid:
+      case BoxCoding::kGridDarknet:
+      case BoxCoding::kDistances:
+      case BoxCoding::kDistanceBins: break;  // by place()
     }
   }
   place(plan, v, out);
