@@ -7,6 +7,8 @@
 #include <limits>
 #include <vector>
 
+#include "core/base/text.h"
+
 namespace keepbox {
 namespace {
 
@@ -37,7 +39,7 @@ Result<DataType> data_type_from(std::string_view name) {
   const auto* row = std::ranges::find(kTypes, name, &TypeRow::name);
   if (row != std::end(kTypes)) return row->type;
   std::string names;
-  for (const TypeRow& each : kTypes) names += (names.empty() ? "" : ", ") + std::string(each.name);
+  for (const TypeRow& each : kTypes) append(names, each.name);
   return fail(ErrorKind::kInvalid, "a tensor type (" + names + ")", '"' + std::string(name) + '"');
 }
 
@@ -52,11 +54,7 @@ Result<size_t> Shape::count() const {
   return total;
 }
 
-std::string Shape::to_string() const {
-  std::string text;
-  for (size_t dim : dims()) text += (text.empty() ? "" : "x") + std::to_string(dim);
-  return text.empty() ? "no dimensions" : text;
-}
+std::string Shape::to_string() const { return dims_text(dims()); }
 
 Result<Shape> shape_from(std::string_view text) {
   std::array<size_t, Shape::kMaxRank> dims{};

@@ -56,9 +56,14 @@ std::string in_quotes(std::string_view text) {
   return out + (kLongest < text.size() ? "...\"" : "\"");
 }
 
+void append(std::string& list, std::string_view part, std::string_view between) {
+  if (!list.empty()) list += between;
+  list += part;
+}
+
 std::string joined(std::span<const std::string> parts) {
   std::string out;
-  for (const std::string& part : parts) out += (out.empty() ? "" : "; ") + part;
+  for (const std::string& part : parts) append(out, part, "; ");
   return out;
 }
 

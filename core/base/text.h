@@ -25,8 +25,18 @@ bool is_utf8(std::string_view text);
 /// Returns the text in quotation marks: valid UTF-8 on one line, shortened if long.
 std::string in_quotes(std::string_view text);
 
+/// Appends a part to a list such as "a, b".
+void append(std::string& list, std::string_view part, std::string_view between = ", ");
+
 /// Joins as "a; b; c".
 std::string joined(std::span<const std::string> parts);
+
+/// Returns the dimensions of a tensor as "1x84x8400"; one may be -1.
+std::string dims_text(const auto& dims) {
+  std::string text;
+  for (const auto dim : dims) append(text, std::to_string(dim), "x");
+  return text.empty() ? "no dimensions" : text;
+}
 
 /// Removes surrounding blanks.
 std::string_view trimmed(std::string_view text);

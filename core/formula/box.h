@@ -21,6 +21,16 @@ struct OrientedBox {
   float angle = 0;  // radians, clockwise
 };
 
+/// Position in pixels.
+struct Corner {
+  double x = 0, y = 0;
+};
+
+/// Corners clockwise; at angle 0 the first is the upper left one.
+struct Corners {
+  Corner at[4];
+};
+
 /// Describes a kept box.
 struct Detection {
   Box box;          // frame pixels, clipped to the frame; an oriented box is not clipped, and

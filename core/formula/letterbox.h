@@ -69,9 +69,11 @@ struct Letterbox {
             (b.y2 - pad_y) * scale_y};
   }
   KB_HD Box to_model(Box b) const {
-    return {b.x1 / scale_x + pad_x, b.y1 / scale_y + pad_y, b.x2 / scale_x + pad_x,
-            b.y2 / scale_y + pad_y};
+    return {on_model(b.x1, scale_x, pad_x), on_model(b.y1, scale_y, pad_y),
+            on_model(b.x2, scale_x, pad_x), on_model(b.y2, scale_y, pad_y)};
   }
+  /// Returns the position on the model input of one on the frame, along an axis.
+  KB_HD static float on_model(float at, float scale, float pad) { return at / scale + pad; }
 
   friend constexpr bool operator==(const Letterbox&, const Letterbox&) = default;
 };

@@ -126,7 +126,7 @@ struct MaskTap {
 /// as those at its edge. @param first, count the rectangle of the sums. @pre count > 0
 KB_HD inline MaskTap tap_of(const MaskAxis& axis, uint32_t pixel, uint32_t first, uint32_t count) {
   const float centre = static_cast<float>(pixel) + 0.5f;
-  const float at = (centre / axis.scale + axis.pad) * axis.per_model - 0.5f;
+  const float at = Letterbox::on_model(centre, axis.scale, axis.pad) * axis.per_model - 0.5f;
   const float inside = smaller(larger(at, 0.0f), static_cast<float>(axis.end - 1));
   const uint32_t floor = static_cast<uint32_t>(inside), last = first + count - 1;
   const auto own = [&](uint32_t sum) {

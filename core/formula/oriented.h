@@ -3,6 +3,9 @@
 // to the frame.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+
 #include "core/formula/geometry.h"
 #include "core/formula/letterbox.h"
 
@@ -260,6 +263,34 @@ KB_HD_NOINLINE inline Box oriented_to_frame(const Letterbox& letterbox, const Bo
 KB_HD_NOINLINE inline Box around_oriented(const Box& box, float angle) {
   const Oriented::Shape shape = Oriented::moved(box, angle, 0);
   return Oriented::around(shape, Oriented::extent(shape));
+}
+
+/// Returns the corners of a box whose sides are moved inwards by that many pixels. Host code.
+inline Corners corners_of(const OrientedBox& in, double inset = 0) {
+  const Box& b = in.box;
+  if (in.angle == 0 && inset == 0)
+    return {{{b.x1, b.y1}, {b.x2, b.y1}, {b.x2, b.y2}, {b.x1, b.y2}}};
+  const double cosine = std::cos(double{in.angle}), sine = std::sin(double{in.angle});
+  const double x = (double{b.x1} + b.x2) / 2, y = (double{b.y1} + b.y2) / 2;
+  const auto half = [&](double side) {
+    return inset == 0 ? side / 2 : std::max(side / 2 - inset, 0.0);
+  };
+  const double across = half(double{b.x2} - b.x1), down = half(double{b.y2} - b.y1);
+  const auto corner = [&](double dx, double dy) {
+    return Corner{x + dx * cosine - dy * sine, y + dx * sine + dy * cosine};
+  };
+  return {
+      {corner(-across, -down), corner(across, -down), corner(across, down), corner(-across, down)}};
+}
+
+/// Returns the smallest upright box around a box; at angle 0 the box itself. Host code.
+inline Box around(const OrientedBox& in) {
+  if (in.angle == 0) return in.box;
+  const auto& [a, b, c, d] = corners_of(in).at;
+  const auto [left, right] = std::minmax({a.x, b.x, c.x, d.x});
+  const auto [top, bottom] = std::minmax({a.y, b.y, c.y, d.y});
+  return {static_cast<float>(left), static_cast<float>(top), static_cast<float>(right),
+          static_cast<float>(bottom)};
 }
 
 // Chooses the geometry of a plan's boxes. Host code.

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/text.h"
 #include "core/model/detector_fields.h"
 
 namespace keepbox {
@@ -39,7 +40,7 @@ Roles roles_of(Reader reader) {
 
 std::string text_of(const std::vector<Role>& roles) {
   std::string out;
-  for (const Role role : roles) out += (out.empty() ? "" : ", ") + std::string(word_of(role));
+  for (const Role role : roles) append(out, word_of(role));
   return out;
 }
 

@@ -67,7 +67,7 @@ struct OneOf {
 
   std::string expected() const {
     std::string out;
-    for (const auto& each : words) out += (out.empty() ? "" : ", ") + std::string(each.word);
+    for (const auto& each : words) append(out, each.word);
     return "one of " + out;
   }
   bool read(std::string_view text, E& out, FamilyStorage&) const {
@@ -86,7 +86,7 @@ OneOf(const Word<E> (&)[N]) -> OneOf<E>;
 struct Contract {
   std::string expected() const {
     std::string out;
-    for (const auto& each : contracts()) out += (out.empty() ? "" : ", ") + std::string(each.name);
+    for (const auto& each : contracts()) append(out, each.name);
     return "one of " + out;
   }
   bool read(std::string_view text, std::string_view& out, FamilyStorage&) const {

@@ -84,7 +84,7 @@ std::string tensor_group(const DetectorSpec& spec, size_t number) {
 template <class Of>
 std::string keys_of(std::span<const TextField<Of>> fields) {
   std::string out;
-  for (const auto& each : fields) out += (out.empty() ? "" : ", ") + std::string(each.key);
+  for (const auto& each : fields) append(out, each.key);
   return out;
 }
 

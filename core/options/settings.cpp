@@ -348,7 +348,7 @@ std::optional<Error> Quantization::check_ids(std::span<const TensorView> tensors
   std::string missing;
   for (const Entry& entry : entries_)
     if (!entry.id.empty() && !std::ranges::contains(tensors, entry.id, &TensorView::id))
-      missing += (missing.empty() ? "" : ", ") + entry.id;
+      append(missing, entry.id);
   if (missing.empty()) return {};
   return problem(ErrorKind::kMismatch,
                  "quantization names " + missing + ", but the tensors are " + to_string(tensors),

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "core/base/result.h"
+#include "core/base/text.h"
 #include "core/formula/box.h"
 #include "core/recognition/layout.h"
 #include "core/recognition/maps.h"
@@ -299,8 +300,7 @@ std::string roles_text(const DetectorSpec& spec, const Request& request) {
                                   : rule.role == Role::kScores     ? "scores"
                                   : rule.role == Role::kObjectness ? "objectness"
                                                                    : "sizes";
-    text += (text.empty() ? "" : ", ") + std::string(name) + " 1xNx" +
-            (channels == 0 ? "C" : std::to_string(channels));
+    append(text, std::string(name) + " 1xNx" + (channels == 0 ? "C" : std::to_string(channels)));
   }
   const size_t levels = spec.level_count();
   return levels > 1 ? text + ", one each or one for each of " + counted(levels, "level") : text;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/text.h"
 #include "core/recognition/fit.h"
 #include "core/recognition/maps.h"
 #include "core/recognition/recognise.h"
@@ -238,8 +239,7 @@ std::string with_setting(const Layout& layout, const Request& request) {
 
 std::string layouts_text(std::span<const Layout> layouts, const Request& request) {
   std::string text;
-  for (const Layout& each : layouts)
-    text += (text.empty() ? "" : ", ") + with_setting(each, request);
+  for (const Layout& each : layouts) append(text, with_setting(each, request));
   return text;
 }
 
@@ -438,7 +438,7 @@ std::string sized_text(const Fit& fit) {
 /// Chooses the first of two similar families, with a warning.
 ShapeMatch first_of_twins(std::vector<Fit> found, std::span<const TensorView> tensors) {
   std::string names;
-  for (const Fit& fit : found) names += (names.empty() ? "" : ", ") + sized_text(fit);
+  for (const Fit& fit : found) append(names, sized_text(fit));
   Error warning = problem(
       ErrorKind::kAmbiguous,
       "The tensors " + to_string(tensors) + " fit several families; the first is used: " + names,
@@ -484,7 +484,7 @@ Result<std::optional<ShapeMatch>> best_of(std::vector<Fit> found,
   std::string names;
   std::vector<Layout> layouts;
   for (const Fit& fit : found) {
-    names += (names.empty() ? "" : ", ") + family_text(fit.layout);
+    append(names, family_text(fit.layout));
     layouts.push_back(fit.layout);
   }
   return fail(ErrorKind::kAmbiguous, "tensors whose ids or shapes identify one family",

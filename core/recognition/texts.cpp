@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/text.h"
 #include "core/recognition/maps.h"
 #include "core/recognition/recognise.h"
 #include "core/recognition/shapes.h"
@@ -88,7 +89,7 @@ std::string other_families(const Layout& than, std::span<const TensorView> tenso
   std::string names;
   for (const Layout& each : layouts)
     if (each.spec->name != than.spec->name && has_anchors_of(each, input))
-      names += (names.empty() ? "" : ", ") + std::string(each.spec->name);
+      append(names, each.spec->name);
   return names;
 }
 

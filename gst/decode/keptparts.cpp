@@ -2,6 +2,7 @@
 // Copies parts, and moves them with their objects.
 #include "gst/decode/keptparts.h"
 
+#include "core/formula/oriented.h"
 #include "gst/metas/pixelmap.h"
 
 namespace keepbox {

@@ -21,27 +21,19 @@ GType channel_order_type() {
 }
 
 GType input_resize_type() {
-  static const GType type = register_enum(
-      "KeepboxInputResizeMode",
-      {{kResizeOfModel, "auto",
-        "As the model's family was trained: centred for Ultralytics, top left for YOLOX, "
-        "stretched for D-FINE, RT-DETR and PaddleDetection, centred for unknown models."},
-       {static_cast<int>(ResizeMode::kStretch), "stretch",
-        "Scale each axis independently to fill the input."},
-       {static_cast<int>(ResizeMode::kLetterboxCenter), "letterbox-center",
-        "Keep the aspect ratio and pad equally on both sides."},
-       {static_cast<int>(ResizeMode::kLetterboxTopLeft), "letterbox-topleft",
-        "Keep the aspect ratio and pad on the right or at the bottom."},
-       {static_cast<int>(ResizeMode::kLetterboxScaler), "letterbox-scaler",
-        "Keep the aspect ratio and pad as videoconvertscale add-borders=true does."},
-       {static_cast<int>(ResizeMode::kCrop), "crop",
-        "Keep the aspect ratio, fill the input and cut off equally on both sides what does not "
-        "fit, as torchvision's Resize and CenterCrop do. Objects in the parts cut off are not "
-        "found."},
-       {kResizeToRectangle, "rect",
-        "As letterbox-center, with no more padding than the model's stride requires: 640x384 for "
-        "16:9 frames. Requires a model with dynamic width and height, which is loaded for each "
-        "frame size."}});
+  static const GType type = [] {
+    auto values = enum_values<ResizeMode>(kResizeWords);
+    values.insert(
+        values.begin(),
+        {kResizeOfModel, "auto",
+         "As the model's family was trained: centred for Ultralytics, top left for YOLOX, "
+         "stretched for D-FINE, RT-DETR and PaddleDetection, centred for unknown models"});
+    values.push_back({kResizeToRectangle, "rect",
+                      "As letterbox-center, with no more padding than the model's stride requires: "
+                      "640x384 for 16:9 frames. Requires a model with dynamic width and height, "
+                      "which is loaded for each frame size"});
+    return register_enum("KeepboxInputResizeMode", values);
+  }();
   return type;
 }
 

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 
+#include "core/formula/oriented.h"
 #include "gst/metas/keypointgroups.h"
 #include "gst/metas/labels.h"
 #include "gst/metas/masks.h"

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "core/formula/oriented.h"
 #include "gst/metas/keypointgroups.h"
 #include "gst/metas/masks.h"
 #include "gst/metas/records.h"

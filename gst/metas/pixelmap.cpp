@@ -26,16 +26,6 @@ double further(const std::array<double, 9>& rows, size_t row) {
 
 }  // namespace
 
-Box around(const OrientedBox& in) {
-  const Box& b = in.box;
-  if (in.angle == 0) return b;
-  const auto turn = PixelMap({std::cos(in.angle), -std::sin(in.angle), 0, std::sin(in.angle),
-                              std::cos(in.angle), 0, 0, 0, 1});
-  const float x = (b.x1 + b.x2) / 2, y = (b.y1 + b.y2) / 2;
-  const Box out = turn(Box{b.x1 - x, b.y1 - y, b.x2 - x, b.y2 - y});
-  return {out.x1 + x, out.y1 + y, out.x2 + x, out.y2 + y};
-}
-
 PixelMap PixelMap::scale(double x, double y, double dx, double dy) {
   return PixelMap({x, 0, dx, 0, y, dy, 0, 0, 1});
 }

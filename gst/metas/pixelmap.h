@@ -18,9 +18,6 @@ namespace keepbox {
 
 // Maps pixels between pictures, as GStreamer reports transforms to metas.
 
-/// Returns the smallest upright box around it.
-Box around(const OrientedBox& box);
-
 /// A map between the coordinates of two pictures: (x', y', w') = m (x, y, 1), with the rows of m in
 /// sequence. With perspective, w' is not 1.
 class PixelMap {

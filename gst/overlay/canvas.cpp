@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/formula/mask.h"
+#include "core/formula/oriented.h"
 #include "gst/overlay/raster.h"
 
 namespace keepbox {
@@ -151,13 +152,8 @@ cv::Rect around(const std::array<cv::Point2d, 4>& corners) {
 }  // namespace
 
 std::array<cv::Point2d, 4> Outline::corners(double inset) const {
-  const cv::Point2d first(box.x1, box.y1), last(box.x2, box.y2), center = (first + last) / 2;
-  const cv::Point2d half = (last - first) / 2;
-  const cv::Point2d along(std::cos(double{angle}), std::sin(double{angle}));
-  const cv::Point2d across = along * std::max(half.x - inset, 0.0);
-  const cv::Point2d deep = cv::Point2d(-along.y, along.x) * std::max(half.y - inset, 0.0);
-  return {center - across - deep, center + across - deep, center + across + deep,
-          center - across + deep};
+  const auto [a, b, c, d] = corners_of({box, angle}, inset).at;
+  return {{{a.x, a.y}, {b.x, b.y}, {c.x, c.y}, {d.x, d.y}}};
 }
 
 std::array<cv::Rect, 4> Outline::edges(int thickness) const {

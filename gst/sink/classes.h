@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Texts of a box in files: names of classes, words, and corners.
+// Texts of a box in files: names of classes, and words.
 #pragma once
 
 #include <glib.h>
 
-#include <array>
 #include <map>
 #include <set>
 #include <string>
@@ -60,17 +59,5 @@ inline std::string shown_model(const FrameBox& box) {
 
 inline float width_of(const Box& b) { return b.x2 - b.x1; }
 inline float height_of(const Box& b) { return b.y2 - b.y1; }
-
-// Oriented boxes for formats that have only corners or upright boxes.
-
-struct Corner {
-  float x = 0, y = 0;  // pixels of the frame
-};
-
-/// Returns the corners of a box, clockwise; the first is the upper left one at angle 0.
-std::array<Corner, 4> corners_of(const FrameBox& box);
-
-/// Returns the smallest upright box around a box; at angle 0 the box itself.
-Box enclosing(const FrameBox& box);
 
 }  // namespace keepbox

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/formula/oriented.h"
 #include "gst/sink/classes.h"
 #include "gst/sink/writer.h"
 
@@ -69,9 +70,9 @@ BoxJson coco_segmentation(const FrameBox& box, Size frame) {
     return {{"size", {frame.height, frame.width}}, {"counts", rle_of(mask, box.mask.place, frame)}};
   if (box.angle == 0) return nullptr;
   BoxJson polygon;
-  for (const Corner& corner : corners_of(box)) {
-    polygon.push_back(corner.x);
-    polygon.push_back(corner.y);
+  for (const auto [x, y] : corners_of({box.box, box.angle}).at) {
+    polygon.push_back(static_cast<float>(x));
+    polygon.push_back(static_cast<float>(y));
   }
   return BoxJson::array({polygon});
 }
@@ -224,10 +225,10 @@ void write_object(const FrameBox& box, Size frame, std::string& out) {
 }
 
 void write_coco_result(const CocoSubject& of, const FrameBox& box, std::string& out) {
-  const Box around = enclosing(box);
+  const Box at = around({box.box, box.angle});
   BoxJson result = {{"image_id", of.image},
                     {"category_id", of.category},
-                    {"bbox", {around.x1, around.y1, width_of(around), height_of(around)}},
+                    {"bbox", {at.x1, at.y1, width_of(at), height_of(at)}},
                     {"score", box.score}};
   if (!box.keypoints.points.empty()) result["keypoints"] = coco_keypoints(box.keypoints.points);
   if (BoxJson shape = coco_segmentation(box, of.frame); !shape.is_null())

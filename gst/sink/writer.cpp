@@ -3,11 +3,13 @@
 #include "gst/sink/writer.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <concepts>
 #include <iterator>
 #include <utility>
 
+#include "core/formula/oriented.h"
 #include "gst/base/error.h"
 #include "gst/sink/classes.h"
 
@@ -108,7 +110,7 @@ class Mot : public FrameWriter {
       const auto object = key_of(box);
       if (frame.tracked && !object) continue;
       const std::string id = object ? std::to_string(ids_.of(*object)) : "-1";
-      const Box at = enclosing(box);
+      const Box at = around({box.box, box.angle});
       append_row(out, ',', frame.number, id, at.x1, at.y1, width_of(at), height_of(at), box.score,
                  kUnknownOther, kUnknownOther, kUnknownOther);
     }
@@ -128,7 +130,7 @@ class Kitti : public FrameWriter {
 
   Status write(const FrameInfo&, std::span<const FrameBox> boxes, std::string& out) override {
     for (const FrameBox& box : boxes) {
-      const Box at = enclosing(box);
+      const Box at = around({box.box, box.angle});
       append_row(out, ' ', as_word(class_name(box)), kUnknownOther, kUnknownOther, kUnknownAngle,
                  at.x1, at.y1, at.x2, at.y2, kUnknownOther, kUnknownOther, kUnknownOther,
                  kUnknownPlace, kUnknownPlace, kUnknownPlace, kUnknownAngle, box.score);
@@ -160,9 +162,11 @@ class Dota : public FrameWriter {
     if (!names_.empty() && frames_ >= names_.size()) return too_few(names_.size());
     const std::string image = names_.empty() ? std::to_string(frame.number) : names_[frames_];
     for (const FrameBox& box : boxes) {
-      const auto [a, b, c, d] = corners_of(box);
-      append_row(by_class[words_.of(class_name(box))], ' ', image, box.score, a.x, a.y, b.x, b.y,
-                 c.x, c.y, d.x, d.y);
+      std::array<float, 8> at{};
+      for (size_t i = 0; const auto [x, y] : corners_of({box.box, box.angle}).at)
+        at[i++] = static_cast<float>(x), at[i++] = static_cast<float>(y);
+      append_row(by_class[words_.of(class_name(box))], ' ', image, box.score, at[0], at[1], at[2],
+                 at[3], at[4], at[5], at[6], at[7]);
     }
     ++frames_;
     return {};

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/base/text.h"
 #include "core/model/detector.h"
 #include "gst/base/library.h"
 
@@ -39,8 +40,7 @@ std::vector<Group> groups_of(const DetectorSpec& spec, size_t column) {
     const std::string_view id = rule.ids[column];
     if (!has_group(id)) continue;
     add(groups, id);
-    tensors += (tensors.empty() ? "" : ", ") +
-               ("(GstCaps)[tensor/strided, tensor-id=(string)" + std::string(id) + "]");
+    append(tensors, "(GstCaps)[tensor/strided, tensor-id=(string)" + std::string(id) + "]");
   }
   for (Group& group : groups) group.tensors = tensors;
   return groups;

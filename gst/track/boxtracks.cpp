@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <string>
 
+#include "core/formula/oriented.h"
 #include "gst/base/queries.h"
 #include "gst/metas/boxes.h"
 #include "gst/metas/labels.h"

@@ -146,12 +146,6 @@ const ModelInfoTensor* ModelInfo::find(const std::string& name, bool input) cons
   return nullptr;
 }
 
-std::string dims_text(const std::vector<int64_t>& dims) {
-  std::string text;
-  for (const int64_t dim : dims) text += (text.empty() ? "" : "x") + std::to_string(dim);
-  return text.empty() ? "no dimensions" : text;
-}
-
 Result<std::optional<ModelInfo>> find_model_info(const std::string& model_file) {
   std::filesystem::path other(model_file);
   other.replace_extension(".modelinfo");

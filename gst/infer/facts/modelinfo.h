@@ -35,9 +35,6 @@ struct ModelInfo {
   const ModelInfoTensor* find(const std::string& name, bool input) const;
 };
 
-/// Formats "1x3x320x320".
-std::string dims_text(const std::vector<int64_t>& dims);
-
 /// Loads the .modelinfo of a model: MODEL.modelinfo, or else the model's name with its extension
 /// replaced. std::nullopt if neither exists; errors name file, group and key.
 Result<std::optional<ModelInfo>> find_model_info(const std::string& model_file);

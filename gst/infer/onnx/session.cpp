@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/base/cpulimits.h"
+#include "core/base/text.h"
 #include "gst/base/error.h"
 #include "gst/infer/facts/modelports.h"
 #include "gst/infer/onnx/externaldata.h"
@@ -364,7 +365,7 @@ std::string provider_stem(const OnnxRuntime& runtime, const std::string& name) {
 std::string list_of(const OnnxRuntime& runtime) {
   std::string out;
   for (const std::string& full : runtime.providers())
-    out += (out.empty() ? "" : ", ") + full.substr(0, full.find(kProviderSuffix));
+    append(out, full.substr(0, full.find(kProviderSuffix)));
   return out;
 }
 
