@@ -101,6 +101,15 @@ Result<std::vector<uint32_t>> ClassNames::classes_called(std::string_view text,
                 set_or_ask(nearest(text)) + property + "= to names or numbers of classes");
 }
 
+ClassChoice class_choice(std::string_view text) {
+  ClassChoice out;
+  if (trimmed(text).empty()) return out;
+  for (const std::string_view part : split(text, ','))
+    if (part.starts_with('!')) out.dropped.push_back(trimmed(part.substr(1)));
+    else out.kept.push_back(part);
+  return out;
+}
+
 std::string_view ClassNames::nearest(std::string_view text) const {
   NearestName nearest(text);
   for (const std::string& name : names_) nearest.consider(name);

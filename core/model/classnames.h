@@ -62,6 +62,15 @@ class ClassNames {
   bool unknown_names_ = false;
 };
 
+/// The words of a list such as "car,2", or "!dog": classes that are kept, and those with ! before
+/// them, which are dropped. Without any of the first, all others are kept.
+struct ClassChoice {
+  std::vector<std::string_view> kept, dropped;
+};
+
+/// Splits a list of classes; the words are parts of the text.
+ClassChoice class_choice(std::string_view text);
+
 // The classes of the COCO data set.
 
 /// A class by its number in the data set, 1 to 90 with gaps.

@@ -39,16 +39,15 @@ TileRules tile_rules_of(const DecodeOptions& options) {
           .united = options.tile_merge >= kUnionOf};
 }
 
-/// Reads the classes to keep, and those with ! before them, which are dropped.
+/// Reads the classes to keep, and those to drop.
 Status take_classes(Settings& settings, std::string_view text, const ClassNames& names) {
-  if (trimmed(text).empty()) return {};
-  for (const std::string_view part : split(text, ',')) {
-    const bool dropped = part.starts_with('!');
-    KB_ASSIGN(const auto called,
-              names.classes_called(trimmed(part.substr(dropped ? 1 : 0)), "include-classes"));
-    auto& classes = dropped ? settings.exclude_classes : settings.include_classes;
-    classes.insert(classes.end(), called.begin(), called.end());
-  }
+  const auto [kept, dropped] = class_choice(text);
+  for (const auto& [words, classes] :
+       {std::pair{&kept, &settings.include_classes}, {&dropped, &settings.exclude_classes}})
+    for (const std::string_view word : *words) {
+      KB_ASSIGN(const auto called, names.classes_called(word, "include-classes"));
+      classes->insert(classes->end(), called.begin(), called.end());
+    }
   return {};
 }
 

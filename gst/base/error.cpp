@@ -2,6 +2,8 @@
 // Maps kinds of Error to GStreamer's domains and codes.
 #include "gst/base/error.h"
 
+#include "core/base/text.h"
+
 namespace keepbox {
 namespace {
 
@@ -73,6 +75,13 @@ void post_warnings(GstElement* element, std::span<const Error> errors, std::sour
 void set_error(GError** out, const Error& error) {
   const Code code = code_of(error.kind);
   g_set_error_literal(out, code.domain, code.code, shown(error).c_str());
+}
+
+void warn_kept(GObject* element, const GParamSpec* spec, Error error) {
+  g_autofree gchar* kept = nullptr;
+  g_object_get(element, spec->name, &kept, nullptr);
+  error.hint += std::string("; ") + spec->name + " stays " + in_quotes(kept != nullptr ? kept : "");
+  post_warning(GST_ELEMENT(element), error);
 }
 
 }  // namespace keepbox

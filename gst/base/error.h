@@ -27,4 +27,7 @@ void post_warnings(GstElement* element, std::span<const Error> errors,
 /// Fills in a GError. @param out nullptr, or points to nullptr.
 void set_error(GError** out, const Error& error);
 
+/// Posts a warning that a property keeps its text, because an invalid one was set.
+void warn_kept(GObject* element, const GParamSpec* spec, Error error);
+
 }  // namespace keepbox

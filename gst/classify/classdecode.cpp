@@ -2,10 +2,10 @@
 // classdecode: turns the tensors of classifiers and text recognisers into classes and text.
 #include <gst/base/gstbasetransform.h>
 
+#include <mutex>
 #include <string>
 #include <utility>
 
-#include "core/base/text.h"
 #include "gst/base/element.h"
 #include "gst/base/error.h"
 #include "gst/classify/classifier.h"
@@ -45,8 +45,13 @@ namespace keepbox {
 namespace {
 
 struct State : CountedProps<ClassifyProps, classify_properties, ClassifyStats> {
+  std::mutex changing;  // held while properties are checked and changed
+  // Under the object lock, like props:
+  SharedLabelFile labels;  // that props name, while the element is active
+  bool active = false;     // between start and stop
+  bool changed = false;    // since the streaming thread took props
   // The streaming thread's own:
-  ClassifyProps taken;  // properties that `classifier` has
+  KeepResults keep{};
   Classifier classifier;
   ObjectResultWriter objects;
   SharedProvenance own;  // of the tensors that were decoded last
@@ -71,32 +76,58 @@ void warn(KeepboxClassDecode* self, const Error& error) {
     post_warning(GST_ELEMENT(self), error);
 }
 
-/// Warns of a label file that cannot be read, and lets the property be the one in force.
-void keep_labels(KeepboxClassDecode* self, ClassifyProps& props, Error error) {
+/// Changes a property. In an active element, reads another label file first.
+Status change(KeepboxClassDecode* self, guint id, const GValue* value) {
   State& s = *self->state;
-  error.hint += "; label-file stays " + in_quotes(s.taken.label_file);
-  const std::string wrong = std::exchange(props.label_file, s.taken.label_file);
+  const std::lock_guard one_by_one(s.changing);
   GST_OBJECT_LOCK(self);
-  const bool shown = s.props.label_file == wrong;
-  if (shown) s.props.label_file = props.label_file;
+  ClassifyProps props = s.props;
+  SharedLabelFile labels = s.labels;
+  const bool active = s.active;
   GST_OBJECT_UNLOCK(self);
-  if (shown) g_object_notify(G_OBJECT(self), "label-file");
-  post_warning(GST_ELEMENT(self), error);
+  classify_properties().set(props, id, value);
+  if (active && props.label_file != s.props.label_file) {
+    KB_ASSIGN(labels, load_label_file(props.label_file));
+  }
+  GST_OBJECT_LOCK(self);
+  s.props = std::move(props);
+  s.labels = std::move(labels);
+  s.changed = true;
+  GST_OBJECT_UNLOCK(self);
+  return {};
+}
+
+/// Sets a property, or keeps it, with a warning, if its file cannot be read in an active element.
+void set_property(GObject* object, guint id, const GValue* value, GParamSpec* spec) {
+  if (const Status changed = change(Self::cast(object), id, value); !changed)
+    warn_kept(object, spec, changed.error());
 }
 
 /// Gives properties to the classifier if they have changed. Kept results stay: tensorinfer may
 /// never run the model on their objects again.
 void take_props(KeepboxClassDecode* self) {
   State& s = *self->state;
-  ClassifyProps props = locked_copy(self, s.props);
-  if (props == s.taken) return;
-  auto renamed = s.classifier.set(props);
-  if (!renamed) {
-    keep_labels(self, props, renamed.error());
-    renamed = s.classifier.set(props);
-  }
-  if (renamed) s.objects.rename(*renamed);
-  s.taken = std::move(props);
+  GST_OBJECT_LOCK(self);
+  const bool changed = std::exchange(s.changed, false);
+  const ClassifyProps props = changed ? s.props : ClassifyProps{};
+  const SharedLabelFile labels = s.labels;
+  GST_OBJECT_UNLOCK(self);
+  if (!changed) return;
+  s.keep = static_cast<KeepResults>(props.keep);
+  s.objects.rename(s.classifier.set(props, labels));
+}
+
+/// Reads the label file, and makes set_property() check from now on.
+Status activate(KeepboxClassDecode* self) {
+  State& s = *self->state;
+  const std::lock_guard one_by_one(s.changing);
+  const ClassifyProps props = locked_copy(self, s.props);
+  KB_ASSIGN(SharedLabelFile labels, load_label_file(props.label_file));
+  GST_OBJECT_LOCK(self);
+  s.labels = std::move(labels);
+  s.active = s.changed = true;
+  GST_OBJECT_UNLOCK(self);
+  return {};
 }
 
 std::vector<uint32_t> tensors_of(const FrameTensors& tensors, const SharedProvenance& source) {
@@ -143,8 +174,7 @@ Status classify(KeepboxClassDecode* self, GstBuffer* buffer, ClassifyCounts& cou
   }
   if (source != nullptr && source->objects) pictures = read_pictures(buffer, source->producer);
   if (own.empty() || (source != nullptr && source->objects))
-    s.objects.attach(buffer, results, pictures, static_cast<KeepResults>(s.taken.keep), s.frame,
-                     counts);
+    s.objects.attach(buffer, results, pictures, s.keep, s.frame, counts);
   else attach_to_frame(buffer, results, counts);
   return {};
 }
@@ -190,10 +220,17 @@ gboolean start(GstBaseTransform* base) {
   GST_OBJECT_LOCK(self);
   s.stats = {};
   GST_OBJECT_UNLOCK(self);
-  s.taken = locked_copy(self, s.props);
   s.classifier = {};
-  const auto set = s.classifier.set(s.taken);
-  return s.failed.check(GST_ELEMENT(self), set ? Status() : std::unexpected(set.error()));
+  return s.failed.check(GST_ELEMENT(self), activate(self));
+}
+
+gboolean stop(GstBaseTransform* base) {
+  State& s = Self::of(base);
+  GST_OBJECT_LOCK(base);
+  s.active = false;
+  s.labels.reset();
+  GST_OBJECT_UNLOCK(base);
+  return TRUE;
 }
 
 }  // namespace
@@ -205,6 +242,7 @@ static void keepbox_class_decode_class_init(KeepboxClassDecodeClass* klass) {
   GST_DEBUG_CATEGORY_INIT(classdecode_debug, "classdecode", 0, "classes and text of objects");
 
   Self::set_up(klass);
+  G_OBJECT_CLASS(klass)->set_property = set_property;
   State::install(
       G_OBJECT_CLASS(klass),
       "Counters since the start: frames, images (of objects, or whole frames), results, and "
@@ -217,6 +255,7 @@ static void keepbox_class_decode_class_init(KeepboxClassDecodeClass* klass) {
       "of frames");
   add_video_templates(klass);
   transform->start = start;
+  transform->stop = stop;
   transform->set_caps = set_caps;
   transform->query = query;
   transform->sink_event = sink_event;

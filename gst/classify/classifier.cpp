@@ -67,22 +67,18 @@ TensorForm form_of_image(const TensorView& tensor) {
 
 }  // namespace
 
-Status Classifier::read_labels(const std::string& label_file) {
-  std::optional<Labels> given;
-  std::vector<std::string> characters;
-  if (!label_file.empty()) {
-    KB_ASSIGN(given, Labels::load(label_file.c_str()));
-    KB_ASSIGN(const std::string text, read_text(label_file, kMaxDictionary, "set label-file="));
-    for (const std::string_view line : lines_of(text)) characters.emplace_back(line);
-  }
-  given_ = std::move(given);
-  characters_ = std::move(characters);
-  return {};
+Result<SharedLabelFile> load_label_file(const std::string& path) {
+  if (path.empty()) return nullptr;
+  LabelFile out;
+  KB_ASSIGN(out.labels, Labels::load(path.c_str()));
+  KB_ASSIGN(const std::string text, read_text(path, kMaxDictionary, "set label-file="));
+  for (const std::string_view line : lines_of(text)) out.characters.emplace_back(line);
+  return std::make_shared<const LabelFile>(std::move(out));
 }
 
-Result<std::vector<RenamedSubject>> Classifier::set(const ClassifyProps& props) {
-  if (props.label_file != props_.label_file) KB_TRY(read_labels(props.label_file));
+std::vector<RenamedSubject> Classifier::set(const ClassifyProps& props, SharedLabelFile given) {
   props_ = props;
+  given_ = std::move(given);
   std::vector<RenamedSubject> renamed;
   for (const Head& head : heads_) renamed.push_back({head.about, subject_of(head)});
   forget();
@@ -94,7 +90,9 @@ Result<std::vector<RenamedSubject>> Classifier::set(const ClassifyProps& props) 
 bool Classifier::is_one(const TensorView& tensor, const SharedProvenance& source) const {
   if (!of_frame(source)) return false;
   const size_t rank = tensor.shape.rank();
-  const size_t names = given_ ? given_->size() : source != nullptr ? source->labels.size() : 0;
+  const size_t names = given_ != nullptr   ? given_->labels.size()
+                       : source != nullptr ? source->labels.size()
+                                           : 0;
   return rank == 0 || names != tensor.shape[rank - 1];
 }
 
@@ -124,13 +122,14 @@ Result<Classifier::Head> Classifier::settle(const TensorView& tensor,
   const size_t classes = shape[shape.rank() - 1];
   Head out{.form = form_of_image(tensor), .source = source, .alone = alone};
   const std::string id(tensor.id);
-  if (given_) out.labels = *given_;
+  if (given_ != nullptr) out.labels = given_->labels;
   else if (source != nullptr && source->labels_of.contains(id))
     out.labels = Labels(source->labels_of.at(id));
   else if (source != nullptr && alone) out.labels = Labels(source->labels);
   if (text) {
-    KB_ASSIGN(out.characters,
-              characters_of(given_ ? characters_ : out.labels.names(), tensor, shape));
+    KB_ASSIGN(
+        out.characters,
+        characters_of(given_ != nullptr ? given_->characters : out.labels.names(), tensor, shape));
   } else if (out.labels.size() != 0 && out.labels.size() != classes) {
     warning_ = problem(ErrorKind::kMismatch,
                        std::format("There are {} class names for the {} classes of {}",

@@ -4,6 +4,7 @@
 
 #include <gst/gst.h>
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -38,13 +39,22 @@ struct RenamedSubject {
   LabelSubject from, to;
 };
 
+/// The names in a label file.
+struct LabelFile {
+  Labels labels;
+  std::vector<std::string> characters;  // the lines with their blanks
+};
+using SharedLabelFile = std::shared_ptr<const LabelFile>;
+
+/// Reads a label file; nullptr without a path.
+Result<SharedLabelFile> load_label_file(const std::string& path);
+
 /// Decodes the tensors of one producer. For one thread.
 class Classifier {
  public:
-  /// Takes properties, and reads the label file if it is another one.
-  /// @return the subjects of results so far that have another name now. kNoResource and others if
-  /// the label file cannot be read; the properties are then as they were.
-  Result<std::vector<RenamedSubject>> set(const ClassifyProps& props);
+  /// Takes properties. @param given the file of label-file=.
+  /// @return the subjects of results so far that have another name now.
+  std::vector<RenamedSubject> set(const ClassifyProps& props, SharedLabelFile given);
 
   /// Decodes the mapped tensors of a frame. @param which their numbers among the listed ones.
   /// Tensors that are neither images x classes nor images x steps x characters are left out;
@@ -73,7 +83,6 @@ class Classifier {
   };
   Result<const Head*> head_of(const TensorView& tensor, const SharedProvenance& source, bool alone);
   Result<Head> settle(const TensorView& tensor, const SharedProvenance& source, bool alone);
-  Status read_labels(const std::string& label_file);
   std::string attribute_of(const std::string& id, bool text, bool alone) const;
   LabelSubject subject_of(const Head& head) const;
   bool is_one(const TensorView& tensor, const SharedProvenance& source) const;
@@ -82,8 +91,7 @@ class Classifier {
                   TensorResults& out) const;
 
   ClassifyProps props_;
-  std::optional<Labels> given_;          // from label-file
-  std::vector<std::string> characters_;  // of the same file, with blanks
+  SharedLabelFile given_;
   std::vector<Head> heads_;
   std::string remark_;
   std::optional<Error> warning_;

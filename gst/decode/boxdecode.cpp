@@ -153,14 +153,8 @@ Status change(KeepboxBoxDecode* self, guint id, const GValue* value) {
 
 /// Sets a property, or keeps it, with a warning, if its value is invalid in an active element.
 void set_property(GObject* object, guint id, const GValue* value, GParamSpec* spec) {
-  KeepboxBoxDecode* self = Self::cast(object);
-  const Status changed = change(self, id, value);
-  if (changed) return;
-  g_autofree gchar* kept = nullptr;
-  g_object_get(object, spec->name, &kept, nullptr);
-  Error error = changed.error();
-  error.hint += std::string("; ") + spec->name + " stays " + in_quotes(kept != nullptr ? kept : "");
-  post_warning(GST_ELEMENT(self), error);
+  if (const Status changed = change(Self::cast(object), id, value); !changed)
+    warn_kept(object, spec, changed.error());
 }
 
 void take_props(KeepboxBoxDecode* self) {

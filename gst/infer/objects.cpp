@@ -40,7 +40,8 @@ bool Objects::fits(const FrameBox& box) const {
   const float side = std::min(box.box.x2 - box.box.x1, box.box.y2 - box.box.y1);
   if (rules_.regions && box.class_id) return false;  // of boxdecode
   return side >= rules_.min_size && (rules_.model.empty() || text_of(box.model) == rules_.model) &&
-         (rules_.classes.empty() || std::ranges::contains(rules_.classes, text_of(box.label)));
+         (rules_.classes.empty() || std::ranges::contains(rules_.classes, text_of(box.label))) &&
+         !std::ranges::contains(rules_.dropped_classes, text_of(box.label));
 }
 
 bool Objects::is_due(const FrameBox& box) {

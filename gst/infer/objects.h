@@ -24,11 +24,12 @@ inline constexpr unsigned kMaxObjects = 32;  // per frame, best scores first
 struct ObjectRules {
   bool regions = false;              // regions and boxes of other elements only
   std::string model;                 // boxes of that model; empty: of all
-  std::vector<std::string> classes;  // labels; empty: all
-  float min_size = 0;                // shorter side of the box in frame pixels
-  float grow = 1;                    // factor of the box's sides
-  unsigned again_every = 1;          // frames between runs on one tracked object; 0: once
-  float again_growth = 0;  // growth of a tracked object's area that is a reason to run; 0: none
+  std::vector<std::string> classes;  // labels; empty: all but the dropped ones
+  std::vector<std::string> dropped_classes;
+  float min_size = 0;        // shorter side of the box in frame pixels
+  float grow = 1;            // factor of the box's sides
+  unsigned again_every = 1;  // frames between runs on one tracked object; 0: once
+  float again_growth = 0;    // growth of a tracked object's area that is a reason to run; 0: none
   std::optional<AlignTemplate> align;
 };
 

@@ -164,8 +164,10 @@ const Property<InferProps> kInferProperties[] = {
               "decoder); empty uses all boxes.",
      .member = &InferProps::objects_of},
     {.name = "include-classes",
-     .blurb = "With regions=objects, comma-separated labels of the boxes that are used; empty uses "
-              "all.",
+     .blurb =
+         "With regions=objects, comma-separated labels of the boxes that are used, such as "
+         "car,bus. Boxes of a label with ! before it are not used: !dog uses all others. Empty "
+         "uses all.",
      .member = &InferProps::include_classes},
     {.name = "min-size",
      .blurb = "With regions=objects, minimum length of a box's shorter side in frame pixels.",

@@ -11,6 +11,7 @@
 #include "core/base/text.h"
 #include "gst/infer/onnx/session.h"
 #include "gst/tensors/cudascope.h"
+#include "gst/tensors/labels.h"
 #include "gst/tensors/tensors.h"
 
 namespace keepbox {
@@ -175,9 +176,10 @@ Result<std::optional<ObjectRules>> object_rules(const InferProps& props) {
                   .grow = props.grow,
                   .again_every = reinfer.frames,
                   .again_growth = reinfer.growth};
-  for (const std::string_view each : split(props.include_classes, ','))
-    if (const std::string_view label = trimmed(each); !label.empty())
-      out.classes.emplace_back(label);
+  const auto [kept, dropped] = class_choice(props.include_classes);
+  out.classes.assign(kept.begin(), kept.end());
+  out.dropped_classes.assign(dropped.begin(), dropped.end());
+  std::erase(out.classes, "");
   if (!props.align.empty()) {
     KB_ASSIGN(out.align, align_template(props.align));
   }

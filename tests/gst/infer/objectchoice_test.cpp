@@ -43,6 +43,8 @@ TEST_F(InferObjects, AreChosenByClassSizeAndScore) {
   EXPECT_EQ(lefts("include-classes=\"car, truck\" min-size=10"), (Lefts{0, 60, 80}));
   EXPECT_EQ(lefts("include-classes=dog grow=2"), (Lefts{30}));
   EXPECT_EQ(lefts("include-classes=cat"), Lefts{});
+  EXPECT_EQ(lefts("include-classes=\"!car, !truck\""), (Lefts{40}));
+  EXPECT_EQ(lefts("include-classes=car,truck,!truck min-size=10"), (Lefts{0, 80}));
   EXPECT_EQ(lefts("objects-of=other"), Lefts{});
 }
 
