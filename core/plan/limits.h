@@ -53,4 +53,14 @@ Status check_ceiling(const Plan& plan, uint32_t candidates);
 /// Settles the method and all limits. @pre the plan has its layout, family and contract.
 void settle_limits(Plan& plan, const Settings& settings);
 
+// The size and region filters, and their tables in a plan.
+
+/// Returns kInvalid, naming the property, for sizes that are negative or not finite, invalid class
+/// ids, empty regions or more than kMaxRegions.
+Status check_filters(const FilterSettings& settings);
+
+/// Fills the filter tables of a plan. @pre rules.class_ids is settled.
+/// @param parts see Settings::parts.
+void settle_filters(Plan& plan, const FilterSettings& settings, bool parts);
+
 }  // namespace keepbox

@@ -11,16 +11,36 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/formula/filter.h"
 #include "core/formula/keypoint.h"
 #include "core/formula/letterbox.h"
 #include "core/formula/mask.h"
 #include "core/formula/rules.h"
-#include "core/plan/filters.h"
 #include "core/plan/tiles.h"
 #include "core/recognition/layout.h"
 #include "core/recognition/recognise.h"
 
 namespace keepbox {
+
+/// Size in frame pixels; 0: any.
+struct BoxSize {
+  float width = 0, height = 0;
+  friend bool operator==(BoxSize, BoxSize) = default;
+};
+
+/// Size for all classes, with exceptions by class id.
+struct BoxSizes {
+  BoxSize all;
+  std::vector<std::pair<uint32_t, BoxSize>> of_class;
+  friend bool operator==(const BoxSizes&, const BoxSizes&) = default;
+};
+
+struct FilterSettings {
+  BoxSizes min_size, max_size;
+  std::vector<Region> regions;  // a box has to belong to one of them; empty: anywhere
+  std::vector<Region> excluded;
+  RegionRule rule = RegionRule::kCenter;
+};
 
 /// Settings of the user. Defaults are those of the element.
 struct Settings {

@@ -2,7 +2,10 @@
 // The scalar backend, which specifies what every backend returns.
 #pragma once
 
+#include <algorithm>
+
 #include "core/formula/mask.h"
+#include "core/formula/score.h"
 #include "core/run/backend.h"
 
 namespace keepbox::reference {
@@ -32,5 +35,26 @@ uint32_t cut(const Rules& rules, std::span<Candidate> ordered);
 
 Result<std::unique_ptr<InputMaker>> input_maker(const InputPlan& plan);
 Result<std::unique_ptr<CropMaker>> crop_maker(const CropPlan& plan);
+
+// Values of one image and segment, of any type, for the templates of core/formula/score.h.
+
+struct Values {
+  const Rules& rules;
+  const Segment& segment;
+  const Tables tables;
+  std::span<const TensorView> tensors;
+  uint32_t image;
+
+  Values(const Plan& plan, const Segment& of, std::span<const TensorView> from, uint32_t index)
+      : rules(plan.rules), segment(of), tables(plan.tables()), tensors(from), image(index) {}
+
+  bool has(FieldId id) const { return segment[id].present(); }
+  float get(FieldId id, uint32_t anchor, uint32_t channel = 0) const {
+    return load(tensors[static_cast<size_t>(segment[id].tensor)],
+                segment.at(id, image, anchor, channel));
+  }
+};
+
+static_assert(AnchorReader<Values>);
 
 }  // namespace keepbox::reference

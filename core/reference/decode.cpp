@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Decodes candidates and selects the best ones.
-#include "core/reference/decode.h"
 
 #include <algorithm>
 #include <array>

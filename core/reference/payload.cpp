@@ -4,7 +4,7 @@
 
 #include "core/formula/keypoint.h"
 #include "core/formula/mask.h"
-#include "core/reference/decode.h"
+#include "core/reference/backend.h"
 #include "core/run/payload.h"
 
 namespace keepbox::reference {

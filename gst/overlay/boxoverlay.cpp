@@ -47,16 +47,19 @@
 #include <gst/video/video.h>
 
 #include <atomic>
+#include <functional>
+#include <memory>
 #include <utility>
 
 #include "gst/base/element.h"
 #include "gst/base/error.h"
 #include "gst/overlay/canvas.h"
-#include "gst/overlay/devicedrawing.h"
+#include "gst/overlay/cudaraster.h"
 #include "gst/overlay/framepainter.h"
 #include "gst/overlay/obscure.h"
 #include "gst/overlay/overlayprops.h"
 #include "gst/overlay/rendering.h"
+#include "gst/tensors/device.h"
 #include "gst/tensors/tensors.h"
 
 GST_DEBUG_CATEGORY_STATIC(boxoverlay_debug);
@@ -64,6 +67,42 @@ GST_DEBUG_CATEGORY_STATIC(boxoverlay_debug);
 
 namespace keepbox {
 namespace {
+
+// Drawing on the device as long as it works.
+
+/// Draws on frames in device memory, until that fails.
+class DeviceDrawing {
+ public:
+  /// Draws where the frame is.
+  /// @return false if it is not in device memory, or, with one warning of the element, if the
+  /// device cannot; the host then has to draw.
+  bool draw(GstElement* element, GstBuffer* buffer, const GstVideoInfo& info,
+            const std::function<Status(Raster&)>& act);
+
+ private:
+  std::unique_ptr<DeviceRasters> rasters_;  // if a frame was in device memory
+  bool failed_ = false;
+};
+
+Status draw_with(std::unique_ptr<DeviceRasters>& rasters, GstBuffer* buffer,
+                 const GstVideoInfo& info, const std::function<Status(Raster&)>& act) {
+  if (!rasters) {
+    KB_ASSIGN(rasters, make_device_rasters());
+  }
+  return rasters->draw(buffer, info, act);
+}
+
+bool DeviceDrawing::draw(GstElement* element, GstBuffer* buffer, const GstVideoInfo& info,
+                         const std::function<Status(Raster&)>& act) {
+  if (failed_ || !DeviceContext::of(buffer)) return false;
+  const Status status = draw_with(rasters_, buffer, info, act);
+  if (status) return true;
+  failed_ = true;
+  Error error = status.error();
+  error.hint = "frames are drawn on by the CPU from now on";
+  post_warning(element, error);
+  return false;
+}
 
 struct State : TableProps<OverlayProps, overlay_properties> {
   // The streaming thread's own:

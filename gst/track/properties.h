@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "core/track/methods.h"
+#include "core/track/tracker.h"
 #include "gst/base/props.h"
 
 namespace keepbox {

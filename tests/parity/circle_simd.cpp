@@ -7,7 +7,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "kernels/simd/greedy-inl.h"
+#include "kernels/simd/spatial_grid-inl.h"
 #include "tests/parity/circle.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -4,7 +4,7 @@
 
 #include "core/formula/oriented.h"
 #include "core/formula/score.h"
-#include "core/reference/decode.h"
+#include "core/reference/backend.h"
 
 namespace keepbox {
 namespace {

@@ -3,9 +3,78 @@
 // boxes; enlarged masks with a thread per column of 32 rows.
 #include <algorithm>
 
-#include "kernels/cuda/payload/payload_reader.cuh"
+#include "core/formula/keypoint.h"
+#include "kernels/cuda/device/boxes.cuh"
+#include "kernels/cuda/device/field_reader.cuh"
+#include "kernels/cuda/device/warp.cuh"
+#include "kernels/cuda/payload/payload.h"
 
 namespace keepbox::cuda {
+
+// Shared by the kernels: the values of kept boxes, and the report to the host.
+
+inline constexpr uint32_t kPayloadThreads = 128;
+
+/// Reads values of any type, from segments, for the templates of core/formula/score.h.
+struct PayloadReader {
+  const Rules& rules;
+  const Tables& tables;
+  const SegmentTable& segments;
+  const DeviceSegment& segment;
+  uint32_t image;
+
+  __device__ PayloadReader(const DevicePlan& plan, const SegmentTable& from,
+                           const DeviceSegment& of, uint32_t number)
+      : rules(plan.rules), tables(plan.tables), segments(from), segment(of), image(number) {}
+
+  __device__ const DeviceField& field(FieldId id) const {
+    return segment.fields[static_cast<uint32_t>(id)];
+  }
+  __device__ bool has(FieldId id) const { return field(id).element != 0; }
+  __device__ const std::byte* first(FieldId id) const {
+    const DeviceField& from = field(id);
+    return segments.data[segment.tensors[static_cast<uint32_t>(id)]] +
+           reinterpret_cast<size_t>(from.data) + image * from.image_stride;
+  }
+  __device__ float get(FieldId id, uint32_t anchor, uint32_t channel = 0) const {
+    const DeviceField& from = field(id);
+    return AnyLoad::get(
+        from, first(id) + size_t{anchor - segment.first} * from.anchor_stride * from.element,
+        channel * from.channel_stride);
+  }
+};
+
+__device__ inline const DeviceSegment& segment_of(const SegmentTable& segments, uint32_t anchor) {
+  uint32_t number = 0;
+  while (number + 1 < segments.count && anchor >= segments.list[number + 1].first) ++number;
+  return segments.list[number];
+}
+
+/// Returns the number of an image's boxes, or kNotComplete.
+__device__ inline uint32_t count_of(const KeptBoxes& kept, uint32_t image) {
+  if (!kept.packed) return __ldcg(&kept.control[image].complete);
+  return kept.headers[image].kept - kept.headers[image].empty;
+}
+
+/// Returns an image's boxes.
+__device__ inline const Detection* boxes_of(const KeptBoxes& kept, uint32_t image) {
+  return (kept.packed ? kept.boxes.host : kept.boxes.device) + size_t{image} * kept.stride;
+}
+
+/// Reports the end of the launch, by its last block. Called by all threads of all blocks.
+__device__ inline void report_end(const Report& report) {
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  const uint32_t blocks = gridDim.x * gridDim.y * gridDim.z;
+  if (add_acq_rel(report.arrived, 1) + 1 != blocks) return;
+  *report.arrived = 0;
+  signal_host(*report.done, report.sequence);
+}
+
+__host__ __device__ inline uint32_t blocks_for(size_t count, uint32_t each) {
+  return static_cast<uint32_t>((count + each - 1) / each);
+}
+
 namespace {
 
 /// Returns a coefficient of a box.
@@ -284,6 +353,48 @@ cudaError_t launch_enlarge(const EnlargeArgs& args, cudaStream_t stream) {
   const uint32_t blocks = blocks_for(args.parts, kEnlargeThreads / kWarp);
   if (blocks == 0) return cudaSuccess;
   enlarge_masks<<<blocks, kEnlargeThreads, 0, stream>>>(args);
+  return cudaGetLastError();
+}
+
+// Values and keypoints of kept boxes, with one thread per value or point.
+
+namespace {
+
+/// Launched with the images in the second dimension. @tparam kKeypoints true for keypoints.
+template <bool kKeypoints>
+__global__ void __launch_bounds__(kPayloadThreads)
+    payload_values(const __grid_constant__ DevicePlan plan,
+                   const __grid_constant__ ValueArgs args) {
+  const uint32_t image = blockIdx.y, each = kKeypoints ? args.keypoints.count : args.each;
+  const Detection* const boxes = boxes_of(args.kept, image);
+  float* const values = args.values + size_t{image} * args.kept.stride * args.each;
+  const uint32_t found = count_of(args.kept, image);
+  const uint32_t all = found == kNotComplete ? 0 : found * each;
+  for (uint32_t i = blockIdx.x * kPayloadThreads + threadIdx.x; i < all;
+       i += gridDim.x * kPayloadThreads) {
+    const uint32_t anchor = boxes[i / each].anchor;
+    const PayloadReader from(plan, args.segments, segment_of(args.segments, anchor), image);
+    if constexpr (kKeypoints)
+      reinterpret_cast<Keypoint*>(values)[i] =
+          on_frame(letterbox_of(plan), model_point(from, args.keypoints, anchor, i % each),
+                   args.keypoints.clipped);
+    else values[i] = from.get(FieldId::kPayload, anchor, i % each);
+  }
+  report_end(args.report);
+}
+
+/// Maximum blocks per image; each thread has several values if there are more.
+constexpr uint32_t kMaxValueBlocks = 256;
+
+}  // namespace
+
+cudaError_t launch_values(const DevicePlan& plan, const ValueArgs& args, uint32_t images,
+                          uint32_t expected, cudaStream_t stream) {
+  const bool keypoints = args.moves == Moves::kAsPoints;
+  const size_t values = size_t{expected} * (keypoints ? args.keypoints.count : args.each);
+  const dim3 grid(std::clamp(blocks_for(values, kPayloadThreads), 1u, kMaxValueBlocks), images);
+  if (keypoints) payload_values<true><<<grid, kPayloadThreads, 0, stream>>>(plan, args);
+  else payload_values<false><<<grid, kPayloadThreads, 0, stream>>>(plan, args);
   return cudaGetLastError();
 }
 
