@@ -14,7 +14,7 @@
 #include "core/model/classnames.h"
 #include "core/model/detector_text.h"
 #include "core/options/options.h"
-#include "core/plan/filters.h"
+#include "core/plan/limits.h"
 #include "core/plan/plan.h"
 
 namespace keepbox {

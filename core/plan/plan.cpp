@@ -297,9 +297,9 @@ Result<Plan> make_plan(const Settings& settings, std::span<const TensorView> ten
 Result<Plan> plan_suppression(const Settings& settings, bool oriented) {
   static constexpr DetectorSpec kNoFamily{};
   KB_TRY(check_suppression(settings));
-  if (std::isnan(settings.score_threshold) ||
-      settings.score_threshold == std::numeric_limits<float>::infinity())
-    return bad("score-threshold", settings.score_threshold, "a finite number");
+  const float lowest = settings.score_threshold.value_or(0);
+  if (std::isnan(lowest) || lowest == std::numeric_limits<float>::infinity())
+    return bad("score-threshold", lowest, "a finite number");
   Plan plan{.spec = &kNoFamily};
   plan.layout.spec = &kNoFamily;
   plan.rules.oriented = oriented;

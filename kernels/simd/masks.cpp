@@ -107,7 +107,7 @@ HWY_INLINE void SumColumns(const Row& row, size_t x, const Out& out, size_t coun
   ((Store<kPart>(out, sums, x, count), x += lanes), ...);
 }
 
-void SumRow(const Row& row, size_t width, const Out& out) {
+void SumProducts(const Row& row, size_t width, const Out& out) {
   const auto z = hn::Zero(Floats());
   const size_t lanes = hn::Lanes(Floats());
   size_t x = 0;
@@ -130,7 +130,7 @@ void SumPart(const Tile& tile, uint32_t left, uint32_t y, const MaskRect& place,
   if (out.sums != nullptr) to.sums = out.sums + place.offset + row * place.width + column;
   else
     to = {nullptr, out.bits + place.offset + row * place.words(), place.x % kWordPixels + column};
-  SumRow({tile.values + (first - left), tile.width, factors}, end - first, to);
+  SumProducts({tile.values + (first - left), tile.width, factors}, end - first, to);
 }
 
 /// @param maps the image's prototypes. @pre at most kMaxFactors.

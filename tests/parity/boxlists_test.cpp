@@ -34,9 +34,9 @@ struct BoxCase {
 Settings any_settings(Random& random, int boxes) {
   Settings out = suppression_defaults();
   const auto last = static_cast<int>(std::size(kNmsMethods)) - 1;
-  if (pick(random, 0, 1) == 0) out.method = kNmsMethods[pick(random, 0, last)].method;
+  if (pick(random, 0, 1) == 0) out.nms_method = kNmsMethods[pick(random, 0, last)].method;
   if (pick(random, 0, 2) != 0)
-    out.contract =
+    out.nms_contract =
         contracts()[size_t(pick(random, 0, static_cast<int>(contracts().size()) - 1))].name;
   out.iou_threshold = pick(random, 0, 4) == 0 ? 0.0f : uniform(random, 0.05f, 0.95f);
   out.nms_sigma = uniform(random, 0.05f, 1);

@@ -82,8 +82,7 @@ cudaError_t load_methods() { return load_kernels(collect, reduce_mask, set_maps)
 bool supports_rest(const Rules& rules) {
   const bool known = rules.method == NmsMethod::kGreedy || rules.method == NmsMethod::kFast ||
                      rules.method == NmsMethod::kNone;
-  return known && rules.pre_nms_class_top_k == 0 &&
-         !(rules.contract.class_agnostic && rules.limits_classes());
+  return known && rules.pre_nms_class_top_k == 0 && !needs_sequential_nms(rules);
 }
 
 size_t large_words(NmsMethod method, uint32_t count) {
