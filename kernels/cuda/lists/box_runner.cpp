@@ -168,7 +168,7 @@ class CudaBoxRunner final : public BoxRunner {
   Result<Room> room_for(const BoxProblems& problems);
   Status grow(const Room& wanted, cudaStream_t stream);
   Status enqueue(const BoxProblems& problems);
-  Status enqueue(const BoxProblems& problems, uint32_t first, uint32_t count);
+  Status enqueue(const BoxProblems& problems, uint32_t first, const ListArgs& args);
   ListArgs list_args(const BoxProblems& problems, uint32_t first, uint32_t count);
   Status suppress(const BoxProblems& problems, uint32_t problem);
   Status finish(const BoxProblems& problems);
@@ -232,6 +232,10 @@ Status CudaBoxRunner::prepare() {
 
 Status CudaBoxRunner::run(const BoxProblems& problems) {
   if (problems.problems() == 0) return {};
+  if (problems.boxes == 0 && problems.counts_memory == MemorySpace::kSystem) {
+    std::fill_n(problems.counts, problems.problems(), 0);
+    return {};
+  }
   KB_TRY(choose_device(problems));
   const OnDevice current(device_);
   KB_TRY(prepare());
@@ -296,11 +300,19 @@ Status CudaBoxRunner::run_here(const BoxProblems& problems) {
 }
 
 Status CudaBoxRunner::enqueue(const BoxProblems& problems) {
+  const bool waits = problems.counts_memory == MemorySpace::kSystem;
   buffers_.results[0].bad_class = 0;
-  for (uint32_t first = 0; first < problems.problems(); first += kProblemsAtOnce)
-    KB_TRY(enqueue(problems, first, std::min(problems.problems() - first, kProblemsAtOnce)));
-  if (problems.counts_memory != MemorySpace::kSystem) return {};
-  return check(launch_list_signal(buffers_.results.data(), ++sequence_,
+  sequence_ += waits ? 1 : 0;
+  bool signalled = false;
+  for (uint32_t first = 0; first < problems.problems(); first += kProblemsAtOnce) {
+    ListArgs args =
+        list_args(problems, first, std::min(problems.problems() - first, kProblemsAtOnce));
+    signalled = waits && problems.problems() == 1 && args.is_small();
+    args.sequence = signalled ? sequence_ : 0;
+    KB_TRY(enqueue(problems, first, args));
+  }
+  if (!waits || signalled) return {};
+  return check(launch_list_signal(buffers_.results.data(), sequence_,
                                   static_cast<cudaStream_t>(problems.stream)),
                "list_signal");
 }
@@ -341,11 +353,10 @@ ListArgs CudaBoxRunner::list_args(const BoxProblems& problems, uint32_t first, u
 
 /// Enqueues some problems, whose suppression uses the same memory one after the other.
 /// @param first problem.
-Status CudaBoxRunner::enqueue(const BoxProblems& problems, uint32_t first, uint32_t count) {
+Status CudaBoxRunner::enqueue(const BoxProblems& problems, uint32_t first, const ListArgs& args) {
   const auto stream = static_cast<cudaStream_t>(problems.stream);
-  const ListArgs args = list_args(problems, first, count);
   KB_TRY_CUDA(launch_list_candidates(device_plan(plan_, {}), args, stream));
-  for (uint32_t i = 0; i < count; ++i) KB_TRY(suppress(problems, first + i));
+  for (uint32_t i = 0; i < args.count; ++i) KB_TRY(suppress(problems, first + i));
   return check(launch_list_indices(args, stream), "list_indices");
 }
 

@@ -17,13 +17,13 @@ struct Problem {
       : first(args.starts[blockIdx.y]), boxes(args.starts[blockIdx.y + 1] - first) {}
 };
 
-/// Adds the boxes of a warp to the extent. Called by all its threads.
+/// Adds the boxes of a warp to the extent. Called by all its threads. Most warps add nothing.
 __device__ void add_to_extent(Extent& extent, bool found, const Box& box) {
   const float sides[] = {-box.x1, -box.y1, box.x2, box.y2};
 #pragma unroll
   for (uint32_t side = 0; side < 4; ++side) {
     const uint32_t most = ~warp_min(found ? ~ascending(sides[side]) : kFull);
-    if (lane_id() == 0 && most != 0) atomicMax(&extent.most[side], most);
+    if (lane_id() == 0 && most > __ldcg(&extent.most[side])) atomicMax(&extent.most[side], most);
   }
 }
 
@@ -96,6 +96,7 @@ __global__ void __launch_bounds__(kListThreads)
   args.control[blockIdx.y].left = 0;
   header.kept = 0;
   counters = {};
+  if (args.sequence != 0) signal_host(args.results->sequence, args.sequence);
 }
 
 __global__ void signal(ListResults* results, uint32_t sequence) {
@@ -115,7 +116,7 @@ cudaError_t launch_list_candidates(const DevicePlan& plan, const ListArgs& args,
 cudaError_t launch_list_indices(const ListArgs& args, cudaStream_t stream) {
   constexpr uint32_t kEach = 2 * kListThreads, kMaxBlocksEach = 256;
   const uint32_t blocks =
-      args.largest <= kRun ? 1 : min((args.largest + kEach - 1) / kEach, kMaxBlocksEach);
+      args.is_small() ? 1 : min((args.largest + kEach - 1) / kEach, kMaxBlocksEach);
   write_indices<<<dim3(blocks, args.count), kListThreads, 0, stream>>>(args);
   cudaError_t error = cudaGetLastError();
   if (blocks == 1) return error;

@@ -44,6 +44,10 @@ struct ListArgs {
   ListCounters* counters = nullptr;
   uint32_t* counts = nullptr;
   ListResults* results = nullptr;  // host memory; null: no one waits
+  uint32_t sequence = 0;           // of the call if it is one small problem; 0: a signal follows
+
+  /// True if one block writes the indices of each problem.
+  bool is_small() const { return largest <= kRun; }
 };
 
 /// Makes candidates of the boxes of each problem, in any order. Boxes that are none follow them,
@@ -51,8 +55,8 @@ struct ListArgs {
 cudaError_t launch_list_candidates(const DevicePlan& plan, const ListArgs& args,
                                    cudaStream_t stream);
 
-/// Writes the indices and numbers of kept boxes, and sets counters, control blocks and headers to
-/// 0.
+/// Writes the indices and numbers of kept boxes, sets counters, control blocks and headers to 0,
+/// and sets the sequence of the results if there is one.
 cudaError_t launch_list_indices(const ListArgs& args, cudaStream_t stream);
 
 /// Sets the sequence of the results.
