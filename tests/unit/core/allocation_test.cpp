@@ -9,6 +9,7 @@
 #include <random>
 
 #include "core/model/nms_methods.h"
+#include "core/run/suppressor.h"
 #include "core/run/tile_merger.h"
 #include "core/base/threads.h"
 #include "tests/bench/scenes.h"
@@ -145,6 +146,47 @@ TEST(Allocations, RunWithThreadPoolAllocatesNothing) {
   ASSERT_TRUE(plan && crew);
   for (const Backend& backend : backends())
     if (backend.memory == MemorySpace::kSystem) expect_none(*plan, backend, view, crew.get());
+}
+
+TEST(Allocations, SuppressionAllocatesForMoreBoxesOnly) {
+  constexpr uint32_t kBoxes = 900;
+  std::mt19937 random(6);
+  std::uniform_real_distribution<float> place(0, 300), score(0, 1);
+  std::vector<float> boxes, scores;
+  for (uint32_t i = 0; i < kBoxes; ++i) {
+    const float x = place(random), y = place(random);
+    boxes.insert(boxes.end(), {x, y, x + 20, y + 20});
+    scores.push_back(score(random));
+  }
+  std::vector<int64_t> indices(kBoxes);
+  std::vector<uint32_t> counts(2);
+  const std::vector<uint32_t> starts{0, 300};
+  BoxProblems problems{.list = {boxes.data(), scores.data()},
+                       .boxes = kBoxes,
+                       .indices = indices.data(),
+                       .counts = counts.data()};
+  for (const NmsTraits& each : kNmsMethods)
+    for (const Backend& backend : backends()) {
+      if (backend.memory != MemorySpace::kSystem) continue;
+      Settings settings = suppression_defaults();
+      settings.method = each.method;
+      auto suppressor = Suppressor::create(settings, false, backend);
+      ASSERT_TRUE(suppressor);
+      problems.starts = nullptr;
+      large_left = 0;
+      const Status refused_memory = suppressor->run(problems);
+      large_left = -1;
+      ASSERT_FALSE(refused_memory) << each.name;
+      EXPECT_EQ(refused_memory.error().kind, ErrorKind::kNoResource);
+      ASSERT_TRUE(suppressor->run(problems)) << "the next call finds memory";
+      const long before = allocations;
+      ASSERT_TRUE(suppressor->run(problems));
+      problems.starts = starts.data();
+      problems.start_count = 2;
+      ASSERT_TRUE(suppressor->run(problems));
+      EXPECT_EQ(allocations, before) << backend.name << ' ' << each.name;
+      EXPECT_GT(counts[1], 50u);
+    }
 }
 
 /// Boxes that do not touch, with keypoints or with mask coefficients and prototypes.
