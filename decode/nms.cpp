@@ -1,16 +1,66 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The C functions of suppression.
+#include <algorithm>
+#include <format>
+#include <iterator>
 #include <memory>
 #include <new>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
+#include "core/base/text.h"
+#include "core/options/options.h"
 #include "core/run/suppressor.h"
 #include "decode/error.h"
 #include "decode/keepbox-decode.h"
-#include "decode/nms_options.h"
 
 using namespace keepbox;
+
+namespace {
+
+struct NmsOptions {
+  Settings settings = suppression_defaults();
+  std::string backend = "auto";
+  int device = -1;  // the one that has the boxes
+};
+
+/// Options of a decoder that suppression has, too.
+constexpr std::string_view kNames[] = {"iou-threshold", "score-threshold", "nms-contract",
+                                       "nms-method",    "class-agnostic",  "max-detections",
+                                       "backend",       "device-id"};
+
+Status check_name(std::string_view name) {
+  if (std::ranges::contains(kNames, name)) return {};
+  std::string names;
+  for (const std::string_view each : kNames) append(names, each);
+  return reject(ErrorKind::kInvalid, std::format("Suppression has no option {}", in_quotes(name)),
+                "set one of " + names);
+}
+
+Result<NmsOptions> nms_options(std::string_view text) {
+  DecodeOptions options;
+  options.max_detections = suppression_defaults().max_detections;
+  KB_ASSIGN(const auto texts, option_texts(text));
+  for (const OptionText& each : texts) {
+    KB_TRY(check_name(each.name));
+    KB_TRY(set_option(options, each.name, each.value));
+  }
+  NmsOptions out;
+  if (options.iou_threshold) out.settings.iou_threshold = options.iou_threshold;
+  if (options.score_threshold) out.settings.score_threshold = options.score_threshold;
+  if (options.nms_contract != 0)
+    out.settings.nms_contract = nick_of(contract_words(), options.nms_contract);
+  out.settings.nms_method = static_cast<NmsMethod>(options.nms_method);
+  out.settings.class_agnostic = options.class_agnostic;
+  out.settings.max_detections = options.max_detections;
+  out.backend = nick_of(backend_words(), options.backend);
+  out.device = options.device_id;
+  return out;
+}
+
+}  // namespace
 
 struct KeepboxNms {
   NmsOptions options;

@@ -27,7 +27,7 @@ struct Photo {
 
   Kept kept(const char* contract) const {
     Settings each = settings;
-    each.contract = contract;
+    each.nms_contract = contract;
     Kept out;
     const auto found = detect(each, {view});
     for (const Detection& box : found.value_or(std::vector<Detection>()))

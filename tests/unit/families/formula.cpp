@@ -144,7 +144,9 @@ Frame make_frame(const Model& model, const Form& form, unsigned seed) {
   settings.max_detections = 100000;
   settings.multi_label = form.multi_label;
   const bool labels = form.multi_label.value_or(model.multi_label);
-  out.truths = decode(model, at, numbers, labels, settings.score_threshold);
+  float threshold = kScoreThreshold;
+  out.truths = decode(model, at, numbers, labels, threshold);
+  settings.score_threshold = threshold;
   for (size_t i = 0; model.with_priors && i < at.size(); ++i) {
     const auto p = model.prior(at[i]);
     settings.priors.push_back(
