@@ -21,21 +21,21 @@ using test::BoxTable;
 using test::KeptOf;
 using test::kInfinity;
 using test::kNan;
-using Indices = std::vector<int64_t>;
+using KeptIndices = std::vector<int64_t>;
 
-Indices kept(const Settings& settings, const Backend& backend, const BoxTable& table) {
+KeptIndices kept_indices(const Settings& settings, const Backend& backend, const BoxTable& table) {
   const auto found = test::suppressed(settings, backend, table);
   EXPECT_TRUE(found) << found.error().message();
-  return found ? found->front() : Indices{-1};
+  return found ? found->front() : KeptIndices{-1};
 }
 
 /// Expects the indices from every backend of the host.
-void expect_kept(const Settings& settings, const BoxTable& table, const Indices& want) {
+void expect_kept(const Settings& settings, const BoxTable& table, const KeptIndices& want) {
   for (const Backend* backend : test::host_backends())
-    EXPECT_EQ(kept(settings, *backend, table), want) << backend->name;
+    EXPECT_EQ(kept_indices(settings, *backend, table), want) << backend->name;
 }
 
-Settings settings_for(std::string_view contract, NmsMethod method = NmsMethod::kAuto) {
+Settings by_contract(std::string_view contract, NmsMethod method = NmsMethod::kAuto) {
   Settings settings = suppression_defaults();
   settings.nms_contract = contract;
   settings.nms_method = method;
@@ -43,7 +43,7 @@ Settings settings_for(std::string_view contract, NmsMethod method = NmsMethod::k
 }
 
 /// Objects of several boxes each, in whole pixels around a place, with few different scores.
-BoxTable crowd(std::mt19937& random, uint32_t count, float at, int classes) {
+BoxTable crowd_of_boxes(std::mt19937& random, uint32_t count, float at, int classes) {
   const auto number = [&](int below) { return static_cast<float>(int(random()) % below); };
   BoxTable out;
   float x = 0, y = 0;
@@ -57,7 +57,7 @@ BoxTable crowd(std::mt19937& random, uint32_t count, float at, int classes) {
 }
 
 /// Returns the overlap of two boxes, by float arithmetic.
-float iou(const BoxTable& of, int64_t i, int64_t j) {
+float float_iou(const BoxTable& of, int64_t i, int64_t j) {
   const float *a = &of.boxes[size_t(i) * 4], *b = &of.boxes[size_t(j) * 4];
   const float width = std::max(std::min(a[2], b[2]) - std::max(a[0], b[0]), 0.0f);
   const float height = std::max(std::min(a[3], b[3]) - std::max(a[1], b[1]), 0.0f);
@@ -66,8 +66,8 @@ float iou(const BoxTable& of, int64_t i, int64_t j) {
 }
 
 /// Keeps the best box and removes those that it overlaps, until none is left.
-Indices by_definition(const BoxTable& table, float threshold) {
-  Indices left(table.count()), out;
+KeptIndices by_definition(const BoxTable& table, float threshold) {
+  KeptIndices left(table.count()), out;
   std::iota(left.begin(), left.end(), 0);
   std::ranges::stable_sort(left, std::greater(),
                            [&](int64_t i) { return table.scores[size_t(i)]; });
@@ -76,7 +76,7 @@ Indices by_definition(const BoxTable& table, float threshold) {
     const int64_t best = left.front();
     out.push_back(best);
     std::erase_if(left, [&](int64_t i) {
-      return i == best || (id(i) == id(best) && iou(table, best, i) > threshold);
+      return i == best || (id(i) == id(best) && float_iou(table, best, i) > threshold);
     });
   }
   return out;
@@ -88,10 +88,10 @@ TEST(Suppressor, FollowsTheDefinition) {
   for (int round = 0; round < 60; ++round) {
     const uint32_t count = random() % (round % 10 == 0 ? 3000 : 300);
     const float at = std::array{0.0f, -300.0f, -9000.0f, 70000.0f}[size_t(round) % 4];
-    const BoxTable table = crowd(random, count, at, round % 3 == 0 ? 0 : 5);
+    const BoxTable table = crowd_of_boxes(random, count, at, round % 3 == 0 ? 0 : 5);
     Settings settings = suppression_defaults();
     settings.iou_threshold = 0.3f + 0.1f * static_cast<float>(round % 5);
-    const Indices want = by_definition(table, settings.iou_threshold);
+    const KeptIndices want = by_definition(table, settings.iou_threshold);
     dropped += count - want.size();
     for (const char* contract : {"exact", "torchvision", "tensorflow", "detectron2"}) {
       settings.nms_contract = contract;
@@ -120,7 +120,7 @@ TEST(Suppressor, OfOrientedBoxesFollowsTheDefinition) {
       table.add({v, v + 5}, 1.0f - 0.01f * static_cast<float>(i));
       boxes.push_back(test::rounded({v[0], v[1], v[2], v[3], v[4]}));
     }
-    Indices want;
+    KeptIndices want;
     bool sure = true;
     for (int64_t i = 0; i < 60; ++i)
       if (std::ranges::none_of(want, [&](int64_t k) {
@@ -133,7 +133,7 @@ TEST(Suppressor, OfOrientedBoxesFollowsTheDefinition) {
     ++clear;
     EXPECT_LT(want.size(), 55u);
     for (const char* contract : {"exact", "mmcv", "detectron2", "faster-rcnn"}) {
-      Settings settings = settings_for(contract, NmsMethod::kGreedy);
+      Settings settings = by_contract(contract, NmsMethod::kGreedy);
       settings.iou_threshold = 0.2f;
       expect_kept(settings, table, want);
     }
@@ -145,7 +145,7 @@ TEST(Suppressor, HasNoBoxesOrOne) {
   for (const NmsContract& contract : contracts())
     for (const NmsTraits& method : kNmsMethods)
       for (const bool oriented : {false, true}) {
-        const Settings settings = settings_for(contract.name, method.method);
+        const Settings settings = by_contract(contract.name, method.method);
         BoxTable table{.oriented = oriented};
         expect_kept(settings, table, {});
         table.add(oriented ? std::vector<float>{5, 5, 10, 10, 1} : std::vector<float>{0, 0, 9, 9},
@@ -157,11 +157,11 @@ TEST(Suppressor, HasNoBoxesOrOne) {
 TEST(Suppressor, OrdersEqualScoresAsTheContract) {
   BoxTable table;
   for (int i = 0; i < 40; ++i) table.add({10, 10, 20, 20}, 0.5f);
-  expect_kept(settings_for("exact"), table, {0});
-  expect_kept(settings_for("numpy"), table, {39});
-  expect_kept(settings_for("faster-rcnn"), table, {39});
-  Settings all = settings_for("numpy", NmsMethod::kNone);
-  Indices reversed(40);
+  expect_kept(by_contract("exact"), table, {0});
+  expect_kept(by_contract("numpy"), table, {39});
+  expect_kept(by_contract("faster-rcnn"), table, {39});
+  Settings all = by_contract("numpy", NmsMethod::kNone);
+  KeptIndices reversed(40);
   std::iota(reversed.rbegin(), reversed.rend(), 0);
   expect_kept(all, table, reversed);
   all.nms_contract = "exact";
@@ -184,7 +184,7 @@ TEST(Suppressor, DropsBoxesThatAreNotFinite) {
   table.add({1e38f, 1e38f, 2e38f, 2e38f}, 0.1f);
   for (const NmsContract& contract : contracts())
     for (const NmsTraits& method : kNmsMethods)
-      expect_kept(settings_for(contract.name, method.method), table, {7, 6});
+      expect_kept(by_contract(contract.name, method.method), table, {7, 6});
   BoxTable oriented{.oriented = true};
   oriented.add({5, 5, 10, 10, kNan}, 0.9f);
   oriented.add({5, kNan, 10, 10, 0}, 0.8f);
@@ -216,7 +216,7 @@ TEST(Suppressor, ShiftsClassesLikeTheFramework) {
   table.add({10.4f, 10, 12.3f, 20}, 0.8f, 2047);
   table.add({0, 0, 9000, 9000}, 0.7f, 0);
   table.add({0, 0, 1200, 1200}, 0.6f, 1);
-  Settings settings = settings_for("ultralytics");
+  Settings settings = by_contract("ultralytics");
   settings.iou_threshold = 0.01f;
   expect_kept(settings, table, {0, 2});
   settings.class_agnostic = true;
@@ -234,7 +234,7 @@ TEST(Suppressor, LimitsBoxesPerClassByTheContract) {
     const float x = static_cast<float>(20 * i);
     table.add({x, 0, x + 10, 10}, 0.9f - 0.1f * static_cast<float>(i), i % 2);
   }
-  Settings settings = settings_for("onnx");
+  Settings settings = by_contract("onnx");
   settings.max_detections = 2;
   expect_kept(settings, table, {0, 1, 2, 3});
   settings.nms_contract = "exact";
@@ -248,7 +248,7 @@ TEST(Suppressor, KeepsProblemsApart) {
   BoxTable table;
   for (int i = 0; i < 100; ++i) {
     table.starts.push_back(table.count());
-    const BoxTable one = crowd(random, i % 9 == 4 ? 0 : random() % 200, 0, 3);
+    const BoxTable one = crowd_of_boxes(random, i % 9 == 4 ? 0 : random() % 200, 0, 3);
     table.boxes.insert(table.boxes.end(), one.boxes.begin(), one.boxes.end());
     table.scores.insert(table.scores.end(), one.scores.begin(), one.scores.end());
     table.classes.insert(table.classes.end(), one.classes.begin(), one.classes.end());
@@ -258,7 +258,7 @@ TEST(Suppressor, KeepsProblemsApart) {
     ASSERT_TRUE(all) << all.error().message();
     ASSERT_EQ(all->size(), 100u);
     for (uint32_t i = 0; i < 100; ++i) {
-      Indices alone = kept(suppression_defaults(), *backend, table.problem(i));
+      KeptIndices alone = kept_indices(suppression_defaults(), *backend, table.problem(i));
       for (int64_t& index : alone) index += table.starts[i];
       EXPECT_EQ((*all)[i], alone) << i;
     }
@@ -269,20 +269,21 @@ TEST(Suppressor, WorksAgainAfterMoreAndFewerBoxes) {
   std::mt19937 random(4);
   for (const NmsTraits& method : kNmsMethods)
     for (const Backend* backend : test::host_backends()) {
-      const Settings settings = settings_for("exact", method.method);
+      const Settings settings = by_contract("exact", method.method);
       auto suppressor = Suppressor::create(settings, false, *backend);
       ASSERT_TRUE(suppressor);
       for (const uint32_t count : {3u, 500u, 40u, 0u, 900u, 1u}) {
-        const BoxTable table = crowd(random, count, 0, 4);
+        const BoxTable table = crowd_of_boxes(random, count, 0, 4);
         const auto found = test::suppressed(*suppressor, table);
         ASSERT_TRUE(found) << found.error().message();
-        EXPECT_EQ(found->front(), kept(settings, *backend, table)) << method.name << ' ' << count;
+        EXPECT_EQ(found->front(), kept_indices(settings, *backend, table))
+            << method.name << ' ' << count;
       }
     }
 }
 
 /// Returns the error of a table.
-Error error_of(const Settings& settings, const BoxTable& table) {
+Error list_error(const Settings& settings, const BoxTable& table) {
   const auto found = test::suppressed(settings, *test::host_backends().front(), table);
   EXPECT_FALSE(found);
   return found ? Error{} : found.error();
@@ -293,7 +294,7 @@ TEST(Suppressor, RejectsWhatItCannotKeepApart) {
   table.add({0, 0, 1, 1}, 0.5f, 0);
   for (const int64_t id : {int64_t{-1}, int64_t{2048}, std::numeric_limits<int64_t>::max()}) {
     table.classes[0] = id;
-    EXPECT_EQ(error_of(suppression_defaults(), table).message(),
+    EXPECT_EQ(list_error(suppression_defaults(), table).message(),
               "The class " + std::to_string(id) +
                   " of box 0 is not one of 0 to 2047. Number the classes from 0, or pass none to "
                   "let all boxes suppress each other.");
@@ -302,7 +303,7 @@ TEST(Suppressor, RejectsWhatItCannotKeepApart) {
   for (const std::vector<uint32_t>& starts :
        {std::vector<uint32_t>{1}, std::vector<uint32_t>{0, 2}, std::vector<uint32_t>{0, 1, 0}}) {
     table.starts = starts;
-    EXPECT_EQ(error_of(suppression_defaults(), table).kind, ErrorKind::kInvalid);
+    EXPECT_EQ(list_error(suppression_defaults(), table).kind, ErrorKind::kInvalid);
   }
 }
 
@@ -310,7 +311,7 @@ TEST(Suppressor, RejectsMoreBoxesThanAKeyHas) {
   BoxTable table;
   table.scores.resize(size_t{kMaxAnchors} + 1);
   table.boxes.resize(4 * table.scores.size());
-  EXPECT_EQ(error_of(suppression_defaults(), table).message(),
+  EXPECT_EQ(list_error(suppression_defaults(), table).message(),
             "A problem has 2097153 boxes: the maximum is 2097152. Leave out those with the lowest "
             "scores.");
 }
@@ -318,8 +319,8 @@ TEST(Suppressor, RejectsMoreBoxesThanAKeyHas) {
 TEST(Suppressor, RejectsMorePairsThanAMethodCompares) {
   BoxTable table;
   for (int i = 0; i < 20000; ++i) table.add({0, 0, 1, 1}, i < 500 ? 0.9f : 0.1f);
-  Settings settings = settings_for("exact", NmsMethod::kMatrix);
-  EXPECT_EQ(error_of(settings, table).message(),
+  Settings settings = by_contract("exact", NmsMethod::kMatrix);
+  EXPECT_EQ(list_error(settings, table).message(),
             "nms-method=matrix compares pairs, and 20000 boxes are too many for that: the maximum "
             "is 16384. Set score-threshold= or max-detections=, or another nms-method=.");
   settings.score_threshold = 0.5f;
@@ -336,8 +337,8 @@ TEST(Suppressor, UsesTheBestCandidatesOfAContract) {
     table.add({x, y, x + 5, y + 5}, static_cast<float>(i));
   }
   for (const Backend* backend : test::host_backends()) {
-    EXPECT_EQ(kept(settings_for("efficientnms"), *backend, table).size(), 5000u);
-    EXPECT_EQ(kept(settings_for("exact"), *backend, table).size(), 6000u);
+    EXPECT_EQ(kept_indices(by_contract("efficientnms"), *backend, table).size(), 5000u);
+    EXPECT_EQ(kept_indices(by_contract("exact"), *backend, table).size(), 6000u);
   }
 }
 
@@ -357,7 +358,7 @@ TEST(Suppressor, RejectsSettingsThatAreNotPossible) {
   EXPECT_NE(message(settings), "");
   settings.score_threshold = kInfinity;
   EXPECT_NE(message(settings), "");
-  EXPECT_NE(message(settings_for("nothing")), "");
+  EXPECT_NE(message(by_contract("nothing")), "");
 }
 
 TEST(Suppressor, NeedsABuildForItsMemory) {
