@@ -116,7 +116,7 @@ TEST(KeepboxNms, StatesWhatIsWrong) {
   EXPECT_EQ(status([](auto& p) { p.scores = nullptr; }), KEEPBOX_DECODE_INVALID);
   EXPECT_EQ(status([](auto& p) { p.indices = nullptr; }), KEEPBOX_DECODE_INVALID);
   EXPECT_EQ(status([](auto& p) { p.counts = nullptr; }), KEEPBOX_DECODE_INVALID);
-  EXPECT_EQ(status([](auto& p) { p.memory = static_cast<KeepboxDecodeMemory>(7); }),
+  EXPECT_EQ(status([](auto& p) { std::memset(&p.memory, 7, sizeof p.memory); }),
             KEEPBOX_DECODE_INVALID);
   EXPECT_EQ(status([](auto& p) { p.counts_memory = KEEPBOX_DECODE_CUDA; }), KEEPBOX_DECODE_INVALID);
   const int64_t classes[] = {0, 4000, 0};

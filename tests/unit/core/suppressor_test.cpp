@@ -86,7 +86,7 @@ TEST(Suppressor, FollowsTheDefinition) {
   std::mt19937 random(1);
   size_t dropped = 0;
   for (int round = 0; round < 60; ++round) {
-    const uint32_t count = random() % (round % 10 == 0 ? 3000 : 300);
+    const auto count = static_cast<uint32_t>(random() % (round % 10 == 0 ? 3000 : 300));
     const float at = std::array{0.0f, -300.0f, -9000.0f, 70000.0f}[size_t(round) % 4];
     const BoxTable table = crowd_of_boxes(random, count, at, round % 3 == 0 ? 0 : 5);
     Settings settings = suppression_defaults();
@@ -248,7 +248,8 @@ TEST(Suppressor, KeepsProblemsApart) {
   BoxTable table;
   for (int i = 0; i < 100; ++i) {
     table.starts.push_back(table.count());
-    const BoxTable one = crowd_of_boxes(random, i % 9 == 4 ? 0 : random() % 200, 0, 3);
+    const auto count = static_cast<uint32_t>(random() % (i % 9 == 4 ? 1 : 200));
+    const BoxTable one = crowd_of_boxes(random, count, 0, 3);
     table.boxes.insert(table.boxes.end(), one.boxes.begin(), one.boxes.end());
     table.scores.insert(table.scores.end(), one.scores.begin(), one.scores.end());
     table.classes.insert(table.classes.end(), one.classes.begin(), one.classes.end());
