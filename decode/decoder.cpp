@@ -57,6 +57,7 @@ Status DecoderSetup::set(std::string_view text) {
   KB_TRY(files.read(options));
   KB_ASSIGN(quantization, Quantization::from(options.quantization));
   tensor_ids = ids_of(options.tensor_ids);
+  backend = nick_of(backend_words(), options.backend);
   KB_TRY(settings(frame));
   return {};
 }
@@ -232,8 +233,8 @@ Status Decoder::set(std::string_view options) {
 }
 
 /// True if the processor decodes these tensors.
-bool Decoder::fits(size_t frames) {
-  if (!processor_ || memory_ != tensors_.memory()) return false;
+bool Decoder::fits(size_t frames, int device) {
+  if (!processor_ || memory_ != tensors_.memory() || device != device_) return false;
   const Plan& plan = processor_->plan();
   if (joint_ == 0) return (frames <= 1 || plan.frames() == 1) && plan.holds_for(tensors_.views());
   const size_t images = tensors_.views()[0].shape[0];
@@ -259,11 +260,15 @@ Result<Plan> Decoder::plan(std::span<const TensorView> tensors) {
   return make_plan(settings, views);
 }
 
-Status Decoder::make_processor(size_t frames) {
+/// Returns the device for the tensors, -1 for the host.
+Result<int> Decoder::device() const {
+  return device_for(tensors_.views(), wanted_backend(setup_.backend), setup_.options.device_id);
+}
+
+Status Decoder::make_processor(size_t frames, int device) {
   drop();
   memory_ = tensors_.memory();
-  const std::string name = nick_of(backend_words(), setup_.options.backend);
-  KB_ASSIGN(device_, device_for(tensors_.views(), wanted_backend(name), setup_.options.device_id));
+  device_ = device;
   const CurrentDevice current(device_);
   KB_TRY(current.status());
   const bool joint = frames > 1 && tensors_.are_batches_of(frames);
@@ -275,7 +280,7 @@ Status Decoder::make_processor(size_t frames) {
   own_map_ = made.letterbox;
   remark_ = made.remark;
   if (joint) made = joint_plan(std::move(made), static_cast<uint32_t>(frames));
-  KB_ASSIGN(auto backend, select_backend(name, made, memory_));
+  KB_ASSIGN(auto backend, select_backend(setup_.backend, made, memory_));
   if (setup_.options.threads > 1) threads_ = make_worker_threads(setup_.options.threads);
   KB_ASSIGN(processor_,
             Processor::create(std::move(made), std::move(backend), memory_, threads_.get()));
@@ -323,7 +328,8 @@ Status Decoder::set_maps(std::span<const KeepboxDecodeFrame> frames, uint32_t im
 Status Decoder::prepare(std::span<const KeepboxDecodeTensor> tensors,
                         std::span<const KeepboxDecodeFrame> frames) {
   KB_TRY(tensors_.take(tensors, setup_));
-  if (!fits(frames.size())) KB_TRY(make_processor(frames.size()));
+  KB_ASSIGN(const int wanted, device());
+  if (!fits(frames.size(), wanted)) KB_TRY(make_processor(frames.size(), wanted));
   const Plan& plan = processor_->plan();
   const auto images =
       static_cast<uint32_t>(joint_ != 0 ? tensors_.views()[0].shape[0] : plan.frames());

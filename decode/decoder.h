@@ -26,6 +26,7 @@ struct DecoderSetup {
   Size frame;  // 0x0: the model's input
   DecodeFiles files;
   Quantization quantization;
+  std::string backend = "auto";
   std::vector<std::string> tensor_ids;
 
   /// Changes options by a text, and reads the files that it names.
@@ -74,8 +75,9 @@ class Decoder {
  private:
   Status prepare(std::span<const KeepboxDecodeTensor> tensors,
                  std::span<const KeepboxDecodeFrame> frames);
-  bool fits(size_t frames);
-  Status make_processor(size_t frames);
+  bool fits(size_t frames, int device);
+  Result<int> device() const;
+  Status make_processor(size_t frames, int device);
   Result<Plan> plan(std::span<const TensorView> tensors);
   Status set_maps(std::span<const KeepboxDecodeFrame> frames, uint32_t images);
   Result<Letterbox> map_of(const KeepboxDecodeFrame& frame) const;

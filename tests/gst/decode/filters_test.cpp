@@ -57,7 +57,7 @@ TEST(Filters, NeedNoNewPlan) {
     after.*member = "changed";
     EXPECT_TRUE(only_tuned(after, before));
   }
-  DecodeProps resized{.model_size = "1x1"};
+  DecodeProps resized{{.model_size = "1x1"}};
   EXPECT_FALSE(only_tuned(resized, before));
 }
 

@@ -37,7 +37,8 @@ TEST_F(FrameGroups, HaveKeypointsMasksAndTrackScores) {
   Tensor maps = test::prototypes(32, 40);
   std::mt19937 random(3);
   for (float& each : maps.values) each = test::uniform_number(random, -1, 1);
-  DecodeProps poses{.detector = "yolov8-pose"}, masks{.detector = "yolov8-seg", .num_classes = 1};
+  DecodeProps poses{{.detector = "yolov8-pose"}},
+      masks{{.detector = "yolov8-seg", .num_classes = 1}};
   for (DecodeProps* each : {&poses, &masks}) {
     each->model_size = "640x640";
     each->track_score_threshold = 0.12f;

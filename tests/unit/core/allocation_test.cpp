@@ -169,7 +169,7 @@ TEST(Allocations, SuppressionAllocatesForMoreBoxesOnly) {
     for (const Backend& backend : backends()) {
       if (backend.memory != MemorySpace::kSystem) continue;
       Settings settings = suppression_defaults();
-      settings.method = each.method;
+      settings.nms_method = each.method;
       auto suppressor = Suppressor::create(settings, false, backend);
       ASSERT_TRUE(suppressor);
       problems.starts = nullptr;

@@ -91,7 +91,7 @@ TEST(Suppressor, FollowsTheDefinition) {
     const BoxTable table = crowd_of_boxes(random, count, at, round % 3 == 0 ? 0 : 5);
     Settings settings = suppression_defaults();
     settings.iou_threshold = 0.3f + 0.1f * static_cast<float>(round % 5);
-    const KeptIndices want = by_definition(table, settings.iou_threshold);
+    const KeptIndices want = by_definition(table, *settings.iou_threshold);
     dropped += count - want.size();
     for (const char* contract : {"exact", "torchvision", "tensorflow", "detectron2"}) {
       settings.nms_contract = contract;
