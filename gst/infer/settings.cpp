@@ -95,10 +95,14 @@ Result<Reinfer> reinfer_of(const InferProps& props) {
 
 /// Returns the name of a property of objects that is set although there are none, or nullptr.
 const char* unused_setting(const InferProps& props) {
-  if (!props.objects_of.empty()) return "objects-of";
-  if (!props.include_classes.empty()) return "include-classes";
-  if (props.tensor_mtd) return "tensor-mtd";
-  return props.align.empty() ? nullptr : "align";
+  const InferProps defaults;
+  if (props.objects_of != defaults.objects_of) return "objects-of";
+  if (props.include_classes != defaults.include_classes) return "include-classes";
+  if (props.min_size != defaults.min_size) return "min-size";
+  if (props.grow != defaults.grow) return "grow";
+  if (props.align != defaults.align) return "align";
+  if (props.reinfer != defaults.reinfer && !props.reinfer.empty()) return "reinfer";
+  return props.tensor_mtd ? "tensor-mtd" : nullptr;
 }
 
 Status check_tensor_mtd(const InferProps& props) {

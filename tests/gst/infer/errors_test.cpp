@@ -107,9 +107,13 @@ TEST_F(InferErrors, ConflictingObjectSettingsAreErrors) {
        {"reinfer=a", "reinfer=-1", "reinfer=30,0.2", "reinfer=30,", "reinfer=1,2,3"})
     expect_error(with(model, std::string("regions=objects ") + wrong),
                  {wrong, "is not a number of frames", "20 percent"});
-  expect_error(with(model, "include-classes=car"),
-               {"include-classes has no effect with regions=frame"});
-  expect_error(with(model, "objects-of=detector"), {"objects-of has no effect with regions=frame"});
+  for (const char* unused :
+       {"include-classes=car", "objects-of=detector", "min-size=16", "grow=1.5",
+        "align=arcface-112", "reinfer=30", "reinfer=abc", "tensor-mtd=true"}) {
+    const std::string name = std::string(unused).substr(0, std::string(unused).find('='));
+    expect_error(with(model, unused), {name + " has no effect with regions=frame"});
+  }
+  EXPECT_TRUE(errors_of(with(model, "reinfer=1 grow=1 min-size=0")).empty()) << "as by default";
   expect_error(with(model, "regions=roi objects-of=detector"),
                {"objects-of has no effect with regions=roi"});
   expect_error(with(model, "regions=objects resize-mode=rect"),
