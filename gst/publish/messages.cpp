@@ -60,17 +60,25 @@ bool Messages::is_changed(const PublishedFrame& frame) {
   return true;
 }
 
+/// True if the rate allows to publish a frame. A turn that falls on a frame that a model skipped
+/// stays for the next one that was looked at, until there is another turn: all turns may fall on
+/// skipped frames.
+bool Messages::has_turn(const PublishedFrame& frame, bool passes) {
+  const bool waited = std::exchange(due_, due_ || passes);
+  if (settings_.on_change.boxes || !frame.skipped.any() || !pace_.is_limited()) return due_;
+  return passes && waited;
+}
+
 /// Retains no frame that a model skipped, because its objects may be others than those of the
 /// message.
 Status Messages::add_boxes(PublishedFrame& frame, bool passes, std::vector<Message>& out,
                            const Complete& complete) {
-  due_ |= passes;
-  if (settings_.on_change.boxes ? !due_ || !is_changed(frame) : !passes) return {};
-  due_ = false;
+  if (!has_turn(frame, passes) || (settings_.on_change.boxes && !is_changed(frame))) return {};
   const Status completed = complete && !frame.boxes.empty() ? complete(frame.info) : Status{};
   std::string text;
   KB_TRY(writer_.write(frame.info, frame.boxes, text));
   if (text.empty()) return completed;
+  due_ = !settings_.on_change.boxes && frame.skipped.any();
   text.pop_back();  // the end of the line
   out.push_back(message(settings_.boxes.of({.source = settings_.source, .label = "all"}),
                         std::move(text), settings_.retain.boxes && !frame.skipped.any()));

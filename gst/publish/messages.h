@@ -32,6 +32,8 @@ class Pace {
   /// @param rate per second; 0: no limit
   explicit Pace(double rate) : interval_(rate > 0 ? static_cast<uint64_t>(1e9 / rate) : 0) {}
 
+  bool is_limited() const { return interval_ > 0; }
+
   /// True if an event passes. @param time in ns; earlier than the last one after a flush
   bool passes(uint64_t time) {
     if (last_ && *last_ <= time && time < next_) return false;
@@ -154,6 +156,7 @@ class Messages {
   Message message(std::string topic, std::string payload, bool retain) const;
   Content content_of(const PublishedFrame& frame) const;
   bool is_changed(const PublishedFrame& frame);
+  bool has_turn(const PublishedFrame& frame, bool passes);
   Status add_boxes(PublishedFrame& frame, bool passes, std::vector<Message>& out,
                    const Complete& complete);
   void add_events(const std::vector<TrackEvent>& events, std::vector<Message>& out);
@@ -167,7 +170,7 @@ class Messages {
   TrackEvents tracks_;
   std::optional<Content> published_;  // of the last JSON object
   bool incomplete_ = false;           // a model skipped its frame
-  bool due_ = false;                  // the rate allows the next change
+  bool due_ = false;                  // the rate allows a JSON object
   bool warned_ = false;
 };
 

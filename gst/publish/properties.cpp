@@ -65,8 +65,9 @@ const Property<PublishProps> kPublishProperties[] = {
      &PublishProps::on_change},
     {"rate",
      "Maximum number of messages per second of running time: of boxes, of each count, and of "
-     "improvements of each track; 0 means no limit. The last counts before EOS are always "
-     "published, and then 0.",
+     "improvements of each track; 0 means no limit. Boxes wait for a frame that the model looked "
+     "at, but for no longer than a turn. The last counts before EOS are always published, and then "
+     "0.",
      &PublishProps::rate, nullptr, 0, 1000},
     {"track-timeout",
      "Seconds of running time without a box after which a track ends, like lost-after of "

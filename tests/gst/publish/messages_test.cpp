@@ -234,6 +234,48 @@ TEST(Messages, PublishAChangeOnceTheRateAllowsIt) {
   EXPECT_EQ(frames.add({box_by("m", "cat")}).size(), 1u);
 }
 
+/// The turns of a rate may all fall on frames that a model skips.
+TEST(Messages, PublishTheNextFrameThatWasLookedAt) {
+  PublishProps props;
+  props.rate = 2.5;  // every fourth frame
+  Frames frames(props);
+  std::vector<int> published;
+  for (int i = 0; i < 16; ++i) {
+    const bool looked = i % 4 == 2;
+    const Texts out = looked ? frames.add({box_by("m", "dog")}) : frames.add_skipped({}, {"m"});
+    if (!out.empty()) published.push_back(i);
+  }
+  EXPECT_EQ(published, (std::vector<int>{2, 6, 10, 14}));
+}
+
+/// A rate is no filter of frames whose boxes a tracker expects, or another model found.
+TEST(Messages, PublishSkippedFramesIfThereAreNoOthers) {
+  PublishProps props;
+  props.rate = 5;  // every second frame
+  Frames frames(props);
+  std::vector<size_t> sizes;
+  for (int i = 0; i < 8; ++i) sizes.push_back(frames.add_skipped({}, {"m"}).size());
+  EXPECT_EQ(sizes, (std::vector<size_t>{0, 0, 1, 0, 1, 0, 1, 0}));
+  EXPECT_EQ(frames.add({}).size(), 1u);
+  EXPECT_EQ(frames.add({}).size(), 0u);
+  props.rate = 0;
+  Frames all(props);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(all.add_skipped({}, {"m"}).size(), 1u) << "no rate";
+}
+
+/// What is left out does not use up the rate.
+TEST(Messages, PublishTheNextFrameWithBoxes) {
+  PublishProps props;
+  props.rate = 5;  // every second frame
+  props.write_empty = false;
+  for (const char* on_change : {"", "boxes"}) {
+    props.on_change = on_change;
+    Frames frames(props);
+    EXPECT_EQ(frames.add({}).size(), 0u);
+    EXPECT_EQ(frames.add({box_by("m", "dog")}).size(), 1u) << on_change;
+  }
+}
+
 TEST(Messages, ForgetBoxesOfAnotherStream) {
   PublishProps props;
   props.what = "boxes,tracks";
