@@ -12,6 +12,7 @@
 #include "gst/classify/properties.h"
 #include "gst/classify/results.h"
 #include "gst/metas/records.h"
+#include "gst/metas/skippedmodels.h"
 #include "gst/tensors/provenance.h"
 
 GST_DEBUG_CATEGORY_STATIC(classdecode_debug);
@@ -148,6 +149,20 @@ std::vector<uint32_t> choose(const State& s, GstBuffer* buffer, const FrameTenso
   return tensors_of(tensors, tensors.source(tensors.listed().size() - 1));
 }
 
+/// Returns the source of this element's tensors if its model did not look at the frame: that of the
+/// tensors that it decoded last or, before the first ones, the nearest that skipped the frame.
+SharedProvenance skipped_source(const State& s, GstBuffer* buffer) {
+  if (s.own != nullptr) return was_skipped_by(buffer, s.own) ? s.own : nullptr;
+  const std::vector<SharedProvenance> sources = sources_of_skipped(buffer);
+  return sources.empty() ? nullptr : sources.back();
+}
+
+/// Notes that the model did not look at the frame. Objects keep their results.
+void note_skipped_by(const State& s, GstBuffer* buffer, const SharedProvenance& source) {
+  if (source != nullptr && !source->objects)
+    note_skipped_model(buffer, s.classifier.model_of(source));
+}
+
 Status check_any(GstBuffer* buffer, const FrameTensors& tensors) {
   if (!tensors.listed().empty() || was_skipped(buffer) || had_no_objects(buffer)) return {};
   return reject(ErrorKind::kMismatch, "The frame has no tensors of a classifier",
@@ -176,6 +191,8 @@ Status classify(KeepboxClassDecode* self, GstBuffer* buffer, ClassifyCounts& cou
   if (own.empty() || (source != nullptr && source->objects))
     s.objects.attach(buffer, results, pictures, s.keep, s.frame, counts);
   else attach_to_frame(buffer, results, counts);
+  if (own.empty()) note_skipped_by(s, buffer, skipped_source(s, buffer));
+  else if (source != nullptr && source->held) note_skipped_by(s, buffer, source);
   return {};
 }
 

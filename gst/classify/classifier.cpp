@@ -102,11 +102,15 @@ std::string Classifier::attribute_of(const std::string& id, bool text, bool alon
   return text ? "text" : "class";
 }
 
+GQuark Classifier::model_of(const SharedProvenance& source) const {
+  return quark_of(!props_.model_name.empty() ? props_.model_name
+                  : source != nullptr        ? source->model
+                                             : std::string());
+}
+
 LabelSubject Classifier::subject_of(const Head& head) const {
   return {
-      .model = quark_of(!props_.model_name.empty() ? props_.model_name
-                        : head.source != nullptr   ? head.source->model
-                                                   : std::string()),
+      .model = model_of(head.source),
       .attribute = quark_of(attribute_of(head.form.id, head.characters.has_value(), head.alone))};
 }
 

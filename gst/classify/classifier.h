@@ -62,6 +62,8 @@ class Classifier {
   Result<std::vector<TensorResults>> decode(const FrameTensors& tensors,
                                             std::span<const uint32_t> which);
 
+  /// Returns the model of results from tensors of that source; 0 if it has no name.
+  GQuark model_of(const SharedProvenance& source) const;
   /// Returns what was recognised, for the statistics; empty before the first tensors.
   const std::string& remark() const { return remark_; }
   /// Returns a warning about the last frame's tensors, or nothing.

@@ -21,7 +21,7 @@ namespace keepbox {
 void note_skipped_frame(GstBuffer* buffer, SharedProvenance source = nullptr);
 /// Notes that a model did not look at a frame, because the inference element skipped it or because
 /// its tensors could not be decoded.
-/// @param buffer writable. @param model name of the model, as in FrameBox::model.
+/// @param buffer writable. @param model its name, as in FrameBox::model or BoxLabel::model.
 void note_skipped_model(GstBuffer* buffer, GQuark model);
 /// The models that did not look at a frame: those noted by their decoders or, if no decoder
 /// looked either, all models if an inference element skipped the frame. A frame without notes was

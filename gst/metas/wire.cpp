@@ -131,9 +131,9 @@ std::vector<guint8> pack_boxes(GstBuffer* buffer) {
   put_labels(out, labels);
   put_classes(out, classes_of_frame(meta));
   const SkippedModels skipped(buffer);
-  out.put_count(skipped.noted().size() + skipped.all());
+  out.put_count(skipped.noted().size());
   for (const GQuark model : skipped.noted()) out.put_name(model);
-  if (skipped.all()) out.put_name(0);  // boxes of other decoders name no model
+  out.put<guint8>(skipped.all());
   return {out.bytes().begin(), out.bytes().end()};
 }
 
@@ -167,6 +167,7 @@ class Unpacked {
   std::vector<std::vector<BoxClasses>> classes_;  // of boxes
   std::vector<BoxClasses> of_frame_;
   std::vector<GQuark> skipped_;                         // models
+  bool all_skipped_ = false;                            // whatever they are called
   std::map<Subject, std::vector<ObjectLabel>> labels_;  // od_id: index of the box, or kWholeFrame
   KeypointStore keypoints_;
   std::deque<std::vector<float>> values_;
@@ -289,6 +290,7 @@ Unpacked::Unpacked(ByteReader& in) {
   of_frame_ = read_classes(in);
   for (gsize left = in.get_count(kMinName); left != 0 && !in.failed(); --left)
     skipped_.push_back(in.get_name());
+  all_skipped_ = in.get<guint8>() != 0;
   if (!in.at_end()) in.fail();
 }
 
@@ -329,6 +331,7 @@ Status Unpacked::attach(GstBuffer* buffer, gsize bytes) {
   }
   for (const BoxClasses& classes : of_frame_) add_classes(meta, G_MAXUINT, classes);
   for (const GQuark model : skipped_) note_skipped_model(buffer, model);
+  if (all_skipped_) note_skipped(buffer);
   attach_weak_boxes(buffer, weak_);
   return {};
 }

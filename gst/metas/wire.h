@@ -19,7 +19,7 @@ namespace keepbox {
 // The boxes of a frame as bytes, in which they reach another process of the host.
 
 /// Version of the bytes; readers know no other one. To be raised with every change of these.
-inline constexpr guint8 kWireVersion = 3;
+inline constexpr guint8 kWireVersion = 4;
 
 /// Properties of a packed box, as bits.
 enum WireFlags : guint16 {

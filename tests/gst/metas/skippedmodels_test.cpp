@@ -17,6 +17,7 @@ using test::Buffer;
 using test::empty_frame;
 using test::Harness;
 using test::kHd;
+using test::Tensor;
 
 /// Returns the models that skipped a frame as text, with "all" for unknown ones.
 std::string models_on(GstBuffer* frame) {
@@ -75,6 +76,52 @@ TEST(SkippedModels, AreOneForEachDecoder) {
   EXPECT_EQ(models(false, true), "b ") << "the same name, so that its look is still waited for";
   EXPECT_EQ(models(true, false), "two ");
   EXPECT_EQ(models(false, false), "two one ");
+}
+
+TEST(SkippedModels, AreNotedByTheirClassifier) {
+  TensorProvenance eyes{.producer = new_producer(), .model = "eyes"};
+  for (const bool named : {false, true}) {
+    Harness h(std::string("classdecode name=decoder ") + (named ? "model-name=weather" : ""), kHd);
+    const std::string noted = named ? "weather " : "eyes ";
+    const auto looked = [&] {
+      GstBuffer* frame = empty_frame().release();
+      test::attach(frame, Tensor{{0.25f, 0.75f}, {1, 2}, "x"},
+                   std::make_shared<const TensorProvenance>(eyes));
+      return h.run(frame);
+    };
+    EXPECT_EQ(models_on(h.run(skipped_frame(eyes).release())), noted) << "before the first look";
+    EXPECT_EQ(models_on(looked()), "") << h.error();
+    EXPECT_EQ(models_on(h.run(skipped_frame(eyes).release())), noted);
+    Buffer other = skipped_frame(test::rows_model());
+    note_skipped_model(other.get(), g_quark_from_string("rows"));
+    EXPECT_EQ(models_on(h.run(other.release())), "rows ") << "its own model did not skip it";
+    TensorProvenance parts = eyes;
+    parts.objects = true;
+    Harness of_objects("classdecode", kHd);
+    EXPECT_EQ(models_on(of_objects.run(skipped_frame(parts).release())), "") << "no object";
+  }
+}
+
+/// A detector that looked, and a classifier that did not, are told apart.
+TEST(SkippedModels, AreNotedByAClassifierBesidesADetector) {
+  TensorProvenance eyes{.producer = new_producer(), .model = "eyes"}, rows = test::rows_model();
+  rows.producer = new_producer();
+  Harness h("boxdecode ! classdecode", kHd);
+  const auto models = [&](bool detected, bool classified) {
+    GstBuffer* frame = empty_frame().release();
+    const auto of = [](const TensorProvenance& source) {
+      return std::make_shared<const TensorProvenance>(source);
+    };
+    if (detected) test::attach(frame, test::plain_rows(test::kOne), of(rows));
+    else note_skipped(frame, of(rows));
+    if (classified) test::attach(frame, Tensor{{0.25f, 0.75f}, {1, 2}, "x"}, of(eyes));
+    else note_skipped(frame, of(eyes));
+    return models_on(h.run(frame));
+  };
+  EXPECT_EQ(models(true, false), "eyes ");
+  EXPECT_EQ(models(true, true), "") << h.error();
+  EXPECT_EQ(models(false, true), "rows ");
+  EXPECT_EQ(models(false, false), "rows eyes ");
 }
 
 TEST(SkippedModels, IncludeThoseWhoseTensorsCannotBeDecoded) {
@@ -150,9 +197,10 @@ TEST(SkippedModels, ReachOtherProcessesWithoutADecoder) {
   EXPECT_EQ(models_on(frame), "all ");
   const Buffer there = test::sent(frame.get());
   const SkippedModels skipped(there.get());
-  EXPECT_TRUE(skipped.any());
+  EXPECT_EQ(models_on(there), "all ");
   EXPECT_TRUE(skipped.has(0)) << "other decoders name no model";
-  EXPECT_TRUE(SkippedModels(test::sent(there.get()).get()).any()) << "and from there to a third";
+  EXPECT_TRUE(skipped.has(g_quark_from_string("eyes"))) << "or do";
+  EXPECT_EQ(models_on(test::sent(there.get())), "all ") << "and from there to a third";
 }
 
 TEST(SkippedModels, StayWhenThePictureIsScaled) {
