@@ -8,9 +8,11 @@
 
 #include <gst/gst.h>
 
+#include <set>
 #include <span>
 #include <vector>
 
+#include "gst/metas/boxes.h"
 #include "gst/tensors/provenance.h"
 
 namespace keepbox {
@@ -40,9 +42,35 @@ class SkippedModels {
   /// Returns the models that were noted, each once.
   std::span<const GQuark> noted() const { return models_; }
 
+  /// Adds a model to those that were noted, unless it is one.
+  void add(GQuark model);
+
  private:
   std::vector<GQuark> models_;
   bool all_ = false;
+};
+
+/// Follows which models look at the frames of a stream, although their names may change. A name
+/// that is noted for the first time may be that of a model which had another one until the frame
+/// before; it is not known until that model has looked.
+class ModelLooks {
+ public:
+  /// Takes the next frame. @param boxes of the frame.
+  /// @return the models that may not have looked at it: those that were noted, and those that may
+  /// have another name by now.
+  SkippedModels take(SkippedModels skipped, std::span<const FrameBox> boxes);
+
+  /// True if a model skipped that frame which has not looked at any frame yet.
+  bool unknown() const { return unknown_; }
+
+ private:
+  std::set<GQuark> known_;   // names that were noted or found boxes
+  std::set<GQuark> there_;   // of these, on the last frame
+  std::set<GQuark> new_;     // names that were noted on each frame since they appeared
+  std::set<GQuark> gone_;    // names that new ones may have replaced
+  std::set<GQuark> unseen_;  // names that were noted on each frame since the first one
+  bool began_ = false;       // a frame was there on which decoders noted what they skipped
+  bool unknown_ = false;
 };
 
 }  // namespace keepbox

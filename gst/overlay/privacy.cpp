@@ -68,7 +68,7 @@ void Privacy::choose(const PrivateFrame& frame, const OverlayProps& props,
   last_look_.start(frame.time, frame.skipped, frame.boxes);
   lost_.start(frame.time,
               static_cast<GstClockTime>(props.blur_lost.value_or(kBlurLost) * GST_SECOND),
-              frame.skipped);
+              last_look_.skipped());
   looks_ += !frame.skipped.any() && !frame.boxes.empty();
   for (const FrameBox& box : frame.boxes) {
     tracked_ |= box.tracking_id.has_value();
@@ -146,17 +146,6 @@ FrameBox owned(const FrameBox& box) {
 
 }  // namespace
 
-/// Follows which models have looked at a frame. Those that are not noted on a frame looked at it,
-/// whatever they are called.
-void LastLook::note_models(const SkippedModels& skipped) {
-  const auto& noted = skipped.noted();
-  if (!skipped.all()) {
-    if (!std::exchange(began_, true)) unseen_.assign(noted.begin(), noted.end());
-    else std::erase_if(unseen_, [&](GQuark model) { return !std::ranges::contains(noted, model); });
-  }
-  unknown_ = skipped.any() && (!began_ || !unseen_.empty());
-}
-
 /// Finds the boxes that the frame does not have: held boxes repeat all of a model's, but for parts,
 /// which are those of some objects, and a tracker moves those with an id.
 void LastLook::find_missing(std::span<const FrameBox> boxes) {
@@ -180,11 +169,11 @@ void LastLook::start(GstClockTime time, const SkippedModels& skipped,
     if (GST_CLOCK_TIME_IS_VALID(time_) && time < time_) clear();
     time_ = time;
   }
-  note_models(skipped);
-  std::erase_if(boxes_, [&](const FrameBox& box) { return !skipped.has(box.model); });
+  skipped_ = looks_.take(skipped, boxes);
+  std::erase_if(boxes_, [&](const FrameBox& box) { return !skipped_.has(box.model); });
   find_missing(boxes);
   for (const FrameBox& box : boxes)
-    if (!skipped.has(box.model)) boxes_.push_back(owned(box));
+    if (!skipped_.has(box.model)) boxes_.push_back(owned(box));
 }
 
 void LostBoxes::start(GstClockTime time, GstClockTime keep, const SkippedModels& skipped) {

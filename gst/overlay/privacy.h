@@ -57,24 +57,24 @@ class LastLook {
   /// everything, as after a seek. @param boxes of the frame
   void start(GstClockTime time, const SkippedModels& skipped, std::span<const FrameBox> boxes);
 
+  /// Returns the models that may not have looked at this frame.
+  const SkippedModels& skipped() const { return skipped_; }
   /// Returns the boxes of models that skipped this frame which the frame does not repeat or follow,
   /// without masks.
   std::span<const FrameBox> missing() const { return missing_; }
   /// True if a model skipped this frame that has not looked at any frame yet.
-  bool unknown() const { return unknown_; }
+  bool unknown() const { return looks_.unknown(); }
 
   void clear() { *this = {}; }
 
  private:
-  void note_models(const SkippedModels& skipped);
   void find_missing(std::span<const FrameBox> boxes);
 
   GstClockTime time_ = GST_CLOCK_TIME_NONE;
   std::vector<FrameBox> boxes_;    // of each model's last look
   std::vector<FrameBox> missing_;  // of these, on this frame
-  std::vector<GQuark> unseen_;     // models that have not looked at any frame
-  bool began_ = false;             // a frame was there on which decoders noted what they skipped
-  bool unknown_ = false;
+  ModelLooks looks_;
+  SkippedModels skipped_;
 };
 
 /// Remembers the boxes that were obscured and have a tracking id, so that an object stays obscured

@@ -98,6 +98,7 @@ void Messages::add_counts(bool changed, std::vector<Message>& out) {
 }
 
 Status Messages::add(PublishedFrame frame, std::vector<Message>& out, const Complete& complete) {
+  frame.skipped = looks_.take(std::move(frame.skipped), frame.boxes);
   const auto& [info, boxes, skipped, time] = frame;
   if (settings_.what.tracks) add_events(tracks_.add(info, boxes, skipped, time), out);
   if (settings_.what.counts) counts_.set(boxes, skipped, settings_.counts, settings_.source);
@@ -110,6 +111,7 @@ Status Messages::add(PublishedFrame frame, std::vector<Message>& out, const Comp
 void Messages::restart(std::vector<Message>& out) {
   if (settings_.what.tracks) add_events(tracks_.finish(), out);
   published_.reset();
+  looks_ = {};
 }
 
 void Messages::finish(std::vector<Message>& out) {

@@ -168,6 +168,7 @@ class Messages {
   Pace pace_;
   Counts counts_;
   TrackEvents tracks_;
+  ModelLooks looks_;
   std::optional<Content> published_;  // of the last JSON object
   bool incomplete_ = false;           // a model skipped its frame
   bool due_ = false;                  // the rate allows a JSON object

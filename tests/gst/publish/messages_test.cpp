@@ -188,6 +188,19 @@ TEST(Messages, KeepNumbersWhileModelsSkip) {
   EXPECT_EQ(frames.add({}), (Texts{"all 0", "dog 0"}));
 }
 
+/// The name of a model may change while it skips frames.
+TEST(Messages, KeepNumbersUntilAModelWithAnotherNameHasLooked) {
+  PublishProps props;
+  props.what = "counts,tracks";
+  props.topic_counts = "{class}";
+  props.track_timeout = 0.3;
+  Frames frames(props);
+  EXPECT_EQ(frames.add({box_by("m", "dog", 7)}).size(), 3u);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(frames.add_skipped({}, {"renamed"}), Texts{}) << i;
+  EXPECT_EQ(frames.add({box_by("renamed", "dog")}), Texts{});
+  EXPECT_EQ(frames.add({}), (Texts{"all 0", "dog 0"}));
+}
+
 TEST(Messages, PublishNoChangeWhileModelsSkip) {
   PublishProps props;
   props.on_change = "boxes";

@@ -247,6 +247,41 @@ TEST(Privacy, KeepsTheSkippedModelsApart) {
   EXPECT_EQ(lefts(stream.skipped({}, "faces")), Lefts{}) << "no face on the last look";
 }
 
+/// The name of a model may change while it skips frames.
+TEST(Privacy, KeepsObjectsOfAModelWhoseNameChanges) {
+  Stream stream({.blur = "*", .blur_lost = 0});
+  FrameBox face = box_of("face", {}, 50), renamed = box_of("person", {}, 90);
+  face.model = g_quark_from_string("faces");
+  renamed.model = g_quark_from_string("renamed");
+  stream.frame({street_box("person"), face});
+  EXPECT_EQ(lefts(stream.skipped({face})), (Lefts{50, 10}));
+  for (const char* name : {"again", "renamed", "renamed"}) {
+    EXPECT_EQ(lefts(stream.skipped({face}, name)), (Lefts{50, 10})) << name;
+    EXPECT_EQ(lefts(stream.skipped({}, name)), Lefts{10}) << "the face was looked for: " << name;
+  }
+  EXPECT_EQ(lefts(stream.frame({renamed})), Lefts{90});
+  EXPECT_EQ(lefts(stream.skipped({}, "renamed")), Lefts{90});
+  EXPECT_EQ(lefts(stream.skipped({}, "street")), Lefts{}) << "known, and not there";
+
+  Stream blind({.blur = "*", .blur_lost = 0});
+  blind.skipped();
+  EXPECT_EQ(blind.skipped({}, "renamed")[0].box, (Box{0, 0, 640, 360})) << "not looked at yet";
+  EXPECT_EQ(blind.skipped({}, "renamed").size(), 1u);
+  EXPECT_TRUE(blind.frame({}).empty());
+  EXPECT_TRUE(blind.skipped({}, "renamed").empty());
+}
+
+/// A tracked object is lost from the first frame on that was looked at.
+TEST(Privacy, CountsBlurLostFromLooksUnderAnotherName) {
+  Stream stream({.blur = "*", .blur_lost = 0.1});
+  stream.frame({street_box("person", 7)});
+  for (int frame = 0; frame < 50; ++frame)
+    EXPECT_FALSE(stream.skipped({}, "renamed").empty()) << frame;
+  stream.frame({});
+  EXPECT_FALSE(stream.frame({}).empty());
+  EXPECT_TRUE(stream.frame({}).empty()) << "lost for 120 ms";
+}
+
 TEST(Privacy, FollowsListsOnSkippedFrames) {
   Stream stream({.blur = "person"});
   stream.frame({street_box("person"), street_box("car", {}, 50)});
