@@ -127,7 +127,8 @@ struct Track {
     kLost,  // not matched since
   };
 
-  uint64_t id = 0;  // 0 until it is reported for the first time
+  uint64_t id = 0;      // 0 until it is reported for the first time
+  uint64_t number = 0;  // in its tracker, from 1
   uint64_t kind = 0;
   uint32_t box = 0;    // on this frame; kUnmatched: none
   Motion motion;       // at the time of the last analysed frame
@@ -137,8 +138,13 @@ struct Track {
   bool duplicate = false;       // of another track
   uint64_t seen_frame = 0;      // number of the frame on which it was last seen
   int64_t since = 0, seen = 0;  // times in ns: first and last seen
+  int64_t unlooked = 0;         // ns since then in which it could not be missed; their frames are
+                                // added to seen_frame
   Direction direction{};
   Observations observations{};
+
+  /// Returns the time since which it is missed.
+  int64_t missed_since() const { return seen + unlooked; }
 };
 
 }  // namespace keepbox

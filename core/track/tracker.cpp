@@ -37,7 +37,7 @@ void Tracker::erase(const auto& ended) { std::erase_if(tracks_, ended); }
 
 namespace {
 
-constexpr int64_t kLongestGap = 1'000'000'000;  // ns; frames may be as rare as that
+constexpr int64_t kLongestGap = 1'000'000'000;  // ns; looks may be as rare as that
 constexpr float kFarthest = 1 << 24;            // all integers up to here are floats
 
 bool is_followed(const Box& b) {
@@ -68,12 +68,20 @@ void Tracker::reset() {
 
 void Tracker::set(const TrackSettings& settings) { settings_ = settings; }
 
-std::span<const BoxTrack> Tracker::update(std::span<const Observation> boxes, int64_t time) {
+std::vector<Track>::const_iterator Tracker::find(uint64_t number) const {
+  const auto found = std::ranges::lower_bound(tracks_, number, {}, &Track::number);
+  return found != tracks_.end() && found->number == number ? found : tracks_.end();
+}
+
+std::span<const BoxTrack> Tracker::update(std::span<const Observation> boxes, int64_t time,
+                                          Misses misses) {
   if (frame_ == 0) time_ = time;
   time = std::max(time, time_);
   end_overdue(time);
   steps_ = steps_until(time);
+  passed_ = time - time_;
   time_ = time;
+  misses_ = misses;
   ++frame_;
   classify_boxes(boxes);
   for (Track& track : tracks_) track.box = kUnmatched;
@@ -97,7 +105,7 @@ void Tracker::classify_boxes(std::span<const Observation> boxes) {
   const TrackParams& p = settings_.params;
   size_t used = 0;
   for (size_t i = 0; i < boxes.size(); ++i) {
-    if (!is_followed(boxes[i].box)) continue;
+    if (boxes[i].track != 0 || !is_followed(boxes[i].box)) continue;
     if (boxes[i].score > p.high_threshold) use_[i] = Use::kHigh;
     else if (boxes[i].score > p.low_threshold) use_[i] = Use::kLow;
     used += use_[i] != Use::kNone;
@@ -146,7 +154,20 @@ void Tracker::update_track(uint32_t index, uint32_t box) {
   track.box = box;
   track.streak = std::min(track.streak, UINT32_MAX - 1) + 1;
   track.seen = time_;
+  track.unlooked = 0;
   track.seen_frame = frame_;
+}
+
+/// Moves tracks by the boxes that repeat theirs. These are no matches that would confirm a track.
+void Tracker::follow_repeated() {
+  for (uint32_t i = 0; i < boxes_.size(); ++i) {
+    const auto found = boxes_[i].track != 0 ? find(boxes_[i].track) : tracks_.end();
+    if (found == tracks_.end() || found->box != kUnmatched || !is_followed(boxes_[i].box)) continue;
+    const auto index = static_cast<uint32_t>(found - tracks_.begin());
+    const uint32_t streak = found->streak;
+    update_track(index, i);
+    tracks_[index].streak = streak;
+  }
 }
 
 /// Starts tracks for the unmatched boxes with high scores.
@@ -156,7 +177,8 @@ void Tracker::start_tracks() {
     if (use_[i] != Use::kHigh || !(boxes_[i].score >= settings_.params.new_threshold)) continue;
     if (tracks_.size() >= kMaxTracks && !end_longest_lost()) return;
     const Motion motion(row_of(settings_.method).motion, boxes_[i].box);
-    tracks_.push_back({.kind = boxes_[i].kind,
+    tracks_.push_back({.number = ++last_number_,
+                       .kind = boxes_[i].kind,
                        .box = i,
                        .motion = motion,
                        .seen_motion = motion,
@@ -185,12 +207,19 @@ int64_t Tracker::lost_after() const {
   return (after > 0 ? after : settings_.interval) + settings_.interval / 2;
 }
 
-/// Ends tracks that have not been seen for too long.
+/// Ends tracks that have been missed for too long, or not looked for as long as frames may be rare.
 void Tracker::end_tracks() {
   const bool by_time = settings_.params.lost_after > 0;
+  const int64_t longest = std::max(lost_after(), kLongestGap) + settings_.interval;
+  for (Track& track : tracks_) {
+    if (track.box != kUnmatched || is_missed(track)) continue;
+    track.unlooked += passed_;
+    ++track.seen_frame;
+  }
   erase([&](const Track& track) {
     if (track.box != kUnmatched) return false;
-    return by_time ? time_ - track.seen > lost_after() : frame_ - track.seen_frame > 1;
+    if (!is_missed(track)) return time_ - track.seen > longest;
+    return by_time ? time_ - track.missed_since() > lost_after() : frame_ - track.seen_frame > 1;
   });
 }
 
@@ -199,28 +228,34 @@ void Tracker::end_overdue(int64_t time) {
   const bool pause = time - time_ > std::max(lost_after(), kLongestGap) + settings_.interval;
   const bool by_time = settings_.params.lost_after > 0;
   erase([&](const Track& track) {
-    const bool lost = by_time && track.seen < time_;
-    return pause || (lost && time - track.seen > lost_after() + settings_.interval);
+    const bool lost = by_time && track.missed_since() < time_;
+    return pause || (lost && time - track.missed_since() > lost_after() + settings_.interval);
   });
 }
 
+/// @pre it has a box.
 bool Tracker::is_reported(const Track& track) const {
-  if (track.box == kUnmatched) return false;
   if (settings_.method == TrackMethod::kByteTrack) return track.state != Track::State::kNew;
   const uint32_t after = settings_.params.confirm_after;
   return track.streak >= after || frame_ <= after;
 }
 
 void Tracker::report() {
-  for (uint32_t i = 0; i < tracks_.size(); ++i) {
-    if (!is_reported(tracks_[i])) continue;
-    if (tracks_[i].id == 0) tracks_[i].id = ++ids_->last;
-    out_[tracks_[i].box] = {tracks_[i].id, tracks_[i].since, i};
+  for (Track& track : tracks_) {
+    if (track.box == kUnmatched) continue;
+    BoxTrack& out = out_[track.box];
+    out.number = track.number;
+    if (!is_reported(track)) continue;
+    if (track.id == 0) track.id = ++ids_->last;
+    out.id = track.id;
+    out.since = track.since;
   }
 }
 
-Box Tracker::moved(uint32_t index, int64_t time) const {
-  Motion motion = tracks_[index].motion;
+Box Tracker::moved(uint64_t number, int64_t time) const {
+  const auto track = find(number);
+  if (track == tracks_.end()) return {};
+  Motion motion = track->motion;
   if (time > time_) motion.advance(steps_until(time));
   return motion.box();
 }
@@ -238,6 +273,7 @@ void Tracker::byte_track() {
   using enum Track::State;
   for (Track& track : tracks_)
     if (track.state != kNew) track.motion.advance(steps_, track.state == kSeen);
+  follow_repeated();
   const auto box_of = [](const Track& track) { return track.motion.box(); };
 
   const auto match_scored = [&](bool confirmed, float min_weight) {
@@ -255,9 +291,10 @@ void Tracker::byte_track() {
   assign(0);
   match_scored(false, kNewIou);
 
-  erase([](const Track& track) { return track.state == kNew && track.box == kUnmatched; });
+  erase([&](const Track& track) { return track.state == kNew && is_missed(track); });
   for (Track& track : tracks_) {
-    if (track.box == kUnmatched) track.state = kLost;
+    if (is_missed(track)) track.state = kLost;
+    else if (track.box == kUnmatched) continue;
     else if (track.state != kNew || track.streak >= settings_.params.confirm_after)
       track.state = kSeen;
   }
@@ -322,6 +359,7 @@ float agreement(const Direction& a, const Direction& b) {
 /// published.
 void Tracker::sort() {
   for (Track& track : tracks_) track.motion.advance(steps_);
+  follow_repeated();
   const auto any = [](const Track&) { return true; };
   const auto overlaps =
       collect(any, [](const Track& track) { return track.motion.box(); }, Use::kHigh);
@@ -339,7 +377,7 @@ void Tracker::sort() {
   assign(settings_.params.match_iou);
   if (directed) match_last_seen();
   for (Track& track : tracks_)
-    if (track.box == kUnmatched) track.streak = 0;
+    if (is_missed(track)) track.streak = 0;
   start_tracks();
   end_tracks();
 }

@@ -53,14 +53,21 @@ struct TrackSettings {
 struct Observation {
   Box box;
   float score = 0;
-  uint64_t kind = 0;  // boxes of different kinds are never the same object
+  uint64_t kind = 0;   // boxes of different kinds are never the same object
+  uint64_t track = 0;  // number of the track whose earlier box this one repeats; 0: to be matched
 };
 
 /// The track of a box.
 struct BoxTrack {
-  uint64_t id = 0;     // from 1; 0: no track, or not confirmed yet
-  int64_t since = 0;   // ns; time at which the object was first seen
-  uint32_t index = 0;  // for moved()
+  uint64_t id = 0;      // from 1; 0: no track, or not confirmed yet
+  int64_t since = 0;    // ns; time at which the object was first seen
+  uint64_t number = 0;  // in its tracker, also if it is not confirmed yet; 0: no track
+};
+
+/// What it means for a track that it has no box on a frame.
+enum class Misses : uint8_t {
+  kCount,   // its object was not found
+  kIgnore,  // nothing: it was not looked for all objects
 };
 
 /// Counter of ids; trackers that share one never assign the same id.
@@ -85,13 +92,18 @@ class Tracker {
   Tracker(const TrackSettings& settings, TrackIds& ids) : settings_(settings), ids_(&ids) {}
 
   /// Follows the objects to the boxes of the next analysed frame. Boxes that are empty, inverted,
-  /// not finite or beyond 2^24 pixels get no track.
+  /// not finite or beyond 2^24 pixels get no track. A box that repeats one of a track moves that
+  /// track, which it neither confirms nor ends, and starts none.
   /// @param time ns; one before that of the last call is taken as the same.
-  /// @return one entry per box. Valid until the next call, as is `index`.
-  std::span<const BoxTrack> update(std::span<const Observation> boxes, int64_t time);
+  /// @return one entry per box. Valid until the next call.
+  std::span<const BoxTrack> update(std::span<const Observation> boxes, int64_t time,
+                                   Misses misses = Misses::kCount);
 
-  /// Returns the box of a track at a time after the last update, without changing anything.
-  Box moved(uint32_t index, int64_t time) const;
+  /// True until the track of that number ends.
+  bool has(uint64_t number) const { return find(number) != tracks_.end(); }
+  /// Returns the box of a track at a time after the last update, without changing anything; an
+  /// empty one if the track has ended.
+  Box moved(uint64_t number, int64_t time) const;
 
   /// Ends all tracks. Their ids are not used again.
   void reset();
@@ -103,12 +115,18 @@ class Tracker {
  private:
   enum class Use : uint8_t { kNone, kHigh, kLow };  // of a box that has no track yet
 
+  std::vector<Track>::const_iterator find(uint64_t number) const;
+
   // tracker.cpp: what all methods share
   void classify_boxes(std::span<const Observation> boxes);
   float steps_until(int64_t time) const;
   int64_t lost_after() const;
   void end_overdue(int64_t time);
   void update_track(uint32_t track, uint32_t box);
+  void follow_repeated();
+  bool is_missed(const Track& track) const {
+    return track.box == kUnmatched && misses_ == Misses::kCount;
+  }
   void start_tracks();
   bool end_longest_lost();
   void end_tracks();
@@ -131,11 +149,14 @@ class Tracker {
   void correct_after_loss(Track& track, const Box& box) const;
 
   TrackSettings settings_;
-  std::vector<Track> tracks_;  // in the order of their start
+  std::vector<Track> tracks_;  // in the order of their start, which is that of their numbers
   TrackIds* ids_;
   uint64_t frame_ = 0;
+  uint64_t last_number_ = 0;
   int64_t time_ = 0;
-  float steps_ = 0;  // since the last frame
+  int64_t passed_ = 0;  // ns since the last frame
+  float steps_ = 0;     // since the last frame
+  Misses misses_ = Misses::kCount;
 
   // The frame:
   std::span<const Observation> boxes_;

@@ -5,6 +5,8 @@
 #include <gst/analytics/analytics.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <string>
 
 #include "core/formula/oriented.h"
@@ -13,7 +15,6 @@
 #include "gst/metas/labels.h"
 #include "gst/metas/pixelmap.h"
 #include "gst/metas/relationmeta.h"
-#include "gst/metas/skippedmodels.h"
 
 namespace keepbox {
 namespace {
@@ -65,6 +66,7 @@ void BoxTracks::set(const TrackProps& props, int64_t interval) {
 void BoxTracks::end() {
   models_.clear();
   clock_ = {};
+  looks_ = {};
 }
 
 void BoxTracks::restart() {
@@ -96,6 +98,7 @@ void BoxTracks::sort_box(const FrameBox& box, std::vector<FrameBox> OfModel::* l
 bool BoxTracks::read(GstBuffer* buffer, Size frame) {
   for (auto& [name, model] : models_)
     for (auto list : {&OfModel::boxes, &OfModel::weak, &OfModel::held}) (model.*list).clear();
+  for (auto& [name, model] : models_) model.here.clear();
   const bool decoded = read_boxes(buffer, boxes_, nullptr, frame);
   for (const FrameBox& box : boxes_)
     sort_box(box, box.held || box.predicted ? &OfModel::held : &OfModel::boxes);
@@ -113,14 +116,16 @@ Status BoxTracks::follow(GstBuffer* buffer, int64_t time, Size frame) {
     models_.clear();
   const int64_t now = clock_.now();
   const bool decoded = read(buffer, frame);
-  const SkippedModels skipped(buffer);
+  const SkippedModels skipped = looks_.take(SkippedModels(buffer), boxes_);
   for (auto& [name, model] : models_) {
     if (foreign_.contains(name)) continue;
+    const bool whole = decoded && !skipped.has(name);
+    const bool found = !model.boxes.empty() || !model.weak.empty();
     // A frame without a box of the model counts if the model looked at it.
-    const bool empty = decoded && model.held.empty() && !skipped.has(name);
-    if (!model.boxes.empty() || !model.weak.empty() || empty) analyse(model, now);
-    else if (!model.held.empty()) repeat(model);
-    else if (props_.predict) predict(model, now, frame);
+    if (found || (whole && model.held.empty()))
+      follow(model, now, whole ? Look::kWhole : Look::kPart);
+    else follow(model, now, Look::kNone);
+    if (props_.predict && !whole) predict(model, now, frame);
     counts_.tracks += static_cast<guint>(model.tracker.size());
   }
   counts_.analysed |= decoded && models_.empty() && !skipped.any();
@@ -128,47 +133,103 @@ Status BoxTracks::follow(GstBuffer* buffer, int64_t time, Size frame) {
   return attach(buffer, frame);
 }
 
-void BoxTracks::analyse(OfModel& model, int64_t time) {
+Repetition BoxTracks::repetition_of(const FrameBox& box) const {
+  Repetition out{std::nullopt, box.class_id, box.anchor};
+  if (!box.parent) return out;
+  const auto object = std::ranges::lower_bound(boxes_, *box.parent, {}, &FrameBox::od_id);
+  if (object != boxes_.end() && object->od_id == *box.parent) std::get<0>(out) = key_of(*object);
+  return out;
+}
+
+/// Returns the box that each held box repeats, or nullptr; each at most once. Boxes of the same
+/// anchor of several tiles differ in their places, or else in their order.
+std::vector<const FollowedBox*> BoxTracks::repeated_in(const OfModel& model) const {
+  std::multimap<Repetition, const FollowedBox*> left;
+  if (!model.held.empty())
+    for (const FollowedBox& box : model.last) left.emplace(box.repetition(), &box);
+  std::vector<const FollowedBox*> out(model.held.size());
+  for (const bool anywhere : {false, true})
+    for (size_t i = 0; i < out.size(); ++i) {
+      if (out[i] != nullptr) continue;
+      const FrameBox& held = model.held[i];
+      const auto [first, end] = left.equal_range(repetition_of(held));
+      const auto found = std::find_if(
+          first, end, [&](const auto& each) { return anywhere || each.second->is_at(held.box); });
+      if (found == end) continue;
+      out[i] = found->second;
+      left.erase(found);
+    }
+  return out;
+}
+
+/// Follows a model's objects to the frame, and gives ids to the boxes that have one.
+void BoxTracks::follow(OfModel& model, int64_t time, Look look) {
+  const std::vector<const FollowedBox*> repeated = repeated_in(model);
+  std::vector<FollowedBox> seen = update(model, repeated, time, look);
+  const std::set<uint64_t> fresh = model.here;
+  for (size_t i = 0; i < repeated.size(); ++i) {
+    const FrameBox& held = model.held[i];
+    has_unmoved_boxes_ |= props_.predict && held.held && !held.parent;
+    if (repeated[i] == nullptr || !model.here.insert(repeated[i]->track().number).second) continue;
+    const BoxTrack& track = repeated[i]->track();
+    if (track.id != 0) ids_.push_back({held.od_id, track, repeated[i]->seen()});
+  }
+  std::erase_if(model.last, [&](const FollowedBox& box) {
+    const uint64_t number = box.track().number;
+    if (model.here.contains(number)) return fresh.contains(number);
+    return look == Look::kWhole || !model.tracker.has(number);
+  });
+  std::ranges::move(seen, std::back_inserter(model.last));
+}
+
+/// Updates the tracker with what the model found. Parts that are repeated were moved with their
+/// objects, and show where their tracks are; other held boxes are where they were.
+/// @return the boxes that were found and have a track.
+std::vector<FollowedBox> BoxTracks::update(OfModel& model,
+                                           std::span<const FollowedBox* const> repeated,
+                                           int64_t time, Look look) {
   std::vector<Observation> sightings;
   for (const auto* list : {&model.boxes, &model.weak})
     for (const FrameBox& box : *list) sightings.push_back(tracker_box_of(box, props_.per_class));
-  const auto tracks = model.tracker.update(sightings, time);
-  model.last.clear();
-  model.time = time;
-  counts_.analysed = true;
-  counts_.boxes += static_cast<guint>(tracks.size());
-  for (size_t i = 0; i < tracks.size(); ++i) {
-    if (tracks[i].id == 0) continue;
+  const size_t found = sightings.size();
+  for (size_t i = 0; i < repeated.size(); ++i) {
+    if (repeated[i] == nullptr || !model.held[i].parent) continue;
+    sightings.push_back(tracker_box_of(model.held[i], props_.per_class));
+    sightings.back().track = repeated[i]->track().number;
+  }
+  std::vector<FollowedBox> out;
+  if (look == Look::kNone && sightings.empty()) return out;
+  const auto tracks = model.tracker.update(sightings, time,
+                                           look == Look::kWhole ? Misses::kCount : Misses::kIgnore);
+  counts_.analysed |= look != Look::kNone;
+  counts_.boxes += static_cast<guint>(found);
+  for (size_t i = 0; i < found; ++i) {
+    if (tracks[i].number == 0) continue;
     const bool weak = i >= model.boxes.size();
     const FrameBox& box = weak ? model.weak[i - model.boxes.size()] : model.boxes[i];
-    model.last.emplace_back(box, tracks[i], time);
+    model.here.insert(tracks[i].number);
+    out.emplace_back(box, tracks[i], model.tracker.moved(tracks[i].number, time),
+                     repetition_of(box), time);
+    if (tracks[i].id == 0) continue;
     ++counts_.tracked;
     counts_.recovered += weak;
     if (!weak) ids_.push_back({box.od_id, tracks[i], time});
-    else new_.push_back(model.last.back());
+    else new_.push_back(out.back());
   }
+  return out;
 }
 
-/// Gives boxes that repeat those of an earlier frame their ids.
-void BoxTracks::repeat(OfModel& model) {
-  for (const FrameBox& held : model.held) {
-    const auto found = std::ranges::find_if(
-        model.last, [&](const FollowedBox& box) { return box.is_repeated_by(held); });
-    if (found != model.last.end()) ids_.push_back({held.od_id, found->track(), found->seen()});
-    has_unmoved_boxes_ |= props_.predict && held.held;
-  }
-}
-
-/// Predicts boxes for as long as their tracks would not be lost. Tracks whose lost-after is 0 end
-/// with misses of analysed frames, which do not occur here.
+/// Predicts boxes that the frame lacks for as long as their tracks would not be lost. Tracks whose
+/// lost-after is 0 end with misses of analysed frames, which do not occur here.
 void BoxTracks::predict(const OfModel& model, int64_t time, Size frame) {
+  if (std::ranges::any_of(model.held, [](const FrameBox& box) { return !box.parent; })) return;
   const int64_t after = settings_.params.lost_after;
   const auto longest = after > 0 ? after : static_cast<int64_t>(GST_SECOND);
-  if (time - model.time > std::max(longest, settings_.interval)) return;
   for (const FollowedBox& box : model.last) {
-    const uint32_t index = box.track().index;
-    FollowedBox moved =
-        box.moved(model.tracker.moved(index, model.time), model.tracker.moved(index, time));
+    const auto& [id, since, number] = box.track();
+    if (id == 0 || model.here.contains(number)) continue;
+    if (time - box.seen() > std::max(longest, settings_.interval)) continue;
+    FollowedBox moved = box.moved(model.tracker.moved(number, time));
     const FrameBox there = moved.box();
     if (is_empty(clip(around({there.box, there.angle}), frame))) continue;
     new_.push_back(std::move(moved));
@@ -213,9 +274,12 @@ PixelMap motion_of(const Box& box, const Box& from, const Box& to, bool grows) {
 
 }  // namespace
 
-FollowedBox::FollowedBox(const FrameBox& box, const BoxTrack& track, int64_t seen)
+FollowedBox::FollowedBox(const FrameBox& box, const BoxTrack& track, const Box& place,
+                         Repetition repetition, int64_t seen)
     : box_(box),
       track_(track),
+      place_(place),
+      repetition_(std::move(repetition)),
       seen_(seen),
       keypoints_(box.keypoints.points.begin(), box.keypoints.points.end()),
       edges_(box.keypoints.edges.begin(), box.keypoints.edges.end()),
@@ -233,13 +297,9 @@ FrameBox FollowedBox::box() const {
   return out;
 }
 
-bool FollowedBox::is_repeated_by(const FrameBox& held) const {
-  return box_.class_id == held.class_id && box_.anchor == held.anchor;
-}
-
-FollowedBox FollowedBox::moved(const Box& from, const Box& to) const {
+FollowedBox FollowedBox::moved(const Box& to) const {
   FollowedBox out = *this;
-  const PixelMap map = motion_of(box_.box, from, to, box_.angle == 0);
+  const PixelMap map = motion_of(box_.box, place_, to, box_.angle == 0);
   out.box_.box = map(box_.box);
   out.box_.predicted = true;
   for (Keypoint& point : out.keypoints_) {

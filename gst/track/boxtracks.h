@@ -5,7 +5,10 @@
 #include <gst/gst.h>
 
 #include <cstdint>
+#include <optional>
 #include <set>
+#include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -14,34 +17,44 @@
 #include "core/track/streamclock.h"
 #include "core/track/tracker.h"
 #include "gst/metas/boxes.h"
+#include "gst/metas/skippedmodels.h"
 #include "gst/track/properties.h"
 
 namespace keepbox {
 
-// A box of the last analysed frame, kept to be moved with its object.
+// A box as its model found it last, kept to be moved with its object.
+
+/// What a box has in common with those of later frames that repeat it: the object that it is a part
+/// of, class number and anchor. Anchors are numbered for each tile and for each object.
+using Repetition =
+    std::tuple<std::optional<ObjectKey>, std::optional<uint32_t>, std::optional<uint32_t>>;
 
 /// A box with its track, and copies of what the frame's metas own.
 class FollowedBox {
  public:
-  /// @param seen running time of the frame, on which the model found the box.
-  FollowedBox(const FrameBox& box, const BoxTrack& track, int64_t seen);
+  /// @param track may have no id yet. @param place the track's box. @param repetition of the box.
+  /// @param seen time of the frame.
+  FollowedBox(const FrameBox& box, const BoxTrack& track, const Box& place, Repetition repetition,
+              int64_t seen);
 
   /// Returns the box, without a mask; its keypoints and values are owned by this.
   FrameBox box() const;
   const BoxTrack& track() const { return track_; }
   int64_t seen() const { return seen_; }
-  /// True if it is the same box as one of a later frame that repeats it.
-  bool is_repeated_by(const FrameBox& held) const;
+  const Repetition& repetition() const { return repetition_; }
+  bool is_at(const Box& place) const { return box_.box == place; }
 
   /// Returns the box, marked as predicted, where it is after its track has moved: it keeps its
   /// place in the track's box, and its keypoints theirs in the box. An oriented box keeps its sides
   /// and its angle.
-  /// @param from, to the track's box on the last analysed frame and now.
-  FollowedBox moved(const Box& from, const Box& to) const;
+  /// @param to the track's box now.
+  FollowedBox moved(const Box& to) const;
 
  private:
   FrameBox box_;
   BoxTrack track_;
+  Box place_;  // of the track when it was seen
+  Repetition repetition_;
   int64_t seen_;
   std::vector<Keypoint> keypoints_;
   std::vector<Edge> edges_;
@@ -67,10 +80,11 @@ class BoxTracks {
   void restart();
 
   /// Follows objects to a frame and attaches a GstAnalyticsTrackingMtd to each box with an id, and
-  /// boxes below the score threshold that have one. On frames that the model left out, boxes that
-  /// repeat earlier ones get their ids, and with predict=true expected boxes are attached. Boxes
-  /// of models that another tracker follows, as an id on one of their boxes or a tracker upstream
-  /// shows, are left alone until restart().
+  /// boxes below the score threshold that have one. Boxes that repeat earlier ones get their ids,
+  /// each id once. On frames that the model left out, or looked at in part, no object is missed,
+  /// and with predict=true expected boxes are attached. Boxes of models that another tracker
+  /// follows, as an id on one of their boxes or a tracker upstream shows, are left alone until
+  /// restart().
   /// @param buffer writable. @param time running time. If it goes back, tracks go on or end, as
   /// StreamClock decides. @return kInvalid if there are too many mtds;
   /// the frame is as it was.
@@ -85,9 +99,14 @@ class BoxTracks {
  private:
   struct OfModel {  // a model's tracks, and its boxes on this frame
     Tracker tracker;
-    std::vector<FollowedBox> last{};  // boxes with an id of the last analysed frame
-    int64_t time = 0;                 // of that frame, by the clock
+    std::vector<FollowedBox> last{};  // boxes of its tracks as they were found last
     std::vector<FrameBox> boxes{}, weak{}, held{};
+    std::set<uint64_t> here{};  // numbers of tracks that have a box on this frame
+  };
+  enum class Look {
+    kNone,   // the model found nothing new
+    kPart,   // it ran on some of the frame's objects
+    kWhole,  // what it did not find is missed
   };
   struct Id {  // of a box that is attached
     guint od_id;
@@ -98,8 +117,11 @@ class BoxTracks {
   bool read(GstBuffer* buffer, Size frame);
   void sort_box(const FrameBox& box, std::vector<FrameBox> OfModel::* list);
   OfModel* of_model(GQuark model);
-  void analyse(OfModel& model, int64_t time);
-  void repeat(OfModel& model);
+  Repetition repetition_of(const FrameBox& box) const;
+  std::vector<const FollowedBox*> repeated_in(const OfModel& model) const;
+  void follow(OfModel& model, int64_t time, Look look);
+  std::vector<FollowedBox> update(OfModel& model, std::span<const FollowedBox* const> repeated,
+                                  int64_t time, Look look);
   void predict(const OfModel& model, int64_t time, Size frame);
   Status attach(GstBuffer* buffer, Size frame);
 
@@ -108,6 +130,7 @@ class BoxTracks {
   TrackSettings settings_;
   TrackIds ids_given_;
   StreamClock clock_;
+  ModelLooks looks_;
   std::set<GQuark> foreign_;                        // models whose boxes another element follows
   std::vector<std::pair<GQuark, OfModel>> models_;  // as they first appeared, which orders ids
 

@@ -18,6 +18,7 @@ constexpr int64_t kStep = 1'000'000'000 / 30;
 struct TimedFrame {
   int64_t time;
   std::vector<Observation> boxes;
+  Misses misses = Misses::kCount;
 };
 
 TrackSettings draw_settings(Input& input) {
@@ -42,6 +43,7 @@ TrackSettings draw_settings(Input& input) {
 Observation draw_box(Input& input, int frame) {
   Observation out;
   out.kind = input.below(2);
+  if (input.chance(15)) out.track = 1 + input.below(8);
   out.score = input.chance(5) ? input.number() : static_cast<float>(input.below(21)) / 20;
   if (input.chance(8)) {
     out.box = {input.number(), input.number(), input.number(), input.number()};
@@ -61,6 +63,7 @@ std::vector<TimedFrame> draw_frames(Input& input) {
     TimedFrame& frame = out.emplace_back(time);
     for (uint32_t boxes = input.below(9); boxes > 0; --boxes)
       frame.boxes.push_back(draw_box(input, static_cast<int>(out.size())));
+    if (input.chance(20)) frame.misses = Misses::kIgnore;
     time += input.chance(80) ? kStep : kStep * (static_cast<int64_t>(input.below(120)) - 10);
   }
   return out;
@@ -76,7 +79,7 @@ class Checked {
     std::set<uint64_t> here;
     time_ = began_ ? std::max(time_, frame.time) : frame.time;
     began_ = true;
-    const auto found = tracker_.update(frame.boxes, frame.time);
+    const auto found = tracker_.update(frame.boxes, frame.time, frame.misses);
     if (found.size() != frame.boxes.size()) violated("an entry per box");
     for (size_t i = 0; i < found.size(); ++i) {
       out.push_back(found[i].id);
@@ -85,10 +88,14 @@ class Checked {
       if (!here.insert(found[i].id).second) violated("an id is on one box of a frame");
       if (found[i].id > ids_.last) violated("ids are counted");
       if (found[i].since > time_) violated("objects are not from the future");
-      if (kind_of_.try_emplace(found[i].id, frame.boxes[i].kind).first->second !=
-          frame.boxes[i].kind)
+      if (frame.boxes[i].track != 0 && frame.boxes[i].track != found[i].number)
+        violated("a box repeats that of its track");
+      if (frame.boxes[i].track == 0 &&
+          kind_of_.try_emplace(found[i].id, frame.boxes[i].kind).first->second !=
+              frame.boxes[i].kind)
         violated("an object keeps its kind");
-      tracker_.moved(found[i].index, frame.time + kStep);
+      if (!tracker_.has(found[i].number)) violated("a box's track is there");
+      tracker_.moved(found[i].number, frame.time + kStep);
     }
     if (tracker_.size() > Tracker::kMaxTracks) violated("tracks are bounded");
     return out;

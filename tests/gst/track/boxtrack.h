@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "gst/metas/skippedmodels.h"
 #include "gst/tensors/provenance.h"
 #include "tests/gst/metas/parts.h"
 
@@ -38,10 +39,12 @@ struct Track : Harness {
     GST_BUFFER_PTS(out.get()) = number * kStep;
     return out;
   }
-  /// Runs a frame on which the model found these.
-  Buffer see(guint number, std::vector<FrameBox> list) {
+  /// Runs a frame on which the model found these. @param skipped a model that is noted as one that
+  /// did not look at it; nullptr: none.
+  Buffer see(guint number, std::vector<FrameBox> list, const char* skipped = nullptr) {
     Buffer in = frame(number);
     attach_boxes(in.get(), list, {.frame = {640, 480}});
+    if (skipped != nullptr) note_skipped_model(in.get(), g_quark_from_string(skipped));
     return run(in.release());
   }
   /// Runs a frame that the model left out.

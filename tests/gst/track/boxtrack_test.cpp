@@ -4,6 +4,7 @@
 
 #include <gst/analytics/analytics.h>
 
+#include "gst/metas/labels.h"
 #include "gst/metas/skippedmodels.h"
 
 namespace keepbox::test {
@@ -59,19 +60,43 @@ TEST(Boxtrack, FollowsBoxesOfOtherDecoders) {
 TEST(Boxtrack, CountsTheFramesThatAModelLookedAt) {
   const auto id_after = [](const char* skipped) {
     Track h("lost-after=200000000");
-    const auto see = [&](guint number) { return h.see(number, {of(at(100), "street")}); };
-    for (guint i = 0; i < 5; ++i) see(i);
-    for (guint i = 5; i < 30; ++i) {
-      Buffer in = h.frame(i);
-      attach_boxes(in.get(), {}, {.frame = {640, 480}});
-      note_skipped_model(in.get(), g_quark_from_string(skipped));
-      h.run(in.release());
-    }
-    see(30);
-    return h.id_of(see(31));
+    const FrameBox box = of(at(100), "street");
+    for (guint i = 0; i < 5; ++i) h.see(i, {box}, i == 3 ? "faces" : nullptr);
+    for (guint i = 5; i < 30; ++i) h.see(i, {}, skipped);
+    h.see(30, {box});
+    return h.id_of(h.see(31, {box}));
   };
   EXPECT_EQ(id_after("street"), 1u);
   EXPECT_EQ(id_after("faces"), 2u) << "gone for a second";
+  EXPECT_EQ(id_after("renamed"), 1u) << "may be another name of the model";
+}
+
+/// A model that looked at some objects of a frame did not miss the others.
+TEST(Boxtrack, CountsNoMissesOnFramesThatWerePartlyLookedAt) {
+  for (const char* method : {"bytetrack", "sort", "oc-sort"}) {
+    Track h(std::string("lost-after=200000000 method=") + method);
+    const std::vector<FrameBox> both{of(at(100), "plates"), of(at(300), "plates")};
+    for (guint i = 0; i < 5; ++i) h.see(i, both);
+    for (guint i = 5; i < 25; ++i)
+      EXPECT_EQ(ids(boxes(h.see(i, {both[1]}, "plates"))), IdList{2}) << method << i;
+    EXPECT_EQ(ids(boxes(h.see(25, both))), (IdList{1, 2})) << method;
+    for (guint i = 26; i < 60; ++i) h.see(i, {both[1]});
+    EXPECT_EQ(ids(boxes(h.see(60, {both[1]}))), IdList{2}) << method;
+    h.see(61, both);
+    EXPECT_NE(ids(boxes(h.see(62, both)))[0], 1u) << method << ": now it was missed";
+  }
+}
+
+TEST(Boxtrack, PredictsWhatAFrameWasNotLookedAtFor) {
+  Track h("predict=true");
+  const std::vector<FrameBox> both{of(at(100), "plates"), of(at(300), "plates")};
+  for (guint i = 0; i < 5; ++i) h.see(i, both);
+  for (guint i = 5; i < 9; ++i) {
+    const std::vector<FrameBox> there = boxes(h.see(i, {both[1]}, "plates"));
+    ASSERT_EQ(ids(there), (IdList{2, 1})) << i;
+    EXPECT_TRUE(there[1].predicted);
+    EXPECT_NEAR(there[1].box.x1, 100, 1);
+  }
 }
 
 TEST(Boxtrack, TakesFramesInAnyMemory) {
@@ -219,6 +244,86 @@ TEST(Boxtrack, GivesRepeatedBoxesTheirIds) {
   EXPECT_EQ(h.warning(), "");
 }
 
+/// Anchors are numbered tile by tile.
+TEST(Boxtrack, GivesRepeatedBoxesOfTilesTheirIds) {
+  Track h;
+  std::vector<FrameBox> seen{at(10), at(300), at(150)};
+  EXPECT_EQ(ids(boxes(h.see(0, seen))), (IdList{1, 2, 3}));
+  for (FrameBox& box : seen) box.held = true;
+  EXPECT_EQ(ids(boxes(h.see(1, seen))), (IdList{1, 2, 3}));
+  std::swap(seen[0], seen[2]);
+  EXPECT_EQ(ids(boxes(h.see(2, seen))), (IdList{3, 2, 1})) << "in another order";
+  seen[1] = seen[0];
+  EXPECT_EQ(ids(boxes(h.see(3, seen))), (IdList{3, 2, 1})) << "each id once";
+}
+
+/// A part of a tracked object, whose id decoders of parts keep them by.
+struct Part {
+  guint64 object;
+  float x;  // of part and object
+  bool held = false;
+};
+
+/// Runs a frame of objects with parts. @return the ids of the parts
+IdList parts_on(Track& h, guint number, const std::vector<Part>& parts) {
+  Buffer in = h.frame(number);
+  std::vector<FrameBox> objects, list;
+  for (const Part& part : parts) objects.push_back(of(at(part.x), "cars"));
+  attach_boxes(in.get(), objects, {.frame = {640, 480}});
+  for (size_t i = 0; i < parts.size(); ++i) {
+    add_track(gst_buffer_get_analytics_relation_meta(in.get()), objects[i].od_id,
+              {.id = parts[i].object});
+    FrameBox plate = of(plain_box({parts[i].x, 180, parts[i].x + 20, 190}, 0.9f), "plates");
+    plate.held = parts[i].held;
+    plate.parent = objects[i].od_id;
+    list.push_back(plate);
+  }
+  attach_boxes(in.get(), list, {.frame = {640, 480}});
+  std::vector<FrameBox> found = boxes(h.run(in.release()));
+  std::erase_if(found, [](const FrameBox& box) { return !box.parent; });
+  return ids(found);
+}
+
+/// Each object has its own image, in which anchors are numbered.
+TEST(Boxtrack, GivesRepeatedPartsTheIdsOfTheirObjects) {
+  Track h;
+  EXPECT_EQ(parts_on(h, 0, {{7, 100}, {8, 300}, {9, 500}}), (IdList{1, 2, 3}));
+  EXPECT_EQ(parts_on(h, 1, {{7, 100, true}, {8, 300, true}}), (IdList{1, 2}));
+  EXPECT_EQ(parts_on(h, 2, {{8, 100, true}, {7, 300, true}}), (IdList{2, 1}))
+      << "wherever they are";
+  EXPECT_EQ(parts_on(h, 3, {{8, 300, true}, {5, 100, true}, {9, 500, true}}), (IdList{2, 0, 3}))
+      << "the part of another object";
+}
+
+/// The model runs on each object at another time.
+TEST(Boxtrack, FollowsPartsThatAreRepeatedBesidesOthers) {
+  for (const char* method : {"bytetrack", "sort", "oc-sort"}) {
+    Track h(std::string("lost-after=200000000 method=") + method);
+    const auto x = [](guint number) { return 100 + 6 * static_cast<float>(number); };
+    for (guint i = 0; i < 6; ++i)
+      EXPECT_EQ(parts_on(h, i, {{7, x(i)}, {8, 400}}), (IdList{1, 2})) << method;
+    for (guint i = 6; i < 40; ++i)
+      EXPECT_EQ(parts_on(h, i, {{7, x(i), true}, {8, 400, i % 3 == 0}}), (IdList{1, 2}))
+          << method << i;
+    EXPECT_EQ(parts_on(h, 40, {{7, x(40)}, {8, 400}}), (IdList{1, 2})) << method;
+    for (guint i = 41; i < 50; ++i) parts_on(h, i, {{8, 400}});
+    EXPECT_EQ(h.warning(), "");
+    parts_on(h, 50, {{7, x(40)}, {8, 400}});
+    EXPECT_NE(parts_on(h, 51, {{7, x(40)}, {8, 400}})[0], 1u) << method << ": was missed";
+  }
+}
+
+/// A part that is seen once, and again when another look is due, is confirmed then.
+TEST(Boxtrack, ConfirmsAPartThatIsRepeatedInBetween) {
+  Track h;
+  for (guint i = 0; i < 3; ++i) EXPECT_EQ(parts_on(h, i, {{8, 400}}), IdList{1});
+  EXPECT_EQ(parts_on(h, 3, {{8, 400}, {7, 100}}), (IdList{1, 0}));
+  for (guint i = 4; i < 8; ++i)
+    EXPECT_EQ(parts_on(h, i, {{8, 400}, {7, 100, true}}), (IdList{1, 0}));
+  EXPECT_EQ(parts_on(h, 8, {{8, 400}, {7, 100}}), (IdList{1, 2}));
+  EXPECT_EQ(parts_on(h, 9, {{8, 400}, {7, 100, true}}), (IdList{1, 2}));
+}
+
 TEST(Boxtrack, WarnsOnceThatRepeatedBoxesStay) {
   Track h("predict=true");
   for (guint i = 0; i < 9; i += 3) {
@@ -229,6 +334,10 @@ TEST(Boxtrack, WarnsOnceThatRepeatedBoxesStay) {
     if (i == 0) test::expect_words(warning, {"predict=true", "Remove hold=true"});
     else EXPECT_EQ(warning, "");
   }
+  Track parts("predict=true");
+  parts_on(parts, 0, {{7, 100}});
+  parts_on(parts, 1, {{7, 110, true}});
+  EXPECT_EQ(parts.warning(), "") << "parts move with their objects";
 }
 
 TEST(Boxtrack, CountsInStats) {

@@ -85,7 +85,7 @@ uint64_t hash_of(TrackMethod method) {
     if (frame % 11 == 10) continue;
     for (const BoxTrack& track : tracker.update(boxes, frame * kStep)) {
       hash.add(track.id);
-      if (track.id != 0) hash.add(tracker.moved(track.index, frame * kStep + kStep / 2));
+      if (track.id != 0) hash.add(tracker.moved(track.number, frame * kStep + kStep / 2));
     }
   }
   hash.add(tracker.TrackIds::last);

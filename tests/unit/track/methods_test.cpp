@@ -210,7 +210,7 @@ TEST(OcSort, ForgetsTheSpeedFromBeforeAnOcclusion) {
   follow(tracker, frames);
   ASSERT_EQ(tracker.size(), 1u);
   // 10 pixels in 13 frames, not 10 pixels in each: the filter alone predicts 210.
-  const Box next = tracker.moved(0, 33 * kStep);
+  const Box next = tracker.moved(1, 33 * kStep);
   EXPECT_NEAR(next.x1, 201, 5);
 }
 
@@ -223,7 +223,7 @@ TEST(OcSort, PrefersTheDirectionOfMovement) {
   }
   Own tracker(TrackMethod::kOcSort);
   follow(tracker, frames);
-  const Box at = tracker.moved(0, 10 * kStep);
+  const Box at = tracker.moved(1, 10 * kStep);
   const auto shifted = [&](float by) {
     return Observation{{at.x1 + by, at.y1, at.x2 + by, at.y2}, 0.9f, 0};
   };

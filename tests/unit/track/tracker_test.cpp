@@ -183,13 +183,68 @@ TEST_P(EachTrackMethod, MovesBoxesBetweenFrames) {
   }
   ASSERT_EQ(track.id, 1u);
   for (const int ahead : {1, 2, 5}) {
-    const Box box = tracker.moved(track.index, (29 + ahead) * kStep);
+    const Box box = tracker.moved(track.number, (29 + ahead) * kStep);
     EXPECT_NEAR(box.x1, static_cast<float>(29 + ahead) * 6, 1.5) << ahead;
     EXPECT_NEAR(box.y1, 10, 1) << ahead;
     EXPECT_NEAR(box.x2 - box.x1, 40, 2) << ahead;
   }
   // Looking ahead changed nothing.
-  EXPECT_NEAR(tracker.moved(track.index, 30 * kStep).x1, 180, 1.5);
+  EXPECT_NEAR(tracker.moved(track.number, 30 * kStep).x1, 180, 1.5);
+}
+
+/// A box that repeats an earlier one shows where its object is, but not that it is there.
+TEST_P(EachTrackMethod, FollowsBoxesThatRepeatThoseOfATrack) {
+  Own tracker(GetParam());
+  const auto at = [](float x) { return Observation{{x, 0, x + 30, 80}, 0.9f, 0}; };
+  const auto update = [&](const std::vector<Observation>& boxes, int frame) {
+    const auto tracks = tracker.update(boxes, frame * kStep);
+    return std::vector<BoxTrack>(tracks.begin(), tracks.end());
+  };
+  for (int frame = 0; frame < 10; ++frame) update({at(0), at(500)}, frame);
+  const uint64_t known = update({at(0), at(500)}, 10)[0].number;
+  for (int frame = 11; frame < 60; ++frame) {
+    Observation repeated = at(5 * static_cast<float>(frame - 10));
+    repeated.track = known;
+    repeated.score = 0;
+    EXPECT_EQ(ids(update({repeated, at(500)}, frame)), (IdList{1, 2})) << frame;
+  }
+  EXPECT_EQ(ids(update({at(250), at(500)}, 60)), (IdList{1, 2}));
+  Observation odd = at(250);
+  odd.track = 99;
+  EXPECT_EQ(ids(update({at(250), odd}, 61)), (IdList{1, 0})) << "no such track, and no new one";
+  EXPECT_EQ(tracker.size(), 2u);
+
+  Own unsure(GetParam());
+  for (int frame = 0; frame < 10; ++frame) unsure.update({}, frame * kStep);
+  const std::vector<Observation> first{at(0)};
+  Observation repeated = at(0);
+  repeated.track = unsure.update(first, 10 * kStep)[0].number;
+  ASSERT_NE(repeated.track, 0u);
+  const std::vector<Observation> again{repeated};
+  for (int frame = 11; frame < 30; ++frame)
+    EXPECT_EQ(unsure.update(again, frame * kStep)[0].id, 0u) << "not confirmed";
+  EXPECT_TRUE(unsure.has(repeated.track));
+}
+
+TEST_P(EachTrackMethod, IgnoresMissesOfFramesThatWerePartlyLookedAt) {
+  Own tracker(GetParam());
+  const auto at = [](int frame) {
+    const auto x = static_cast<float>(frame) * 8;
+    return std::vector<Observation>{{{x, 0, x + 30, 80}, 0.9f, 0}};
+  };
+  uint64_t number = 0;
+  for (int frame = 0; frame < 20; ++frame)
+    number = tracker.update(at(frame), frame * kStep)[0].number;
+  for (int frame = 20; frame < 40; ++frame) tracker.update({}, frame * kStep, Misses::kIgnore);
+  EXPECT_TRUE(tracker.has(number));
+  EXPECT_EQ(tracker.update(at(40), 40 * kStep)[0].id, 1u);
+  // After a miss these frames do not count either.
+  tracker.update({}, 41 * kStep);
+  for (int frame = 42; frame < 55; ++frame) tracker.update({}, frame * kStep, Misses::kIgnore);
+  EXPECT_TRUE(tracker.has(number));
+  for (int frame = 55; frame < 75; ++frame) tracker.update({}, frame * kStep, Misses::kIgnore);
+  EXPECT_FALSE(tracker.has(number)) << "not seen for longer than frames may be rare";
+  EXPECT_EQ(tracker.moved(number, 75 * kStep), Box{});
 }
 
 TEST(Tracker, EndsTracksByTime) {
@@ -220,7 +275,7 @@ TEST(Tracker, TakesTimeThatStandsOrRunsBack) {
     still.update(moving, time);
     back.update(moving, frame > 5 ? 0 : time);
   }
-  EXPECT_EQ(back.moved(0, 7 * kStep), still.moved(0, 7 * kStep));
+  EXPECT_EQ(back.moved(1, 7 * kStep), still.moved(1, 7 * kStep));
 }
 
 TEST(Tracker, EndsAllTracksInALongPause) {
