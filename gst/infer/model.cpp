@@ -237,6 +237,7 @@ Status Model::prepare() {
   set_source(pictures);
   KB_TRY(inferencer_->set_frames(std::move(pictures), info_, max_pending_));
   phase_ = Phase::kRunning;
+  ++times_settled_;
   check_batches();
   return {};
 }

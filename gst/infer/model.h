@@ -154,6 +154,8 @@ class Model {
   /// Duration of those frames, by the framerate of the caps; 0 if it is unknown. From any thread.
   GstClockTime line_latency() const { return line_latency_; }
 
+  /// Returns how often the model was settled: setup() has changed if it was.
+  unsigned times_settled() const { return times_settled_; }
   InferSetup setup() const;
   /// Returns what the tensors of frames declare about themselves; nullptr before prepare().
   const SharedProvenance& source() const { return running_.source; }
@@ -224,6 +226,7 @@ class Model {
   TileGrid tiles_;                  // of frames
   std::optional<Objects> objects_;  // if the model runs on objects
   unsigned max_pending_ = 1;
+  unsigned times_settled_ = 0;
   bool left_device_ = false;  // since start()
 };
 

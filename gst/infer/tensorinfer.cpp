@@ -36,12 +36,14 @@ struct InferState : CountedProps<InferProps, infer_properties, InferStats> {
   /// Counts a frame that a model has run, or that passes. @param late a frame of a batch that is
   /// skipped because it would be late; others are counted by rules_at().
   void count(const InferStream::Completed& frame, const Model& by, bool late = false);
+  /// Shows in the statistics how the model runs, which changes if its device fails.
   void show_setup();
 
   GstElement* const element;
   Lateness lateness;                     // set by any thread
   std::atomic<bool> in_batches = false;  // the caps are those of batches
   // The streaming thread's own:
+  unsigned shown = 0;  // Model::times_settled() of the setup in the statistics
   InferStream stream;
   InferBatches batches;
   PostedError failed;
@@ -122,8 +124,8 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
   const bool ready = s.model().prepared();
   const Status begun = s.in_batches ? run_batch(s, buffer, rules)
                                     : s.stream.begin(buffer, rules.skip, due, rules.late);
+  s.show_setup();
   if (!ready && s.model().prepared()) {
-    s.show_setup();
     const GstClockTime now = gst_element_get_current_running_time(GST_ELEMENT(base));
     if (GST_CLOCK_TIME_IS_VALID(now)) s.lateness.ignore_until(now);
   }
@@ -134,6 +136,7 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
 GstFlowReturn complete_first(GstBaseTransform* base, GstBuffer** out) {
   State& s = Self::of(base);
   auto frame = s.stream.complete();
+  s.show_setup();
   if (!frame.status) return flow_of(base, frame.status.error());
   s.count(frame, s.model());
   *out = frame.buffer.release();
@@ -369,6 +372,7 @@ void InferState::count(const InferStream::Completed& frame, const Model& by, boo
 }
 
 void InferState::show_setup() {
+  if (std::exchange(shown, model().times_settled()) == shown) return;
   GST_OBJECT_LOCK(element);
   stats.set(model().setup());
   GST_OBJECT_UNLOCK(element);
