@@ -265,8 +265,11 @@ TEST(Privacy, KeepsObjectsOfAModelWhoseNameChanges) {
 
   Stream blind({.blur = "*", .blur_lost = 0});
   blind.skipped();
-  EXPECT_EQ(blind.skipped({}, "renamed")[0].box, (Box{0, 0, 640, 360})) << "not looked at yet";
-  EXPECT_EQ(blind.skipped({}, "renamed").size(), 1u);
+  for (int frame = 0; frame < 2; ++frame) {
+    const auto out = blind.skipped({}, "renamed");
+    ASSERT_EQ(out.size(), 1u);
+    EXPECT_EQ(out[0].box, (Box{0, 0, 640, 360})) << "not looked at yet";
+  }
   EXPECT_TRUE(blind.frame({}).empty());
   EXPECT_TRUE(blind.skipped({}, "renamed").empty());
 }
