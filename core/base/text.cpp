@@ -3,7 +3,6 @@
 #include "core/base/text.h"
 
 #include <algorithm>
-#include <vector>
 
 namespace keepbox {
 namespace {

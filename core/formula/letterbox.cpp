@@ -2,7 +2,6 @@
 // Computes the position of the resized picture in the model input.
 #include "core/formula/letterbox.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>

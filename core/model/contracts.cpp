@@ -2,10 +2,6 @@
 // Named sets of rules: those of frameworks for suppression, and those of keypoints.
 #include "core/model/contracts.h"
 
-#include <algorithm>
-
-#include "core/formula/conventions.h"
-
 namespace keepbox {
 namespace {
 

@@ -3,7 +3,6 @@
 #include "core/model/detector.h"
 
 #include <algorithm>
-#include <string>
 
 namespace keepbox {
 namespace {

@@ -2,7 +2,6 @@
 // Description of a detector family: its tensors, their shapes, its coding, and its input.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>

@@ -2,10 +2,6 @@
 // Checks a family: its tensors, coding, levels and anchors.
 #include "core/model/detector_check.h"
 
-#include <algorithm>
-#include <array>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "core/base/text.h"

@@ -5,20 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cmath>
 #include <cstdint>
-#include <functional>
-#include <span>
-#include <string>
-#include <string_view>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "core/base/text.h"
 #include "core/formula/conventions.h"
 #include "core/model/contracts.h"
-#include "core/model/detector.h"
 #include "core/model/words.h"
 
 namespace keepbox::codec {

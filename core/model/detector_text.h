@@ -4,7 +4,6 @@
 
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "core/base/result.h"
 #include "core/model/detector.h"

@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <complex>
 #include <format>
-#include <string>
 
 namespace keepbox {
 namespace {

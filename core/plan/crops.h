@@ -2,7 +2,6 @@
 // Crops: parts of a frame, upright, rotated or aligned to a template, as inputs of a model.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>

@@ -7,12 +7,10 @@
 #include <cstddef>
 #include <format>
 #include <iterator>
-#include <string>
 #include <utility>
 
 #include "core/formula/oriented.h"
 #include "core/model/nms_methods.h"
-#include "core/plan/plan.h"
 #include "core/recognition/texts.h"
 
 namespace keepbox {

@@ -7,8 +7,6 @@
 #include <format>
 #include <iterator>
 #include <limits>
-#include <span>
-#include <string>
 
 #include "core/formula/coding.h"
 #include "core/model/contracts.h"
@@ -17,7 +15,6 @@
 #include "core/plan/lint.h"
 #include "core/recognition/fit.h"
 #include "core/recognition/maps.h"
-#include "core/recognition/recognise.h"
 #include "core/recognition/shapes.h"
 #include "core/recognition/texts.h"
 #include "core/recognition/value_checks.h"

@@ -3,16 +3,11 @@
 #include "core/recognition/fit.h"
 
 #include <algorithm>
-#include <optional>
-#include <span>
 
-#include "core/base/result.h"
 #include "core/base/text.h"
 #include "core/formula/box.h"
-#include "core/recognition/layout.h"
 #include "core/recognition/maps.h"
 #include "core/recognition/recognise.h"
-#include "core/recognition/texts.h"
 
 namespace keepbox {
 

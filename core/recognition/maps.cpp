@@ -5,13 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <functional>
-#include <optional>
-#include <span>
 #include <tuple>
 #include <vector>
 
 #include "core/recognition/fit.h"
-#include "core/recognition/layout.h"
 
 namespace keepbox {
 

@@ -2,12 +2,10 @@
 // Recognises the family of tensors by ids, names, shapes and values.
 #include "core/recognition/recognise.h"
 #include "core/recognition/fit.h"
-#include "core/recognition/layout.h"
 
 #include <algorithm>
 #include <array>
 #include <format>
-#include <optional>
 #include <vector>
 
 #include "core/model/words.h"

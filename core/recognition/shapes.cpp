@@ -5,15 +5,11 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
-#include <optional>
-#include <tuple>
 #include <utility>
-#include <vector>
 
 #include "core/base/text.h"
 #include "core/recognition/fit.h"
 #include "core/recognition/maps.h"
-#include "core/recognition/recognise.h"
 #include "core/recognition/value_checks.h"
 #include "core/recognition/value_patterns.h"
 

@@ -8,7 +8,6 @@
 #include <limits>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include "core/formula/box.h"
 #include "core/recognition/maps.h"

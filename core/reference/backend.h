@@ -2,8 +2,6 @@
 // The scalar backend, which specifies what every backend returns.
 #pragma once
 
-#include <algorithm>
-
 #include "core/formula/mask.h"
 #include "core/formula/score.h"
 #include "core/run/backend.h"

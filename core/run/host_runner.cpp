@@ -3,12 +3,10 @@
 #include "core/run/host_runner.h"
 
 #include <algorithm>
-#include <span>
 #include <utility>
 
 #include "core/formula/emit.h"
 #include "core/formula/keypoint.h"
-#include "core/run/backend.h"
 
 namespace keepbox {
 

@@ -2,8 +2,6 @@
 // Payloads of kept boxes on the host, and masks in frame pixels.
 #include "core/run/payload.h"
 
-#include <algorithm>
-
 #include "core/plan/plan.h"
 
 namespace keepbox {

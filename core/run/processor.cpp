@@ -5,8 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "core/plan/plan.h"
-
 namespace keepbox {
 
 Processor::Processor(Plan plan, Selection backend, std::unique_ptr<Runner> runner)

@@ -4,12 +4,8 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <numeric>
-#include <span>
-
-#include "core/formula/oriented.h"
 
 namespace keepbox {
 

@@ -6,7 +6,6 @@
 #include <functional>
 
 #include "core/formula/numeric.h"
-#include "core/track/track.h"
 
 namespace keepbox {
 

@@ -4,10 +4,6 @@
 
 #include <dlfcn.h>
 
-#include <algorithm>
-#include <string>
-#include <utility>
-
 #if __has_include(<gst/analytics/gstanalyticsbatchmeta.h>)
 #include <gst/analytics/analytics.h>
 #endif

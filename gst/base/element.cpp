@@ -2,8 +2,6 @@
 // Names, caps and frame times that elements share.
 #include "gst/base/element.h"
 
-#include <gst/video/video.h>
-
 #include <algorithm>
 #include <cstring>
 

@@ -2,8 +2,6 @@
 // Loads libraries by name.
 #include "gst/base/library.h"
 
-#include <dlfcn.h>
-
 namespace keepbox {
 
 LateLibrary::LateLibrary(const char* name)

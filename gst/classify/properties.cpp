@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "core/classify/classify.h"
-#include "gst/base/props.h"
 
 namespace keepbox {
 namespace {

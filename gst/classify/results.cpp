@@ -5,11 +5,8 @@
 #include <gst/analytics/analytics.h>
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
-#include "gst/metas/boxes.h"
-#include "gst/metas/records.h"
 #include "gst/metas/relationmeta.h"
 
 namespace keepbox {

@@ -7,7 +7,6 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <utility>
 #include <vector>
 

@@ -9,7 +9,6 @@
 
 #include "core/formula/filter.h"
 #include "core/formula/oriented.h"
-#include "gst/metas/boxes.h"
 
 namespace keepbox {
 namespace {

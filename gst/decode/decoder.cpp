@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <string>
 #include <utility>
 
 #include "core/model/detector.h"
@@ -13,7 +12,6 @@
 #include "core/recognition/recognise.h"
 #include "gst/base/error.h"
 #include "gst/metas/skippedmodels.h"
-#include "gst/tensors/provenance.h"
 
 namespace keepbox {
 

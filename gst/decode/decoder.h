@@ -206,8 +206,6 @@ class FrameGroup {
 
   /// Adds a frame. Both outlive the next finish() or clear().
   void add(Decoder& decoder, GstBuffer* frame);
-  /// True if there is a frame to be decoded.
-  bool has_frames() const { return !entries_.empty(); }
   /// Decodes the frames in their order, up to the first that does not flow.
   GstFlowReturn finish(const Finish& finish);
 

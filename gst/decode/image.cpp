@@ -6,14 +6,12 @@
 #include <filesystem>
 #include <format>
 #include <numeric>
-#include <string>
 #include <tuple>
 #include <utility>
 
 #include "core/plan/limits.h"
 #include "core/recognition/value_checks.h"
 #include "gst/base/error.h"
-#include "gst/decode/settings.h"
 #include "gst/metas/boxes.h"
 #include "gst/tensors/provenance.h"
 

@@ -5,12 +5,9 @@
 #include <algorithm>
 #include <memory>
 #include <ranges>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "gst/base/error.h"
-#include "gst/decode/settings.h"
 #include "gst/metas/pixelmap.h"
 #include "gst/tensors/provenance.h"
 

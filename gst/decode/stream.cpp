@@ -3,11 +3,9 @@
 #include "gst/decode/stream.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "gst/base/error.h"
 #include "gst/base/props.h"
-#include "gst/decode/properties.h"
 #include "gst/decode/settings.h"
 
 namespace keepbox {

@@ -2,8 +2,6 @@
 // framerestore: restores the frame that framesave kept, with the boxes mapped to it.
 #include <gst/video/video.h>
 
-#include <optional>
-
 #include "core/formula/letterbox.h"
 #include "gst/base/element.h"
 #include "gst/base/error.h"

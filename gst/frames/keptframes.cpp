@@ -2,9 +2,6 @@
 // Counts frames and waits.
 #include "gst/frames/keptframes.h"
 
-#include <algorithm>
-#include <utility>
-
 namespace keepbox {
 
 /// A kept frame's bytes. May outlive the element, because buffers do.

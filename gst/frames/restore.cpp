@@ -4,14 +4,11 @@
 
 #include <algorithm>
 #include <functional>
-#include <memory>
 #include <utility>
-#include <vector>
 
 #include "gst/base/element.h"
 #include "gst/frames/tunnel.h"
 #include "gst/metas/carry.h"
-#include "gst/metas/pixelmap.h"
 #include "gst/metas/relationmeta.h"
 #include "gst/tensors/tensors.h"
 

@@ -2,11 +2,9 @@
 // Custom queries and events with their content and the number of pairs that they are inside of.
 #include "gst/frames/tunnel.h"
 
-#include <memory>
 #include <new>
 #include <utility>
 
-#include "gst/metas/pixelmap.h"
 #include "gst/tensors/provenance.h"
 
 namespace keepbox {

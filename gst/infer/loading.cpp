@@ -7,12 +7,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstdlib>
-#include <format>
-#include <memory>
-#include <mutex>
-#include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "core/plan/plan.h"
@@ -21,10 +16,7 @@
 #include "gst/infer/cuda/pinnedpool.h"
 #include "gst/infer/facts/metadata.h"
 #include "gst/infer/onnx/openbatch.h"
-#include "gst/infer/onnx/session.h"
-#include "gst/infer/run/inferencer.h"
 #include "gst/infer/run/pictures.h"
-#include "gst/infer/settings.h"
 
 GST_DEBUG_CATEGORY_EXTERN(tensorinfer_debug);
 

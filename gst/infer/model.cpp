@@ -11,11 +11,9 @@
 #include "gst/base/error.h"
 #include "gst/infer/facts/modelports.h"
 #include "gst/infer/run/pictures.h"
-#include "gst/infer/settings.h"
 #include "gst/metas/boxes.h"
 #include "gst/metas/objecttensors.h"
 #include "gst/metas/pixelmap.h"
-#include "gst/tensors/provenance.h"
 #include "gst/tensors/tensors.h"
 
 GST_DEBUG_CATEGORY_EXTERN(tensorinfer_debug);

@@ -2,18 +2,12 @@
 // Objects of a frame whose cut-outs a model is run on.
 #include "gst/infer/objects.h"
 
-#include <gst/gst.h>
 #include <gst/video/video.h>
 
 #include <algorithm>
-#include <utility>
-#include <vector>
 
-#include "core/base/result.h"
 #include "core/formula/letterbox.h"
 #include "core/formula/oriented.h"
-#include "gst/metas/boxes.h"
-#include "gst/metas/records.h"
 
 namespace keepbox {
 

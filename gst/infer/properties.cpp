@@ -2,7 +2,6 @@
 // The table of tensorinfer's properties: name, blurb, range, default and where the value is kept.
 #include "gst/infer/properties.h"
 
-#include "gst/base/props.h"
 #include "gst/infer/facts/modelfacts.h"
 
 namespace keepbox {

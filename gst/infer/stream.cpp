@@ -2,12 +2,6 @@
 // Streams of frames to infer, one or several in batches.
 #include "gst/infer/stream.h"
 
-#include <algorithm>
-#include <deque>
-#include <string>
-#include <utility>
-
-#include "gst/base/batches.h"
 #include "gst/base/error.h"
 #include "gst/infer/run/pictures.h"
 #include "gst/metas/skippedmodels.h"

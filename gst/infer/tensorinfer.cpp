@@ -3,11 +3,9 @@
 #include "gst/infer/tensorinfer.h"
 
 #include <gst/base/gstbasetransform.h>
-#include <gst/gst.h>
 #include <gst/video/video.h>
 
 #include <atomic>
-#include <utility>
 
 #include "gst/base/batches.h"
 #include "gst/base/element.h"

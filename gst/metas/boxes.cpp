@@ -4,8 +4,6 @@
 
 #include <gst/video/video.h>
 
-#include <algorithm>
-#include <ranges>
 #include <set>
 #include <string>
 

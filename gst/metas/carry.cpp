@@ -3,7 +3,6 @@
 #include "gst/metas/carry.h"
 
 #include <gst/analytics/analytics.h>
-#include <gst/video/video.h>
 
 #include <algorithm>
 #include <cstring>

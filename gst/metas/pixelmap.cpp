@@ -11,7 +11,6 @@
 #include "core/formula/oriented.h"
 #include "gst/base/element.h"
 #include "gst/base/library.h"
-#include "gst/tensors/provenance.h"
 
 namespace keepbox {
 namespace {

@@ -2,13 +2,11 @@
 // The relation meta of a frame: found, made, copied and serialized.
 #include "gst/metas/relationmeta.h"
 
-#include <gst/analytics/analytics.h>
 #include <gst/video/video.h>
 
 #include <algorithm>
 #include <cmath>
 #include <exception>
-#include <string>
 
 #include "gst/metas/skippedmodels.h"
 #include "gst/metas/wire.h"

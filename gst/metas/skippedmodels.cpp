@@ -7,7 +7,6 @@
 
 #include "gst/metas/records.h"
 #include "gst/metas/relationmeta.h"
-#include "gst/tensors/provenance.h"
 
 namespace keepbox {
 

@@ -11,7 +11,6 @@
 
 #include "core/formula/mask.h"
 #include "core/formula/oriented.h"
-#include "gst/overlay/raster.h"
 
 namespace keepbox {
 namespace {

@@ -11,7 +11,6 @@
 #include <optional>
 
 #include "gst/metas/masks.h"
-#include "gst/overlay/canvas.h"
 
 namespace keepbox {
 namespace {

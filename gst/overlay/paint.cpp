@@ -8,12 +8,9 @@
 #include <cmath>
 #include <exception>
 #include <limits>
-#include <optional>
 #include <ranges>
 
 #include "core/formula/mask.h"
-#include "gst/metas/boxes.h"
-#include "gst/overlay/canvas.h"
 #include "gst/overlay/obscure.h"
 
 namespace keepbox {

@@ -5,7 +5,6 @@
 #include <gst/video/video.h>
 #include <opencv2/core.hpp>
 
-#include <array>
 #include <optional>
 #include <span>
 #include <string>

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <set>
-#include <utility>
 
 #include "core/base/text.h"
 

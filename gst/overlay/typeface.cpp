@@ -10,10 +10,8 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
-#include <functional>
 #include <limits>
 #include <numeric>
-#include <string>
 
 #include "gst/base/props.h"
 

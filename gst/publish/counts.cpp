@@ -5,7 +5,6 @@
 #include <glib.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "core/base/text.h"
 #include "gst/sink/classes.h"

@@ -11,14 +11,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <map>
-#include <span>
 #include <string_view>
-#include <utility>
 
 #include "core/base/infile.h"
 #include "core/base/text.h"

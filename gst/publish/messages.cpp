@@ -6,13 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
-#include "gst/publish/counts.h"
 #include "gst/sink/classes.h"
 #include "gst/sink/json.h"
-#include "gst/sink/writer.h"
 
 namespace keepbox {
 

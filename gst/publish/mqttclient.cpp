@@ -7,11 +7,8 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
-#include <memory>
 #include <mutex>
 #include <string_view>
 #include <utility>

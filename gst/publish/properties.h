@@ -5,7 +5,6 @@
 #include <gst/gst.h>
 
 #include <string>
-#include <string_view>
 
 #include "core/base/result.h"
 #include "gst/base/props.h"

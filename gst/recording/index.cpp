@@ -7,9 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <memory>
-#include <optional>
 
 #include "core/model/classnames.h"
 #include "gst/base/error.h"

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "gst/base/element.h"
-#include "gst/base/props.h"
 #include "gst/tensors/provenance.h"
 
 namespace keepbox {

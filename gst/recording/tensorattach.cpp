@@ -8,7 +8,6 @@
 #include <format>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,7 +17,6 @@
 #include "gst/metas/skippedmodels.h"
 #include "gst/recording/replayprops.h"
 #include "gst/recording/tensorreader.h"
-#include "gst/recording/timeline.h"
 #include "gst/tensors/device.h"
 #include "gst/tensors/provenance.h"
 #include "gst/tensors/tensors.h"

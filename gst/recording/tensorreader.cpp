@@ -8,7 +8,6 @@
 
 #include "core/recognition/layout.h"
 #include "gst/base/error.h"
-#include "gst/recording/files.h"
 #include "gst/tensors/tensors.h"
 
 namespace keepbox {

@@ -8,7 +8,6 @@
 #include <cerrno>
 
 #include "gst/base/error.h"
-#include "gst/recording/files.h"
 #include "gst/recording/index.h"
 
 namespace keepbox {

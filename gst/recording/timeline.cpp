@@ -2,8 +2,6 @@
 // Finds recorded frames by time and by number.
 #include "gst/recording/timeline.h"
 
-#include <gst/gst.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>

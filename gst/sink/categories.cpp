@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <string>
-#include <utility>
 
 #include "core/base/infile.h"
 #include "gst/base/error.h"

@@ -2,10 +2,6 @@
 // Texts of a box in files: names of classes, and words.
 #include "gst/sink/classes.h"
 
-#include <glib.h>
-
-#include <utility>
-
 #include "gst/sink/names.h"
 
 namespace keepbox {

@@ -6,12 +6,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "gst/base/error.h"
-#include "gst/base/props.h"
 
 namespace keepbox {
 namespace {

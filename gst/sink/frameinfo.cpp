@@ -2,16 +2,12 @@
 // A frame and its boxes, as writers take them.
 #include "gst/sink/frameinfo.h"
 
-#include <gst/gst.h>
 #include <gst/video/video.h>
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
-#include <optional>
-#include <string>
 
 #include "gst/base/error.h"
-#include "gst/base/props.h"
 #include "gst/metas/labels.h"
 
 namespace keepbox {

@@ -4,7 +4,6 @@
 
 #include <gst/gst.h>
 
-#include <array>
 #include <optional>
 #include <set>
 #include <span>

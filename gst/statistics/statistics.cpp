@@ -6,14 +6,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <format>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
-#include <string_view>
-#include <utility>
 
 #include "core/base/infile.h"
 #include "core/base/text.h"

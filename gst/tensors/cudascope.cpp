@@ -3,7 +3,6 @@
 #include "gst/tensors/cudascope.h"
 
 #include <map>
-#include <mutex>
 
 #include "gst/tensors/cudaobjects.h"
 

@@ -4,12 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <memory>
 #include <new>
-#include <string>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include "core/recognition/maps.h"
 #include "gst/base/queries.h"

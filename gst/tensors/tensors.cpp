@@ -4,13 +4,11 @@
 
 #include <algorithm>
 #include <numeric>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "gst/base/library.h"
 #include "gst/tensors/cudascope.h"
-#include "gst/tensors/provenance.h"
 
 namespace keepbox {
 namespace {

@@ -11,7 +11,6 @@
 
 #include "core/formula/oriented.h"
 #include "gst/base/queries.h"
-#include "gst/metas/boxes.h"
 #include "gst/metas/labels.h"
 #include "gst/metas/pixelmap.h"
 #include "gst/metas/relationmeta.h"

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <format>
 
-#include "gst/base/props.h"
-
 namespace keepbox {
 namespace {
 

@@ -12,8 +12,6 @@
 
 #include "core/formula/emit.h"
 #include "core/plan/plan.h"
-#include "kernels/cuda/host/buffers.h"
-#include "kernels/cuda/host/memory.h"
 
 namespace keepbox::cuda {
 namespace {

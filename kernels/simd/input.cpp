@@ -8,8 +8,6 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include <algorithm>
-
 #include "kernels/simd/input_rows.h"
 #include "kernels/simd/numeric-inl.h"
 

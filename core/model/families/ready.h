@@ -2,8 +2,6 @@
 // Families whose boxes are ready, and what exporters write into a model's metadata.
 #pragma once
 
-#include <array>
-
 #include "core/model/families/yolo.h"
 
 namespace keepbox::families {

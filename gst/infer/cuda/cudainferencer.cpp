@@ -5,7 +5,6 @@
 #include <gst/video/video.h>
 
 #include <algorithm>
-#include <atomic>
 #include <memory>
 #include <span>
 #include <utility>

@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "gst/base/error.h"
 #include "gst/infer/onnx/openbatch.h"
-#include "gst/infer/run/batches.h"
 
 GST_DEBUG_CATEGORY_EXTERN(tensorinfer_debug);
 

@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <limits>
-#include <mutex>
 #include <utility>
 
 #include "gst/base/error.h"
-#include "gst/tensors/cudaobjects.h"
 #include "gst/tensors/cudascope.h"
 
 GST_DEBUG_CATEGORY_EXTERN(tensorinfer_debug);

@@ -2,7 +2,6 @@
 // Models recognised as exports of the families of the table.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <optional>
 
 #include "core/base/text.h"
 #include "core/formula/box.h"

@@ -8,8 +8,6 @@
 #include <fstream>
 #include <map>
 #include <random>
-#include <span>
-#include <string>
 #include <vector>
 
 #include "core/formula/numeric.h"

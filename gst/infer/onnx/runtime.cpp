@@ -12,7 +12,6 @@
 #include <map>
 #include <mutex>
 #include <streambuf>
-#include <string>
 #include <string_view>
 #include <thread>
 

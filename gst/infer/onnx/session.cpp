@@ -9,13 +9,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <filesystem>
-#include <format>
 #include <iterator>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "core/base/cpulimits.h"
 #include "core/base/text.h"

@@ -2,9 +2,6 @@
 // Pictures of several elements in one run of a model.
 #include "gst/infer/run/batches.h"
 
-#include <algorithm>
-#include <utility>
-
 #include "gst/tensors/tensors.h"
 
 namespace keepbox {

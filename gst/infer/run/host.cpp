@@ -2,7 +2,6 @@
 // Runs models on the host.
 
 #include <algorithm>
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <new>

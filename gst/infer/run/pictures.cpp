@@ -3,7 +3,6 @@
 #include "gst/infer/run/pictures.h"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
 namespace keepbox {

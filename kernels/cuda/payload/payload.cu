@@ -3,7 +3,6 @@
 // boxes; enlarged masks with a thread per column of 32 rows.
 #include <algorithm>
 
-#include "core/formula/keypoint.h"
 #include "kernels/cuda/device/boxes.cuh"
 #include "kernels/cuda/device/field_reader.cuh"
 #include "kernels/cuda/device/warp.cuh"

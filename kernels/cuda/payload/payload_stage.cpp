@@ -6,8 +6,6 @@
 #include <atomic>
 #include <cstring>
 
-#include "kernels/cuda/host/memory.h"
-
 namespace keepbox::cuda {
 namespace {
 
