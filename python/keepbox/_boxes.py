@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from ._gi import Keepbox
 
 Floats = NDArray[np.float32]
 Integers = NDArray[np.int32]
@@ -102,23 +100,27 @@ READ: dict[str, Callable[[Any], Any]] = {
     'points': lambda box: np.array(box.get_points(), np.float32).reshape(-1, 3)}
 
 
-class _Values:
-    """What boxes have beside their rows, each kind read when it is first needed. Without its boxes
-    of GStreamer it may be sent to other processes."""
+class Values:
+    """What boxes have beside their rows, each kind read when it is first needed. Without what it is
+    read from it may be sent to other processes."""
 
-    def __init__(self, boxes: Sequence[Any], read: dict[str, list[Any]] | None = None) -> None:
-        self._boxes, self._read = boxes, read or {}
+    _readers: Mapping[str, Callable[[Any], Any]] = READ
+
+    def __init__(self, boxes: Sequence[Any], readers: Mapping[str, Callable[[Any], Any]] = READ,
+                 read: dict[str, list[Any]] | None = None) -> None:
+        """boxes: what each box is read from; readers: how, by the names of READ."""
+        self._boxes, self._readers, self._read = boxes, readers, read or {}
 
     def __getitem__(self, name: str) -> list[Any]:
         if name not in self._read:
-            self._read[name] = [READ[name](box) for box in self._boxes]
+            self._read[name] = [self._readers[name](box) for box in self._boxes]
         return self._read[name]
 
-    def chosen(self, indices: Indices) -> _Values:
+    def chosen(self, indices: Indices) -> Values:
         """Returns the values of some boxes."""
         boxes = [self._boxes[index] for index in indices] if self._boxes else []
-        return _Values(boxes, {name: [values[index] for index in indices]
-                               for name, values in self._read.items()})
+        return Values(boxes, self._readers, {name: [values[index] for index in indices]
+                                             for name, values in self._read.items()})
 
     def __getstate__(self) -> dict[str, Any]:
         return {'_boxes': [], '_read': {name: self[name] for name in READ}}
@@ -153,10 +155,13 @@ class Boxes(Sequence['Boxes']):
                  layout: Layout | None = None) -> None:
         """boxes: of type Keepbox.Box; shape: height and width of the frame; layout: what boxes of
         its stream have."""
-        self._values = _Values(boxes)
-        self._shape, self._layout = shape, layout or Layout()
-        self._rows = np.array([_row(box) for box in boxes], ROW)
-        self._parents = _parents_of(boxes)
+        self._set(np.array([_row(box) for box in boxes], ROW), Values(boxes), shape,
+                  layout or Layout(), _parents_of(boxes))
+
+    def _set(self, rows: NDArray[Any], values: Values, shape: tuple[int, int] | None,
+             layout: Layout, parents: NDArray[np.int64]) -> None:
+        self._rows, self._values, self._shape = rows, values, shape
+        self._layout, self._parents = layout, parents
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -166,9 +171,8 @@ class Boxes(Sequence['Boxes']):
             key = [range(len(self))[key]]
         chosen = np.arange(len(self))[key]
         out = Boxes.__new__(Boxes)
-        out._values = self._values.chosen(chosen)
-        out._shape, out._layout, out._rows = self._shape, self._layout, self._rows[chosen]
-        out._parents = self._parents[chosen]
+        out._set(self._rows[chosen], self._values.chosen(chosen), self._shape, self._layout,
+                 self._parents[chosen])
         return out
 
     def __iter__(self) -> Iterator[Boxes]:
@@ -324,7 +328,11 @@ class Boxes(Sequence['Boxes']):
 
     def masks_in_frame(self) -> Bools:
         """Returns the masks as bool (N, height, width) in frame pixels; all False for boxes without
-        one. It takes a byte per box and pixel."""
+        one. It takes a byte per box and pixel. ValueError if the size of the frame is not known,
+        as of a Decoder without `frame` and `size`."""
+        if self._shape is None:
+            raise ValueError('the size of the frame is not known: make the Decoder with'
+                             ' frame=(width, height)')
         masks = self._values['mask']
         out = np.zeros((len(masks), *self._shape), bool)
         for row, mask in zip(out, masks):
@@ -333,15 +341,10 @@ class Boxes(Sequence['Boxes']):
         return out
 
 
-def attributes_of(sample: Any) -> dict[str, tuple[str, float]]:
-    """Reads the results about the whole frame of a sample, by attribute; '' if a classifier names
-    none."""
-    buffer = sample.get_buffer()
-    found = (Keepbox.buffer_get_attribute(buffer, index)
-             for index in range(Keepbox.buffer_get_n_attributes(buffer)))
-    return {name or '': (text, level) for text, name, level in found}
-
-
-def boxes_of(sample: Any, shape: tuple[int, int], layout: Layout | None = None) -> Boxes:
-    """Reads the boxes of a sample, from any decoder."""
-    return Boxes(Keepbox.buffer_get_boxes(sample.get_buffer()), shape, layout)
+def boxes_of_rows(rows: NDArray[Any], values: Values, shape: tuple[int, int] | None,
+                  layout: Layout) -> Boxes:
+    """Makes boxes without parents of rows of type ROW. shape: height and width of the frame, None
+    if they are not known."""
+    out = Boxes.__new__(Boxes)
+    out._set(rows, values, shape, layout, np.full(len(rows), -1, np.int64))
+    return out

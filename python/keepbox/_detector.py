@@ -16,9 +16,9 @@ from ._frame import Frame
 from ._gi import Gst
 from ._labels import label_file_of, names_in
 from ._line import Pipeline, is_installed
+from ._options import as_text, closest, dashed
 from ._pictures import ItemsStream, PicturePipeline, PictureStream
-from ._properties import (as_text, closest, dashed, names_of, names_of_enum, owner_of, set_all,
-                          set_property)
+from ._properties import names_of, names_of_enum, owner_of, set_all, set_property
 from ._render import Renderer
 from ._sources import UPRIGHT, Items, Source, Video, open_source
 from ._streams import Stream, VideoStream

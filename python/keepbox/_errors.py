@@ -7,8 +7,6 @@ import re
 import warnings
 from typing import Any
 
-from ._gi import Gst
-
 HERE = str(pathlib.Path(__file__).parent)
 # Names of the elements that read a source.
 DECODER = 'keepbox-decodebin'
@@ -96,5 +94,6 @@ def warn_of(message: Any) -> None:
 
 def failed_start(pipeline: Any, source: str = '') -> Error:
     """Returns the error of a pipeline that did not start."""
+    from ._gi import Gst  # errors of what needs no GStreamer are defined here, too
     message = pipeline.get_bus().pop_filtered(Gst.MessageType.ERROR)
     return error_of(message, source) if message else Error('the pipeline did not start')

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._boxes import UNTRACKED, Boxes, Layout, attributes_of, boxes_of
+from ._boxes import UNTRACKED, Boxes, Layout
 from ._errors import Error
 from ._gi import Gst, GstVideo, Keepbox
 from ._memory import Pixels
@@ -141,3 +141,17 @@ def time_of(sample: Any) -> float | None:
         return None
     stream = sample.get_segment().to_stream_time(Gst.Format.TIME, pts)
     return float((pts if stream == Gst.CLOCK_TIME_NONE else stream) / Gst.SECOND)
+
+
+def attributes_of(sample: Any) -> dict[str, tuple[str, float]]:
+    """Reads the results about the whole frame of a sample, by attribute; '' if a classifier names
+    none."""
+    buffer = sample.get_buffer()
+    found = (Keepbox.buffer_get_attribute(buffer, index)
+             for index in range(Keepbox.buffer_get_n_attributes(buffer)))
+    return {name or '': (text, level) for text, name, level in found}
+
+
+def boxes_of(sample: Any, shape: tuple[int, int], layout: Layout | None = None) -> Boxes:
+    """Reads the boxes of a sample, from any decoder."""
+    return Boxes(Keepbox.buffer_get_boxes(sample.get_buffer()), shape, layout)

@@ -3,17 +3,11 @@
 with a line in its log is an exception here."""
 from __future__ import annotations
 
-import difflib
-import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ._gi import GObject, Gst
-
-
-def dashed(name: str) -> str:
-    """Returns GStreamer's name: score_threshold is score-threshold."""
-    return name.replace('_', '-')
+from ._options import as_text, closest, dashed
 
 
 # Properties of boxdecode that tensorinfer has too, but only for models that run on objects.
@@ -25,11 +19,6 @@ def names_of(elements: Iterable[Any]) -> set[str]:
     return {spec.name.replace('-', '_') for element in elements
             for spec in element.list_properties()
             if spec.flags & GObject.ParamFlags.WRITABLE and spec.name not in ('name', 'parent')}
-
-
-def closest(name: str, known: Iterable[str]) -> str | None:
-    """Returns the known name that is most like another, None if none is."""
-    return next(iter(difflib.get_close_matches(name, sorted(known), 1)), None)
 
 
 def owner_of(name: str, elements: Iterable[Any],
@@ -55,17 +44,6 @@ def owner_of(name: str, elements: Iterable[Any],
 def kind(element: Any) -> str:
     """Returns the name of an element's factory, such as boxdecode."""
     return str(element.get_factory().get_name())
-
-
-def as_text(value: object) -> str:
-    """Writes a value as elements read it: {'star': .9, 2: .6} is star:0.9,2:0.6."""
-    if isinstance(value, str | os.PathLike):
-        return os.fspath(value)
-    if isinstance(value, Mapping):
-        return ','.join(f'{key}:{as_text(each)}' for key, each in value.items())
-    if isinstance(value, Iterable):
-        return ','.join(as_text(each) for each in value)
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _enum(element: Any, spec: Any, value: object) -> Any:

@@ -23,7 +23,21 @@ import sys
 sys.modules[{name!r}] = None
 try:
     import keepbox
+    keepbox.Detector
 except ImportError as error:
+    print(error)
+"""
+# What needs neither GStreamer nor PyGObject.
+ALONE = """
+import sys
+sys.modules['gi'] = None
+import keepbox
+assert 'Detector' in dir(keepbox) and issubclass(keepbox.Error, RuntimeError)
+assert issubclass(keepbox.ElementWarning, UserWarning)
+print(keepbox.__version__, keepbox.Boxes.__name__)
+try:
+    keepbox.nosuch
+except AttributeError as error:
     print(error)
 """
 REFUSE = """
@@ -35,7 +49,7 @@ def refuse(name, version):
     require(name, version)
 gi.require_version = refuse
 try:
-    import keepbox
+    from keepbox import Detector
 except ImportError as error:
     print(error)
 """
@@ -71,8 +85,20 @@ def test_what_is_missing_is_named(folder):
     assert 'python3-gi' in output_of(folder, WITHOUT.format(name='gi'))
 
 
+def test_some_of_it_needs_no_gstreamer(folder):
+    assert output_of(folder, ALONE).split('\n') == [
+        f'{keepbox.__version__} Boxes', "module 'keepbox' has no attribute 'nosuch'"]
+    assert output_of(folder, 'import sys\nimport keepbox\nprint("numpy" in sys.modules)') == 'False'
+
+
+def test_all_of_it_is_there(folder):
+    names = output_of(folder, 'from keepbox import *\nimport keepbox\n'
+                      'print(*(name for name in keepbox.__all__ if name in globals()))')
+    assert names.split() == keepbox.__all__, names
+
+
 def test_it_needs_numpy_and_pygobject_only(folder):
-    out = output_of(folder, 'import sys\nbefore = set(sys.modules)\nimport keepbox\n'
+    out = output_of(folder, 'import sys\nbefore = set(sys.modules)\nfrom keepbox import *\n'
                     'print(*{name.split(".")[0] for name in set(sys.modules) - before})')
     foreign = {name for name in out.split() if name not in sys.stdlib_module_names}
     # the latter are aliases that PyGObject registers
@@ -84,7 +110,7 @@ def test_version(folder):
     wanted = re.search("version: '(.*?)'", (SOURCE / 'meson.build').read_text())[1]
     assert keepbox.__version__ == wanted
     project = (PACKAGE / 'pyproject.toml').read_text()
-    assert re.search('^version = "(.*)"$', project, re.M)[1] == wanted
+    assert 'version = {attr = "keepbox.__version__"}' in project
 
 
 def test_types(folder):
