@@ -3,10 +3,10 @@
 this file."""
 import pathlib
 
+from ._clib import BUILD
+
 NEEDED = ('apt install python3-gi gir1.2-gst-plugins-base-1.0 gir1.2-gst-plugins-bad-1.0'
           ' gir1.2-keepbox-1.0 gstreamer1.0-keepbox')
-# Of a checkout in which ./dev build has run.
-BUILD = pathlib.Path(__file__).resolve().parents[2] / 'build'
 
 try:
     import gi
@@ -58,4 +58,4 @@ if Gst.ElementFactory.find('boxdecode') is None:
     raise ImportError(f'the element boxdecode is missing: run {NEEDED}, or set GST_PLUGIN_PATH to'
                       ' the folder of libgstkeepbox.so')
 
-__all__ = ['GLib', 'GObject', 'Gst', 'GstApp', 'GstVideo', 'Keepbox']
+__all__ = ['BUILD', 'GLib', 'GObject', 'Gst', 'GstApp', 'GstVideo', 'Keepbox']

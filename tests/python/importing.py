@@ -34,7 +34,8 @@ sys.modules['gi'] = None
 import keepbox
 assert 'Detector' in dir(keepbox) and issubclass(keepbox.Error, RuntimeError)
 assert issubclass(keepbox.ElementWarning, UserWarning)
-print(keepbox.__version__, keepbox.Boxes.__name__)
+print(keepbox.__version__, keepbox.nms.__name__, keepbox.Decoder.__name__, keepbox.Boxes.__name__,
+      keepbox.compat.nms.__name__)
 try:
     keepbox.nosuch
 except AttributeError as error:
@@ -87,7 +88,8 @@ def test_what_is_missing_is_named(folder):
 
 def test_some_of_it_needs_no_gstreamer(folder):
     assert output_of(folder, ALONE).split('\n') == [
-        f'{keepbox.__version__} Boxes', "module 'keepbox' has no attribute 'nosuch'"]
+        f'{keepbox.__version__} nms Decoder Boxes nms',
+        "module 'keepbox' has no attribute 'nosuch'"]
     assert output_of(folder, 'import sys\nimport keepbox\nprint("numpy" in sys.modules)') == 'False'
 
 
