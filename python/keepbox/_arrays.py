@@ -190,7 +190,7 @@ class _Torch:
         return array.resize_(count)  # in half the time of a slice
 
     def copied(self, array: Any, like: Any) -> Any:
-        return self._torch.from_numpy(np.ascontiguousarray(array)).to(like.device)
+        return self._torch.from_numpy(np.array(array)).to(like.device)
 
     def as_integers(self, array: Any) -> Any:
         return array.view(self._torch.int32)
@@ -201,10 +201,12 @@ class _Torch:
         if number is None:
             raise ValueError(f'{array.dtype} is not a type of tensors: they have one of'
                              f' {", ".join(TYPES)}')
-        strides = None if array.is_contiguous() else array.stride()
-        if strides is not None and 0 in strides:  # expanded ones
-            array, strides = array.contiguous(), None
         host = device == HOST_DEVICE
+        strides = None
+        if not array.is_contiguous():
+            strides = array.stride()
+            if not host or 0 in strides:  # those of a GPU have to be dense
+                array, strides = array.contiguous(), None
         kind = array.shape, strides, number, HOST if host else CUDA
         return View(array.data_ptr(), kind, device, 0 if host else self.stream_of(device), array)
 
@@ -245,12 +247,8 @@ class _CuPy:
         if array.dtype.name not in TYPES:
             raise ValueError(f'{array.dtype} is not a type of tensors: they have one of'
                              f' {", ".join(TYPES)}')
-        size, device = array.itemsize, self.device_of(array)
-        if not all(step > 0 and step % size == 0 for step in array.strides):
-            array = self._cupy.ascontiguousarray(array)
-        strides = None if array.flags.c_contiguous else tuple(
-            step // size for step in array.strides)
-        kind = array.shape, strides, TYPES[array.dtype.name], CUDA
+        array, device = self._cupy.ascontiguousarray(array), self.device_of(array)
+        kind = array.shape, None, TYPES[array.dtype.name], CUDA
         return View(self.address_of(array), kind, device, self.stream_of(device), array)
 
 
@@ -331,10 +329,10 @@ def _view_by_dlpack(array: Any) -> View:
     strides = tuple(found.strides[:rank]) if found.strides else None
     if strides == _dense(shape):
         strides = None
+    if strides is not None and on_gpu:
+        raise ValueError(f'an array with strides {strides} on a GPU is not dense: make it'
+                         ' contiguous')
     if strides is not None and min(strides) <= 0:
-        if on_gpu:
-            raise ValueError(f'the strides {strides} of an array are not positive: make it'
-                             ' contiguous')
         return NUMPY.view_of(np.ascontiguousarray(np.from_dlpack(array)))
     kind = shape, strides, TYPES[name], CUDA if on_gpu else HOST
     return View((found.data or 0) + found.offset, kind, device if on_gpu else HOST_DEVICE, 0,

@@ -78,7 +78,7 @@ class Image(ctypes.Structure):
 class Result(_Sized):
     """KeepboxDecodeResult."""
     _fields_ = [('size', c_size_t), ('n_images', c_uint32), ('image_size', c_size_t),
-                ('images', c_void_p), ('remark', ctypes.c_char_p)]
+                ('images', c_void_p), ('remark', ctypes.c_char_p), ('warnings', ctypes.c_char_p)]
 
 
 class Output(_Sized):
@@ -122,6 +122,8 @@ def library() -> ctypes.CDLL:
     for function in (found.keepbox_decoder_free, found.keepbox_nms_free):
         function.argtypes, function.restype = [c_void_p], None
     found.keepbox_decoder_options.restype = ctypes.c_char_p
+    found.keepbox_decoder_class_name.argtypes = [c_void_p, c_uint32]
+    found.keepbox_decoder_class_name.restype = ctypes.c_char_p
     found.keepbox_decoder_set.argtypes = [c_void_p, ctypes.c_char_p, c_void_p]
     return found
 

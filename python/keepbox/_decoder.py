@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from . import _clib
 from ._arrays import HOST_DEVICE, NUMPY, View, library_of
 from ._boxes import ROW, UNTRACKED, Boxes, Layout, Mask, Values, boxes_of_rows
-from ._labels import label_file_of, names_in
+from ._errors import warn
 from ._options import check_names, options_text
 
 # KeepboxDecodeBox
@@ -103,13 +103,16 @@ class Decoder:
             with _ for -: score_threshold=.3, iou_threshold=.5, max_detections=100,
             include_classes=['person'], class_thresholds={'person': .6}, nms_contract='ultralytics',
             resize_mode='letterbox-center', min_size=(16, 16), threads=4.
-            `help(keepbox.Decoder.options)` tells how to list them.
+            keepbox.Decoder.options() describes all.
 
     Raises:
         TypeError: an option that does not exist.
         ValueError: a wrong value.
         Error: a file that cannot be read, or no memory.
         ImportError: libkeepbox-decode is not installed.
+
+    What may be wrong with outputs or options, such as boxes outside of the model's input, is an
+    ElementWarning.
 
     A decoder may be called by several threads: each has its own memory. Calls with outputs of the
     same shape as before allocate nothing but their result.
@@ -128,12 +131,7 @@ class Decoder:
                  **options: Any) -> None:
         self._mine = threading.local()
         self._given: dict[str, Any] = {}
-        self._names, self._has_names = _by_number(names), names is not None
-        self._text = ''
-        self._frame: tuple[int, int] | None = None
-        given = {'detector': detector, 'size': size, 'frame': frame, **options}
-        self._settle({name: value for name, value in given.items() if value is not None})
-        self._handle(HOST_DEVICE)
+        self.set(detector=detector, size=size, frame=frame, names=names, **options)
 
     def __repr__(self) -> str:
         return f'Decoder({", ".join(f"{name}={value!r}" for name, value in self._given.items())})'
@@ -169,9 +167,10 @@ class Decoder:
     def batch(self, *outputs: Any, frames: Sequence[FrameSize] | None = None) -> list[Boxes]:
         """Decodes as a call does, and returns a list of the boxes of each image, also of one."""
         handle = self._run(outputs, frames)
-        sizes = [self._frame] * len(handle.images) if frames is None else [
-            (int(each[0]), int(each[1])) if each[0] else self._frame for each in frames]
-        return [self._boxes_of(handle, image, each) for image, each in zip(handle.images, sizes)]
+        usual = _numbers(self._given.get('frame-size') or self._given.get('model-size'))
+        sizes = [usual] * len(handle.images) if frames is None else [
+            (int(each[0]), int(each[1])) if each[0] else usual for each in frames]
+        return [self._boxes_of(handle, image, size) for image, size in zip(handle.images, sizes)]
 
     def enqueue(self, *outputs: Any, frames: Sequence[FrameSize] | None = None) -> DeviceBoxes:
         """Enqueues the decoding of arrays of PyTorch or CuPy on a CUDA device on the package's
@@ -199,22 +198,24 @@ class Decoder:
         return DeviceBoxes(library, memory, images, room)
 
     def set(self, **options: Any) -> None:
-        """Changes options of later calls, with the names of the constructor. If one of several
-        values is wrong, none is changed.
+        """Changes options of later calls, with the names of the constructor; None takes the default
+        again. If one of several values is wrong, none is changed.
 
         Raises:
             TypeError: an option that does not exist.
             ValueError: a wrong value.
         """
-        before = dict(self._given), self._names, self._has_names, self._text
-        if 'names' in options:
-            names = options.pop('names')
-            self._names, self._has_names = _by_number(names), names is not None
+        known = {*_known_options(), *ALIASES, 'names'} - {*ALIASES.values()}
+        check_names(options, known, 'Decoder')
+        given = {ALIASES.get(name, name.replace('_', '-')): value
+                 for name, value in options.items()}
+        before = self._given
+        self._given = {name: value for name, value in {**before, **given}.items()
+                       if value is not None}
         try:
-            self._settle(options)
             self._handle(HOST_DEVICE)
         except Exception:
-            self._given, self._names, self._has_names, self._text = before
+            self._given = before
             raise
 
     @property
@@ -240,32 +241,17 @@ class Decoder:
         text: bytes = _clib.library().keepbox_decoder_options()
         return text.decode()
 
-    def _settle(self, options: Mapping[str, Any]) -> None:
-        """Takes options, after checking their names."""
-        known = _known_options()
-        check_names(options, {*known, *ALIASES} - {*ALIASES.values()}, 'Decoder')
-        for name, value in options.items():
-            self._given[ALIASES.get(name, name.replace('_', '-'))] = value
-        label_file = os.fspath(self._given.get('label-file') or '') or label_file_of(
-            os.fspath(self._given.get('detector') or ''))
-        if label_file and not self._has_names:
-            with contextlib.suppress(OSError, ValueError):  # the library raises a better error
-                self._names = dict(enumerate(names_in(label_file)))
-        self._text = options_text(self._given)
-        self._frame = _numbers(self._given.get('frame-size') or self._given.get('model-size'))
-
     @contextlib.contextmanager
-    def _options(self, device: int) -> Iterator[str]:
+    def _text(self) -> Iterator[str]:
         """Returns the text of all options; names are in a file meanwhile."""
-        text = self._text
-        if device != HOST_DEVICE and 'device-id' not in self._given:
-            text = f'{text} device-id={device}'
-        if not self._has_names:
+        given = dict(self._given)
+        names = _by_number(given.pop('names', None))
+        text = options_text(given)
+        if not names:
             yield text
             return
         with tempfile.NamedTemporaryFile('w', suffix='.labels', encoding='utf-8') as file:
-            count = max(self._names, default=-1) + 1
-            file.writelines(f'{self._names.get(number, "")}\n' for number in range(count))
+            file.writelines(f'{names.get(number, "")}\n' for number in range(max(names) + 1))
             file.flush()
             yield f'{text} {options_text({"label-file": file.name})}'
 
@@ -273,13 +259,15 @@ class Decoder:
         """Returns this thread's decoder for a device, with the options of now."""
         handles: dict[int, _Handle] = self._mine.__dict__.setdefault('handles', {})
         found = handles.get(device)
-        if found is None or not found.is_current:
-            with self._options(device) as text:
-                found = handles[device] = _Handle(text)
-        elif found.text is not self._text:
-            with self._options(device) as text:
+        if found is not None and found.given is self._given and found.is_current:
+            return found
+        with self._text() as text:
+            # Options that were taken back have their defaults in a new decoder alone.
+            if found is not None and found.is_current and found.given.keys() <= self._given.keys():
                 found.set(text)
-        found.text = self._text
+            else:
+                found = handles[device] = _Handle(text)
+        found.given = self._given
         return found
 
     def _filled(self, views: list[tuple[str | None, View]]) -> _Handle:
@@ -308,22 +296,18 @@ class Decoder:
         layout = Layout(keypoints=image.n_points, masks=handle.has_masks,
                         embedding=image.n_values or None)
         shape = None if size is None else (size[1], size[0])
-        return boxes_of_rows(rows, self._values_of(image, found), shape, layout)
+        return boxes_of_rows(rows, self._values_of(handle, image, found), shape, layout)
 
-    def _values_of(self, image: _clib.Image, found: NDArray[Any]) -> Values:
+    def _values_of(self, handle: _Handle, image: _clib.Image, found: NDArray[Any]) -> Values:
         """Returns what the boxes of an image have beside their rows, copied."""
-        count, names, classes = len(found), self._names, found['class']
-        model = str(self._given.get('model-name', ''))
+        count, classes = len(found), _list(found['class'])
+        names = handle.names_of(classes)
         points = _floats_at(image.points, (count, image.n_points, 3))
         values = _floats_at(image.values, (count, image.n_values))
         masks = [_mask_of(image.masks[index]) for index in range(count)] if image.masks else None
-
-        def label(index: int) -> str:
-            number = int(classes[index])
-            return names.get(number) or f'class-{number}'
-
         return Values(range(count), {
-            'label': label, 'model': lambda index: model, 'attributes': lambda index: {},
+            'label': lambda index: names[classes[index]], 'model': lambda index: '',
+            'attributes': lambda index: {},
             'tensors': lambda index: {'': values[index]} if values.size else {},
             'mask': lambda index: masks[index] if masks else None,
             'points': lambda index: points[index]})
@@ -333,7 +317,7 @@ class _Handle(_clib.Owned):
     """A decoder of the C library, with the structures of its last call.
 
     Attributes:
-        text: the options that it has.
+        given: the options that it has.
         images: the results; what they point to is there until the next call.
         remark: what was recognised and assumed.
         has_masks: some result had masks.
@@ -350,15 +334,24 @@ class _Handle(_clib.Owned):
         self._kinds: list[Any] | None = None
         self._tensors: Any = ()
         self._views: Any = ()
+        self._name_of, self._names = library.keepbox_decoder_class_name, dict[int, str]()
+        self.given: dict[str, Any] = {}
         self.images: list[_clib.Image] = []
-        self.remark = b''
-        self.text, self.has_masks, self.is_known = options, False, False
+        self.remark = self._warnings = b''
+        self.has_masks = self.is_known = False
 
     def set(self, options: str) -> None:
         """Changes the options."""
         if self._set(self.pointer, options.encode(), self.error):
             self.raise_error()
-        self.is_known = False
+        self.is_known, self._names = False, {}
+
+    def names_of(self, classes: list[int]) -> dict[int, str]:
+        """Returns the names of classes, and of others."""
+        names = self._names
+        for number in {*classes} - names.keys():
+            names[number] = self._name_of(self.pointer, number).decode(errors='replace')
+        return names
 
     def fill(self, views: list[tuple[str | None, View]]) -> None:
         """Takes the tensors of the next call."""
@@ -380,6 +373,10 @@ class _Handle(_clib.Owned):
             result.images + index * result.image_size, ctypes.sizeof(_clib.Image)))
             for index in range(result.n_images)]
         self.remark, self.is_known, self._views = result.remark or b'', True, ()
+        if result.warnings != self._warnings:
+            self._warnings = result.warnings or b''
+            if self._warnings:
+                warn(self._warnings.decode(errors='replace'))
 
     def enqueue(self, frames: Any, stream: int, memory: int, images: int, room: int) -> None:
         """Starts the decoding to memory on the device: boxes, then counts."""
@@ -470,7 +467,12 @@ def _mask_of(mask: _clib.Mask) -> Mask | None:
     return Mask(pixels, (mask.x1, mask.y1, mask.x2 - mask.x1, mask.y2 - mask.y1))
 
 
+def _list(numbers: Any) -> list[int]:
+    return numbers.tolist()  # type: ignore[no-any-return]
+
+
 def _by_number(names: Sequence[str] | Mapping[int, str] | None) -> dict[int, str]:
+    """Returns the names of classes by number, none without names."""
     if names is None:
         return {}
     found = names.items() if isinstance(names, Mapping) else enumerate(names)

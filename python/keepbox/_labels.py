@@ -7,25 +7,24 @@ import os
 import pathlib
 import re
 
+from ._gi import GLib
+
 BLANK = ' \t\r\n'
 MOST = 65536  # classes
-ESCAPES = {'\\s': ' ', '\\n': '\n', '\\t': '\t', '\\r': '\r', '\\\\': '\\'}
 
 
 def label_file_of(detector: str) -> str:
     """Returns the label file that a detector file names; '' without one, and for a family."""
     if not os.path.isfile(detector):
         return ''
+    file = GLib.KeyFile()
     try:
-        text = pathlib.Path(detector).read_bytes().removeprefix(codecs.BOM_UTF8).decode()
-    except (OSError, UnicodeDecodeError):
+        text = pathlib.Path(detector).read_bytes().removeprefix(codecs.BOM_UTF8)
+        file.load_from_data(text.decode(), len(text), GLib.KeyFileFlags.NONE)
+        name = file.get_string('detector', 'label-file').strip(BLANK)
+    except (GLib.Error, OSError, UnicodeDecodeError):
         return ''
-    group = re.search(r'^[ \t]*\[detector\](.*?)(?=^[ \t]*\[|\Z)', text, re.M | re.S)
-    value = group and re.search(r'^[ \t]*label-file[ \t]*=(.*)$', group[1], re.M)
-    if value is None:
-        return ''
-    name = re.sub(r'\\.', lambda escape: ESCAPES.get(escape[0], escape[0]), value[1].strip(BLANK))
-    return os.path.join(os.path.dirname(detector), name.strip(BLANK))
+    return os.path.join(os.path.dirname(detector), name)
 
 
 def names_in(label_file: str) -> list[str]:

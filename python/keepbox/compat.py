@@ -131,19 +131,28 @@ def non_max_suppression(prediction: Any, conf_thres: float = .25, iou_thres: flo
         prediction = prediction[0]
     if prediction.shape[-1] == 6 or end2end:
         found = [_filtered(each, conf_thres, classes, max_det) for each in prediction]
-    elif classes is not None and not len(classes):
-        found = [_filtered(each.T[:, :6], np.inf, None, 0) for each in prediction]
     else:
         if (max_nms, max_wh) != (MAX_NMS, MAX_WH):
             raise ValueError(f'max_nms and max_wh must be {MAX_NMS} and {MAX_WH}, not {max_nms} and'
                              f' {max_wh}')
         nc = nc or prediction.shape[1] - 4 - rotated
-        decoder = _decoder(bool(rotated), nc, float(conf_thres), float(iou_thres),
-                           None if classes is None else tuple(int(each) for each in classes),
-                           bool(agnostic), bool(multi_label) and nc > 1, int(max_det))
-        found = _suppressed(decoder, prediction, nc, rotated)
+        chosen = None if classes is None else tuple(
+            sorted(int(each) for each in classes if 0 <= each < nc))
+        found = [(_none(prediction, nc), _none(prediction))] * len(prediction)
+        if chosen != ():
+            decoder = _decoder(bool(rotated), nc, float(conf_thres), float(iou_thres), chosen,
+                               bool(agnostic), bool(multi_label) and nc > 1, int(max_det))
+            found = _suppressed(decoder, prediction, nc, rotated)
     rows, indices = [each for each, _ in found], [each for _, each in found]
     return (rows, indices) if return_idxs else rows
+
+
+def _none(prediction: Any, nc: int | None = None) -> Any:
+    """Returns no rows of boxes with a number of classes, or no indices."""
+    library = library_of(prediction)
+    if nc is None:
+        return library.empty(prediction, 'int64', 0)
+    return library.empty(prediction, 'float32', 0, prediction.shape[1] - nc + 2)
 
 
 def _filtered(rows: Any, conf_thres: float, classes: Sequence[int] | None,
@@ -169,7 +178,7 @@ def _decoder(rotated: bool, nc: int, conf_thres: float, iou_thres: float,
                    score_threshold=conf_thres, iou_threshold=iou_thres, class_agnostic=agnostic,
                    nms_contract='ultralytics-obb' if rotated else 'ultralytics',
                    multi_label=multi_label, max_detections=max_det,
-                   include_classes=classes or None)
+                   include_classes=classes, size=(MAX_WH, MAX_WH))
 
 
 def _suppressed(decoder: Decoder, prediction: Any, nc: int,
