@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs the Python programs of README.md and docs/python.md as printed, in a folder like a fresh
-clone."""
+"""Runs the Python programs of README.md, docs/python.md and docs/function.md as printed, in a
+folder like a fresh clone."""
 import importlib.util
 import re
 import sys
@@ -89,6 +89,16 @@ def test_processes(folder):
     rows = [line.split() for line in out.splitlines()]
     assert [row[0].rsplit('/')[-1] for row in rows] == ['shapes.webm', 'square.webm', 'street.webm']
     assert len(rows[0]) == 6 and all(int(word) > 5 for word in rows[0][1:]), rows
+
+
+def test_functions(folder):
+    decodes, suppresses = blocks_of(SOURCE / 'docs/function.md', 'python')
+    out, again = folder / 'decodes', folder / 'suppresses'
+    out.mkdir(), again.mkdir()
+    rows = printed(out, decodes)
+    assert rows.count('[') > 6 and re.search(r'0\.9\d', rows), rows
+    assert re.fullmatch(r'\[\[ *0\. *0\. *10\. *10\.\]\n \[20\. 20\. 30\. 30\.\]\]\n',
+                        printed(again, suppresses))
 
 
 def test_every_array_is_in_the_table(folder):
