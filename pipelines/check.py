@@ -46,6 +46,8 @@ class File:
         del split
         caps = pad.get_current_caps() or pad.query_caps(None)
         sink = Gst.ElementFactory.make('fakesink')
+        # streams of one thread would wait for each other's first buffer
+        sink.set_property('async', False)
         self.line.add(sink)
         sink.sync_state_with_parent()
         pad.link(sink.get_static_pad('sink'))
@@ -88,6 +90,8 @@ class File:
 
     def has_video(self):
         """Returns an error if there is no video, otherwise ''."""
+        if os.path.isdir(self.name):
+            return 'it is a folder: name its files, or use pipelines/pictures for pictures'
         if not os.path.isfile(self.name):
             return 'there is no such file'
         error = self.read(lambda: self.videos)

@@ -36,10 +36,10 @@ void Privacy::warn_untracked(const OverlayProps& props, const FrameBox& box) {
       "put boxtrack before boxoverlay"));
 }
 
-/// Warns once that objects without ids are obscured where they were found last. A tracker gives
-/// ids after a few frames.
+/// Warns once that objects without ids are obscured where they were found last, if there were such
+/// objects in several looks one after the other: a tracker gives ids after a few of them.
 void Privacy::warn_standing() {
-  if (tracked_ || looks_ < kLooksUntilIds || std::exchange(warned_standing_, true)) return;
+  if (looks_without_id_ < kLooksUntilIds || std::exchange(warned_standing_, true)) return;
   warnings_.push_back(problem(
       ErrorKind::kMismatch,
       "The model skips frames, on which objects are obscured where it found them last: an object "
@@ -53,7 +53,7 @@ void Privacy::add_missing(std::vector<ObscuredBox>& out) {
   for (const FrameBox& box : last_look_.missing()) {
     const Obscuring how = listed(box);
     if (how == Obscuring::kNone || lost_.has(box)) continue;
-    warn_standing();
+    if (!box.tracking_id) warn_standing();
     out.push_back({.box = box.box, .angle = box.angle, .how = how});
   }
 }
@@ -67,15 +67,16 @@ void Privacy::choose(const PrivateFrame& frame, const OverlayProps& props,
   lost_.start(frame.time,
               static_cast<GstClockTime>(props.blur_lost.value_or(kBlurLost) * GST_SECOND),
               last_look_.skipped());
-  looks_ += !frame.skipped.any() && !frame.boxes.empty();
+  bool without_id = false;
   for (const FrameBox& box : frame.boxes) {
-    tracked_ |= box.tracking_id.has_value();
     if (box.label != 0) labels_.insert(box.label);
     const Obscuring by_class = listed(box);
     if (by_class != Obscuring::kNone) warn_untracked(props, box);
+    without_id |= by_class != Obscuring::kNone && !box.tracking_id;
     const Obscuring how = lost_.note(box, by_class);
     if (how != Obscuring::kNone) out.push_back({box.box, box.angle, box.mask, how});
   }
+  if (!frame.skipped.any()) looks_without_id_ = without_id ? looks_without_id_ + 1 : 0;
   lost_.add_lost(out);
   add_missing(out);
   if (last_look_.unknown())

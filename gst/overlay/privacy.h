@@ -160,8 +160,7 @@ class Privacy {
   bool began_ = false;              // a frame has been there
   std::optional<int> frames_left_;  // with boxes, until changed lists are checked
   bool told_unused_ = false;        // of these lists
-  int64_t looks_ = 0;               // frames with boxes that every model looked at
-  bool tracked_ = false;            // a box had an id
+  int looks_without_id_ = 0;        // in a row, with an object that has no id
   bool warned_untracked_ = false, warned_standing_ = false;
 };
 

@@ -19,9 +19,7 @@ std::string text_in(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-bool is_single(BoxFormat format) {
-  return format != BoxFormat::kDota && format != BoxFormat::kKitti;
-}
+bool is_single(BoxFormat format) { return output_format(format).files == FileSet::kSeries; }
 
 /// The expected content of the files, from a separate writer.
 class Expected {
@@ -30,7 +28,8 @@ class Expected {
       : format_(format), location_(location), writer_(format, {}) {}
 
   void add(const FrameInfo& frame, std::span<const FrameBox> boxes) {
-    if (format_ == BoxFormat::kDota) {
+    const FileSet files = output_format(format_).files;
+    if (files == FileSet::kPerClass) {
       std::map<std::string, std::string> by_class;
       if (!writer_.write(frame, boxes, by_class)) violated("a frame that is refused");
       for (const auto& [word, text] : by_class)
@@ -39,7 +38,7 @@ class Expected {
     } else {
       std::string text;
       if (!writer_.write(frame, boxes, text)) violated("a frame that is refused");
-      if (format_ == BoxFormat::kKitti)
+      if (files == FileSet::kPerFrame)
         files_[FilePattern::parse(location_, FileSet::kPerFrame)
                    ->name(nullptr, frame.number)
                    .before] = text;

@@ -75,8 +75,23 @@ def test_file(folder):
     for words, messages in (([], 'one or two names are needed'),
                             ([boxes, boxes], f'{boxes} is the input: name another file'),
                             (['--modle', 'x'], '--modle is none'),
+                            ([boxes, folder / 'x.jpg'], 'x.jpg is neither .jsonl nor .mp4'),
                             (['--channels', 'gbr', 'x'], '--channels must be rgb or bgr')):
         assert messages in run(PIPELINES / 'file', *words, status=2)[1]
+
+
+def test_file_with_sound_ends(folder):
+    need_inference()
+    for element in ('vorbisenc', 'vp8enc', 'webmmux'):
+        need(element)
+    run('gst-launch-1.0', '-q', 'webmmux', 'name=mux', '!', 'filesink', f'location={folder}/a.webm',
+        'audiotestsrc', 'num-buffers=40', '!', 'audioconvert', '!', 'vorbisenc', '!', 'queue', '!',
+        'mux.', 'filesrc', f'location={PIPELINES}/media/shapes.webm', '!', 'decodebin3', '!',
+        'identity', 'eos-after=21', '!', 'videoconvert', '!', 'vp8enc', 'deadline=1', '!', 'queue',
+        '!', 'mux.')
+    run(PIPELINES / 'file', folder / 'a.webm', folder / 'boxes.jsonl')
+    frames, _ = labels_in(folder / 'boxes.jsonl')
+    assert frames, frames
 
 
 def test_file_draws_a_video(folder):

@@ -292,6 +292,15 @@ TEST(Privacy, FollowsListsOnSkippedFrames) {
   EXPECT_EQ(lefts(stream.skipped()), Lefts{50});
 }
 
+TEST(Privacy, WarnsOfAnObjectThatCannotBeFollowedBesidesOthers) {
+  Stream stream({.blur = "person", .pixelate = "plate"});
+  for (int look = 0; look < 10; ++look) {
+    stream.frame({street_box("person", 7), street_box("plate", {}, 50 + look)});
+    stream.skipped();
+  }
+  EXPECT_EQ(stream.privacy().take_warnings().size(), 1u);
+}
+
 TEST(Privacy, WarnsOnceThatObjectsCannotBeFollowed) {
   const auto warnings_of = [](std::optional<guint64> id) {
     Stream stream({.blur = "person"});
