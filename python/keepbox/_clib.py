@@ -124,6 +124,10 @@ def library() -> ctypes.CDLL:
     found.keepbox_decoder_options.restype = ctypes.c_char_p
     found.keepbox_decoder_class_name.argtypes = [c_void_p, c_uint32]
     found.keepbox_decoder_class_name.restype = ctypes.c_char_p
+    call: Any = [c_void_p, c_void_p, c_size_t, c_void_p, c_size_t]
+    found.keepbox_decoder_run.argtypes = [*call, c_void_p, c_void_p]
+    found.keepbox_decoder_enqueue.argtypes = [*call, c_void_p, c_void_p, c_void_p]
+    found.keepbox_nms_run.argtypes = [c_void_p, c_void_p, c_void_p]
     found.keepbox_decoder_set.argtypes = [c_void_p, ctypes.c_char_p, c_void_p]
     return found
 

@@ -37,18 +37,17 @@ class DeviceBoxes:
 
     Each image has room for M boxes, the best first; of image b, the first counts[b] are boxes, and
     the others have no meaning.
-
-    Attributes:
-        rows: float32 (B, M, 8): x1, y1, x2, y2, score, angle, and the bits of class and anchor.
-        counts: int32 (B,): how many boxes each image has.
     """
 
     def __init__(self, library: Any, memory: Any, images: int, room: int) -> None:
         """memory: float32 (B * M * 8 + B,)."""
-        self._library, end = library, images * room * 8
-        self._memory, self._shape = memory, (images, room, 8)
-        self.rows = memory[:end].reshape(self._shape)
-        self._end = end
+        self._library, self._memory = library, memory
+        self._shape, self._end = (images, room, 8), images * room * 8
+
+    @functools.cached_property
+    def rows(self) -> Any:
+        """float32 (B, M, 8): x1, y1, x2, y2, score, angle, and the bits of class and anchor."""
+        return self._memory[:self._end].reshape(self._shape)
 
     @functools.cached_property
     def _integers(self) -> Any:
@@ -188,12 +187,13 @@ class Decoder:
             raise ValueError('enqueue() takes arrays of PyTorch or CuPy on a CUDA device: call the'
                              ' decoder itself')
         handle = self._filled(views)
+        places = _frames(frames)
         if not handle.is_known:
-            handle.run(_frames(frames))
+            handle.run(places)
         first = views[0][1].owner
         images, room = len(handle.images), int(self._given.get('max-detections', MOST_DETECTIONS))
         memory = library.empty(first, 'float32', images * room * 8 + images)
-        handle.enqueue(_frames(frames), library.stream_of(views[0][1].device),
+        handle.enqueue(places, library.stream_of(views[0][1].device),
                        library.address_of(memory), images, room)
         return DeviceBoxes(library, memory, images, room)
 
@@ -333,6 +333,7 @@ class _Handle(_clib.Owned):
         self._result, self._to = ctypes.byref(self._found), ctypes.byref(self._output)
         self._kinds: list[Any] | None = None
         self._tensors: Any = ()
+        self._each, self._count = list[_clib.Tensor](), 0
         self._views: Any = ()
         self._name_of, self._names = library.keepbox_decoder_class_name, dict[int, str]()
         self.given: dict[str, Any] = {}
@@ -358,15 +359,16 @@ class _Handle(_clib.Owned):
         kinds = [(name, view.kind) for name, view in views]
         if kinds != self._kinds:
             self._tensors = _tensors_of(views)
+            self._each, self._count = list(self._tensors), len(views)
             self._kinds, self.is_known = kinds, False
-        for tensor, (_, view) in zip(self._tensors, views):
+        for tensor, (_, view) in zip(self._each, views):
             tensor.data, tensor.stream = view.data, view.stream
         self._views = views  # keeps their memory
 
     def run(self, frames: Any) -> None:
         """Decodes, and waits for the images."""
-        if self._run(self.pointer, self._tensors, ctypes.c_size_t(len(self._tensors)), frames,
-                     ctypes.c_size_t(len(frames or ())), self._result, self.error):
+        if self._run(self.pointer, self._tensors, self._count, frames, len(frames or ()),
+                     self._result, self.error):
             self.raise_error()
         result = self._found
         self.images = [_clib.Image.from_buffer_copy(ctypes.string_at(
@@ -383,28 +385,26 @@ class _Handle(_clib.Owned):
         output = self._output
         output.boxes, output.capacity = memory, room
         output.counts = memory + images * room * BOX.itemsize
-        if self._enqueue(self.pointer, self._tensors, ctypes.c_size_t(len(self._tensors)), frames,
-                         ctypes.c_size_t(len(frames or ())), ctypes.c_void_p(stream), self._to,
-                         self.error):
+        if self._enqueue(self.pointer, self._tensors, self._count, frames, len(frames or ()),
+                         stream, self._to, self.error):
             self.raise_error()
         self._views = ()  # their package frees memory in the order of the stream
 
 
 def _views_of(outputs: tuple[Any, ...]) -> list[tuple[str | None, View]]:
     """Returns the arrays of a call, with their names if it has such."""
-    if len(outputs) == 1 and isinstance(outputs[0], Mapping):
-        named: list[tuple[str | None, Any]] = [(str(name), each)
-                                               for name, each in outputs[0].items()]
-    elif len(outputs) == 1 and isinstance(outputs[0], list | tuple):
-        named = [(None, each) for each in outputs[0]]
+    views: list[tuple[str | None, View]]
+    given: Any = outputs[0] if len(outputs) == 1 else outputs
+    if isinstance(given, dict):
+        views = [(str(name), library_of(each).view_of(each)) for name, each in given.items()]
+    elif isinstance(given, list | tuple):
+        views = [(None, library_of(each).view_of(each)) for each in given]
     else:
-        named = [(None, each) for each in outputs]
-    if not named:
+        return [(None, library_of(given).view_of(given))]
+    if not views:
         raise ValueError('no output of the model was given')
-    views = [(name, library_of(each).view_of(each)) for name, each in named]
-    device = views[0][1].device
     for _, view in views:
-        if view.device != device:
+        if view.device != views[0][1].device:
             raise ValueError('outputs are on different devices: move all to the host or to one'
                              ' CUDA device')
     return views
