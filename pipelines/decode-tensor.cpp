@@ -12,11 +12,12 @@
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    std::fputs("usage: decode-tensor FILE DIMS [OPTIONS]\n"
-               "  FILE     raw float32 values, little endian\n"
-               "  DIMS     dimensions such as 1x84x8400\n"
-               "  OPTIONS  such as \"detector=yolov8 score-threshold=0.3\"; OPTIONS ? lists them\n",
-               stderr);
+    std::fputs(
+        "usage: decode-tensor FILE DIMS [OPTIONS]\n"
+        "  FILE     raw float32 values, little endian\n"
+        "  DIMS     dimensions such as 1x84x8400\n"
+        "  OPTIONS  such as \"detector=yolov8 score-threshold=0.3\"; OPTIONS ? lists them\n",
+        stderr);
     if (argc > 1) std::fputs(keepbox_decoder_options(), stdout);
     return 2;
   }

@@ -64,8 +64,8 @@ struct Option {
   std::vector<EnumValue> (*words)() = nullptr;  // of an int; without: a number from -1
   double lowest = 0, highest = 1;               // of other numbers
   bool controllable = false;
-  bool live = false;                      // needs no new plan: retune() applies it
-  double unset = 0;     // value that stands for an optional number without one
+  bool live = false;  // needs no new plan: retune() applies it
+  double unset = 0;   // value that stands for an optional number without one
 };
 
 /// Returns the options, common ones first.

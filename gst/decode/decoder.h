@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/threads.h"
 #include "core/recognition/value_checks.h"
 #include "core/run/processor.h"
 #include "gst/decode/image.h"
@@ -20,7 +21,6 @@
 #include "gst/decode/settings.h"
 #include "gst/decode/stats.h"
 #include "gst/decode/stream.h"
-#include "core/base/threads.h"
 #include "gst/tensors/provenance.h"
 
 namespace keepbox {

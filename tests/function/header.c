@@ -20,8 +20,9 @@ int main(void) {
     fprintf(stderr, "%s\n", error.message);
     return 1;
   }
-  printf("%u\n", result.images[0].n_boxes);
+  uint32_t boxes = result.images[0].n_boxes;
+  printf("%u\n", boxes);
   keepbox_decoder_free(decoder);
   free(output);
-  return result.images[0].n_boxes == 1 ? 0 : 1;
+  return boxes == 1 ? 0 : 1;
 }

@@ -19,8 +19,8 @@ const Kernels& circle_kernels() {
                                        : frame_kernel<FloatLoad, Circle>();
         return launch_frame(kernel, plan, args, segments, grid, stream);
       },
-      launch_one_launch_nms<Circle>, launch_nms<Circle>,
-      launch_rest<Circle>, load_large_nms<Circle>};
+      launch_one_launch_nms<Circle>, launch_nms<Circle>, launch_rest<Circle>,
+      load_large_nms<Circle>};
   return kKernels;
 }
 

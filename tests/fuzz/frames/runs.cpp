@@ -4,9 +4,9 @@
 
 #include <vector>
 
+#include "core/base/threads.h"
 #include "core/formula/mask.h"
 #include "core/run/processor.h"
-#include "core/base/threads.h"
 #include "tests/fuzz/frames/checks.h"
 #include "tests/fuzz/frames/settings.h"
 

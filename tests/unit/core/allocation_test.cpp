@@ -8,10 +8,10 @@
 #include <cstdlib>
 #include <random>
 
+#include "core/base/threads.h"
 #include "core/model/nms_methods.h"
 #include "core/run/suppressor.h"
 #include "core/run/tile_merger.h"
-#include "core/base/threads.h"
 #include "tests/bench/scenes.h"
 #include "tests/tileboxes.h"
 
