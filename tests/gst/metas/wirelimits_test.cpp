@@ -24,7 +24,8 @@ Bytes only_box(GstBuffer* frame, size_t list) {
   const Bytes all = pack_boxes(frame);
   constexpr ptrdiff_t kLength = sizeof(guint32);
   const auto before = static_cast<ptrdiff_t>(list), after = static_cast<ptrdiff_t>(kLists) - before;
-  return {all.begin() + (before + 1) * kLength, all.end() - (after - 1) * kLength};
+  constexpr ptrdiff_t kEnd = 1;  // whether all models skipped the frame
+  return {all.begin() + (before + 1) * kLength, all.end() - kEnd - (after - 1) * kLength};
 }
 
 /// Returns why these boxes in turns are refused. @param list the number of their list.
