@@ -64,7 +64,7 @@ Result<NmsOptions> nms_options(std::string_view text) {
 
 struct KeepboxNms {
   NmsOptions options;
-  // Those of upright and oriented boxes, in host and in CUDA memory, made when first used.
+  // Made when first used: of upright and of oriented boxes, in host and in CUDA memory.
   std::optional<Suppressor> suppressors[2][2];
 
   Result<Suppressor*> suppressor(bool oriented, MemorySpace memory) {

@@ -31,7 +31,7 @@ enum class BoxCoding : uint8_t {
 
 inline constexpr size_t kBoxCodings = static_cast<size_t>(BoxCoding::kPriorDelta) + 1;
 
-/// What a coding needs in addition to the values of a box.
+/// Needs of a coding in addition to the values of a box.
 struct CodingTraits {
   bool cells = false;   // values are relative to grid cells
   bool sizes = false;   // sizes are relative to anchor sizes, which a family with cells lists

@@ -14,7 +14,7 @@ struct OutputFunnel {
       clipped_away, filtered_out;
 };
 
-/// Where results go, and the stream on which they are made.
+/// Memory for the results, and the stream on which they are made.
 struct DeviceOutput {
   Detection* boxes = nullptr;       // `capacity` per image
   uint32_t* counts = nullptr;       // one per image

@@ -64,7 +64,7 @@ struct BoxTrack {
   uint64_t number = 0;  // in its tracker, also if it is not confirmed yet; 0: no track
 };
 
-/// What it means for a track that it has no box on a frame.
+/// Meaning of a frame without a box for a track.
 enum class Misses : uint8_t {
   kCount,   // its object was not found
   kIgnore,  // nothing: it was not looked for all objects

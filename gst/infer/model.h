@@ -177,7 +177,7 @@ class Model {
     ModelFacts facts;
     Size size;  // of the input that the inferencer was made for
   };
-  /// What the frames get since prepare().
+  /// Tensors and notes of the frames since prepare().
   struct Running {
     SharedProvenance source, held_source;
     std::optional<CropPlan> crops;  // of frames, for objects

@@ -24,7 +24,7 @@ namespace keepbox {
 
 // A box as its model found it last, kept to be moved with its object.
 
-/// What a box has in common with those of later frames that repeat it: the object that it is a part
+/// Properties that later frames repeat together with a box: the object that it is a part
 /// of, class number and anchor. Anchors are numbered for each tile and for each object.
 using Repetition =
     std::tuple<std::optional<ObjectKey>, std::optional<uint32_t>, std::optional<uint32_t>>;

@@ -276,7 +276,7 @@ TEST(Messages, PublishSkippedFramesIfThereAreNoOthers) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(all.add_skipped({}, {"m"}).size(), 1u) << "no rate";
 }
 
-/// What is left out does not use up the rate.
+/// Frames that are left out do not use up the rate.
 TEST(Messages, PublishTheNextFrameWithBoxes) {
   PublishProps props;
   props.rate = 5;  // every second frame
