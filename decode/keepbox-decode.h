@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Turns the output tensors of a detector into boxes, and suppresses overlapping boxes, on the CPU
-// or on an NVIDIA GPU. Independent of GLib and GStreamer.
+// or on an NVIDIA GPU. Independent of GLib and GStreamer; needs Highway (libhwy) and a C library.
 //
 //   KeepboxDecodeError error;
 //   KeepboxDecoder* decoder =
@@ -269,8 +269,11 @@ typedef struct KeepboxNms KeepboxNms;
 /// @return NULL on an error; free it with keepbox_nms_free().
 KEEPBOX_DECODE_API KeepboxNms* keepbox_nms_new(const char* options, KeepboxDecodeError* error);
 
-/// Suppresses the boxes of each problem. Boxes with a NaN or an infinity are not kept. Memory is
-/// allocated only if there are more boxes than in any call before.
+/// Suppresses the boxes of each problem, of at most 2097152 boxes. Boxes with a NaN or an infinity
+/// are not kept. A class that is not 0 to 2047 is an error; in CUDA memory only if the call waits for
+/// the counts, otherwise its boxes are not kept. More boxes than a method that compares all pairs can
+/// process in about a second are KEEPBOX_DECODE_UNSUPPORTED; in CUDA memory boxes below the score
+/// threshold count, too. Memory is allocated only if there are more boxes than in any call before.
 KEEPBOX_DECODE_API KeepboxDecodeStatus keepbox_nms_run(KeepboxNms* nms,
                                                        const KeepboxNmsProblems* problems,
                                                        KeepboxDecodeError* error);
