@@ -270,10 +270,11 @@ typedef struct KeepboxNms KeepboxNms;
 KEEPBOX_DECODE_API KeepboxNms* keepbox_nms_new(const char* options, KeepboxDecodeError* error);
 
 /// Suppresses the boxes of each problem, of at most 2097152 boxes. Boxes with a NaN or an infinity
-/// are not kept. A class that is not 0 to 2047 is an error; in CUDA memory only if the call waits for
-/// the counts, otherwise its boxes are not kept. More boxes than a method that compares all pairs can
-/// process in about a second are KEEPBOX_DECODE_UNSUPPORTED; in CUDA memory boxes below the score
-/// threshold count, too. Memory is allocated only if there are more boxes than in any call before.
+/// are not kept. A class that is not 0 to 2047 is an error; in CUDA memory only if the call waits
+/// for the counts, otherwise its boxes are not kept. More boxes than a method that compares all
+/// pairs can process in about a second are KEEPBOX_DECODE_UNSUPPORTED; in CUDA memory boxes below
+/// the score threshold count, too. Memory is allocated only if there are more boxes than in any
+/// call before.
 KEEPBOX_DECODE_API KeepboxDecodeStatus keepbox_nms_run(KeepboxNms* nms,
                                                        const KeepboxNmsProblems* problems,
                                                        KeepboxDecodeError* error);
