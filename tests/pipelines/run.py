@@ -15,7 +15,7 @@ import numpy as np
 
 from tap import DATA, PIPELINES, Skip, main, need, need_inference, run
 
-DECODE_TENSOR, EMBED = sys.argv[1:]
+DECODE_TENSOR, NMS, EMBED, *DECODE_DEVICE = sys.argv[1:]
 BLANK = 'with a blank'
 
 
@@ -251,6 +251,31 @@ def test_decode_tensor(folder):
     _, noise = run(DECODE_TENSOR, tensor_file(folder), '1x10x2101', 'detector=yolov8', status=1)
     assert '84000 bytes, not those of 1x10x2101' in noise, noise
     run(DECODE_TENSOR, status=2)
+
+
+def test_nms(folder):
+    del folder
+    lines = '0 0 10 10 0.8 0\n1 0 11 10 0.9 0\n1 0 11 10 0.7 1\n50 50 60 60 0.6 0\n'
+    done = subprocess.run([NMS], input=lines, capture_output=True, text=True, check=True)
+    assert [line.split()[4] for line in done.stdout.splitlines()] == ['0.9', '0.7', '0.6'], done
+    done = subprocess.run([NMS, 'iou-threshold=0.9 max-detections=1'], input=lines, text=True,
+                          capture_output=True, check=True)
+    assert done.stdout == '1 0 11 10 0.9 0\n', done
+    done = subprocess.run([NMS, 'iou=0.9'], input=lines, text=True, capture_output=True,
+                          check=False)
+    assert done.returncode == 1 and 'iou-threshold' in done.stderr, done
+    assert subprocess.run([NMS], input='0 0 x', text=True, capture_output=True,
+                          check=False).returncode == 2
+
+
+def test_decode_on_a_gpu(folder):
+    del folder
+    if not DECODE_DEVICE:
+        raise Skip('a build without CUDA')
+    done = subprocess.run(DECODE_DEVICE, capture_output=True, text=True, timeout=100, check=False)
+    if done.returncode == 77 and 'cuda' not in os.environ.get('KEEPBOX_REQUIRE', ''):
+        raise Skip('no CUDA device')
+    assert done.stdout == '1 box, class 2, 0.90: 810 225 1110 375\n', done
 
 
 def test_embed(folder):
