@@ -274,8 +274,10 @@ Status Decoder::make_processor(size_t frames, int device) {
   const bool joint = frames > 1 && tensors_.are_batches_of(frames);
   if (joint) tensors_.image(0, image_);
   KB_ASSIGN(Plan made, plan(joint ? std::span<const TensorView>(image_) : tensors_.views()));
-  if (joint && !can_join(made))
-    return reject(ErrorKind::kUnsupported, "Images of this family cannot have frames of their own",
+  const bool cannot_join = joint ? !can_join(made) : frames > 1 && made.frames() > 1;
+  if (cannot_join)
+    return reject(ErrorKind::kUnsupported,
+                  "Images of these tensors cannot have frames of their own",
                   "pass no frames, and set frame-size=");
   own_map_ = made.letterbox;
   remark_ = made.remark;
