@@ -110,6 +110,25 @@ bool is_dense(const KeepboxDecodeTensor& tensor) {
   return true;
 }
 
+/// Refuses strides by which elements would be out of reach of an address.
+Status check_strides(const KeepboxDecodeTensor& tensor, size_t element) {
+  int64_t reach = 0;
+  for (uint32_t i = 0; i < tensor.rank; ++i) {
+    constexpr int64_t kMost = int64_t{1} << 62;
+    int64_t bytes = 0;
+    const bool fits = !__builtin_mul_overflow(tensor.strides[i],
+                                              std::max<int64_t>(tensor.dims[i], 1) - 1, &bytes) &&
+                      !__builtin_mul_overflow(bytes, static_cast<int64_t>(element), &bytes) &&
+                      bytes > -kMost && bytes < kMost &&
+                      !__builtin_add_overflow(reach, bytes < 0 ? -bytes : bytes, &reach);
+    if (!fits)
+      return reject(ErrorKind::kInvalid,
+                    std::format("A tensor has a stride of {} elements", tensor.strides[i]),
+                    "set strides to the elements between neighbours of each dimension, or to 0");
+  }
+  return {};
+}
+
 /// Copies a tensor in host memory, row by row of its last dimension.
 void copy_dense(const KeepboxDecodeTensor& from, const Shape& shape, size_t element,
                 std::byte* to) {
@@ -168,8 +187,16 @@ Status CallTensors::take_one(const KeepboxDecodeTensor& tensor, size_t index) {
     return reject(ErrorKind::kInvalid, "A tensor is in an unknown memory",
                   "set memory to one of KeepboxDecodeMemory");
   }
-  if (tensor.scale != 0) view.scale = tensor.scale, view.zero_point = tensor.zero_point;
+  if (tensor.scale != 0) {
+    if (is_floating(view.type) || !(tensor.scale > 0) || !std::isfinite(tensor.scale) ||
+        !std::isfinite(tensor.zero_point))
+      return reject(ErrorKind::kInvalid,
+                    std::format("{} has the scale {}", view.to_string(), tensor.scale),
+                    "set scale to a number above 0 for quantised integers, and to 0 for others");
+    view.scale = tensor.scale, view.zero_point = tensor.zero_point;
+  }
   if (count != 0 && !is_dense(tensor)) {
+    KB_TRY(check_strides(tensor, size_of(view.type)));
     if (view.space != MemorySpace::kSystem)
       return reject(ErrorKind::kUnsupported, view.to_string() + " in CUDA memory is not dense",
                     "make it contiguous");
@@ -469,19 +496,34 @@ struct KeepboxDecoder {
 namespace keepbox {
 namespace {
 
+/// True if a struct has a plausible size: that of this version, or of a later one.
+template <class T>
+bool has_size(const T* at) {
+  constexpr size_t kMost = 4096;
+  return at != nullptr && at->size >= sizeof(T) && at->size <= kMost;
+}
+
 /// Copies an array of structs whose size the caller knows. @param first begins with its size.
 template <class T>
 Status take_structs(const T* first, size_t count, const char* init, std::vector<T>& out) {
   out.clear();
-  if (count != 0 && (first == nullptr || first->size < sizeof(T)))
-    return reject(ErrorKind::kInvalid, "An argument is not initialised",
-                  std::string("initialise it with ") + init);
   const auto* at = reinterpret_cast<const std::byte*>(first);
   for (size_t i = 0; i < count; ++i, at += first->size) {
-    T& each = out.emplace_back();
-    std::memcpy(&each, at, sizeof each);
+    const auto* own = reinterpret_cast<const T*>(at);
+    if (!has_size(own) || own->size != first->size)
+      return reject(ErrorKind::kInvalid, "An argument is not initialised",
+                    std::string("initialise it with ") + init);
+    std::memcpy(&out.emplace_back(), at, sizeof(T));
   }
   return {};
+}
+
+/// Empties a result, so that one of an earlier call is not taken for that of a call that failed.
+void clear(KeepboxDecodeResult& result) {
+  const size_t size = result.size;
+  result = {};
+  result.size = size;
+  result.remark = result.warnings = "";
 }
 
 Status take_arguments(KeepboxDecoder* decoder, const KeepboxDecodeTensor* tensors, size_t n_tensors,
@@ -523,7 +565,8 @@ KeepboxDecodeStatus keepbox_decoder_run(KeepboxDecoder* decoder, const KeepboxDe
                                         size_t n_frames, KeepboxDecodeResult* result,
                                         KeepboxDecodeError* error) {
   auto status = keepbox::take_arguments(decoder, tensors, n_tensors, frames, n_frames);
-  if (status && (result == nullptr || result->size < sizeof *result))
+  if (keepbox::has_size(result)) keepbox::clear(*result);
+  else if (status)
     status = keepbox::reject(keepbox::ErrorKind::kInvalid, "The result is not initialised",
                              "initialise it with KEEPBOX_DECODE_RESULT_INIT");
   if (status) status = decoder->decoder->run(decoder->tensors, decoder->frames, *result);
@@ -536,7 +579,7 @@ KeepboxDecodeStatus keepbox_decoder_enqueue(KeepboxDecoder* decoder,
                                             void* stream, const KeepboxDecodeOutput* output,
                                             KeepboxDecodeError* error) {
   auto status = keepbox::take_arguments(decoder, tensors, n_tensors, frames, n_frames);
-  if (status && (output == nullptr || output->size < sizeof *output))
+  if (status && !keepbox::has_size(output))
     status = keepbox::reject(keepbox::ErrorKind::kInvalid, "The output is not initialised",
                              "initialise it with KEEPBOX_DECODE_OUTPUT_INIT");
   if (status)

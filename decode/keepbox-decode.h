@@ -4,13 +4,16 @@
 //
 //   KeepboxDecodeError error;
 //   KeepboxDecoder* decoder =
-//       keepbox_decoder_new("detector=yolov8 model-size=640x640 frame-size=1920x1080", &error);
+//       keepbox_decoder_new("detector=yolov8 model-size=640x640 frame-size=1920x1080 "
+//                           "resize-mode=letterbox-center", &error);
 //   KeepboxDecodeTensor tensor = KEEPBOX_DECODE_TENSOR_INIT;
 //   tensor.data = output;  // of the model: 1x84x8400 float32
 //   tensor.rank = 3, tensor.dims[0] = 1, tensor.dims[1] = 84, tensor.dims[2] = 8400;
 //   KeepboxDecodeResult result = KEEPBOX_DECODE_RESULT_INIT;
 //   if (decoder == NULL || keepbox_decoder_run(decoder, &tensor, 1, NULL, 0, &result, &error) != 0)
 //     fprintf(stderr, "%s\n", error.message);
+//   else if (*result.warnings != '\0')
+//     fprintf(stderr, "%s\n", result.warnings);
 //   else
 //     for (uint32_t i = 0; i < result.images[0].n_boxes; ++i)
 //       use(&result.images[0].boxes[i]);
@@ -78,8 +81,9 @@ KEEPBOX_DECODE_API const char* keepbox_decode_version(void);
 // Decoding: tensors to boxes.
 
 /// An output tensor of a model. Initialise it with KEEPBOX_DECODE_TENSOR_INIT: a float32 tensor in
-/// host memory. The data is read during the call and has to stay as it is until it returns; with
-/// keepbox_decoder_enqueue() until the enqueued work is done.
+/// host memory. Its length is not known: dims and strides have to be right. The data is read during
+/// the call and has to stay as it is until it returns; with keepbox_decoder_enqueue() until the
+/// enqueued work is done.
 typedef struct {
   size_t size;                               // sizeof(KeepboxDecodeTensor)
   const void* data;                          // first element; no alignment is required
@@ -157,8 +161,9 @@ typedef struct {
   KeepboxDecodeFunnel funnel;
 } KeepboxDecodeImage;
 
-/// Results of keepbox_decoder_run(), which belong to the decoder until its next call. Initialise it
-/// with KEEPBOX_DECODE_RESULT_INIT.
+/// Results of keepbox_decoder_run(), which belong to the decoder until its next
+/// keepbox_decoder_run(), _set(), _enqueue() or _free(). Initialise it with
+/// KEEPBOX_DECODE_RESULT_INIT. Empty after an error.
 typedef struct {
   size_t size;  // sizeof(KeepboxDecodeResult)
   uint32_t n_images;

@@ -16,9 +16,9 @@ int main(int argc, char** argv) {
         "usage: decode-tensor FILE DIMS [OPTIONS]\n"
         "  FILE     raw float32 values, little endian\n"
         "  DIMS     dimensions such as 1x84x8400\n"
-        "  OPTIONS  such as \"detector=yolov8 score-threshold=0.3\"; OPTIONS ? lists them\n",
+        "  OPTIONS  such as \"detector=yolov8 score-threshold=0.3\", which are:\n\n",
         stderr);
-    if (argc > 1) std::fputs(keepbox_decoder_options(), stdout);
+    std::fputs(keepbox_decoder_options(), stderr);
     return 2;
   }
   std::ifstream file(argv[1], std::ios::binary);
@@ -45,6 +45,7 @@ int main(int argc, char** argv) {
     keepbox_decoder_free(decoder);
     return 1;
   }
+  if (*result.warnings != '\0') std::fprintf(stderr, "decode-tensor: %s\n", result.warnings);
   std::printf("# %s\n# class score x1 y1 x2 y2 anchor\n", result.remark);
   for (uint32_t i = 0; i < result.images[0].n_boxes; ++i) {
     const KeepboxDecodeBox& box = result.images[0].boxes[i];

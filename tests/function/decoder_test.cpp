@@ -302,6 +302,42 @@ TEST(Decoder, WrongArgumentsAreErrors) {
             KEEPBOX_DECODE_INVALID);
 }
 
+TEST(Decoder, HasNoResultAfterAnError) {
+  const test::Tensor tensor = test::dense({.classes = 80});
+  const auto own = decoder(kYolov8);
+  KeepboxDecodeResult result = KEEPBOX_DECODE_RESULT_INIT;
+  KeepboxDecodeTensor view = tensor_of(tensor);
+  ASSERT_EQ(keepbox_decoder_run(own.get(), &view, 1, nullptr, 0, &result, nullptr),
+            KEEPBOX_DECODE_OK);
+  EXPECT_EQ(result.n_images, 1u);
+  view.dims[1] = 4;
+  EXPECT_NE(keepbox_decoder_run(own.get(), &view, 1, nullptr, 0, &result, nullptr),
+            KEEPBOX_DECODE_OK);
+  EXPECT_EQ(result.n_images, 0u);
+  EXPECT_EQ(result.images, nullptr);
+}
+
+TEST(Decoder, RefusesStridesSizesAndScalesThatCannotBe) {
+  const test::Tensor tensor = test::dense({.classes = 80});
+  const auto own = decoder(kYolov8);
+  const auto fails = [&](KeepboxDecodeTensor wrong, const char* message) {
+    KeepboxDecodeResult result = KEEPBOX_DECODE_RESULT_INIT;
+    KeepboxDecodeError error{};
+    EXPECT_EQ(keepbox_decoder_run(own.get(), &wrong, 1, nullptr, 0, &result, &error),
+              KEEPBOX_DECODE_INVALID);
+    EXPECT_NE(std::string(error.message).find(message), std::string::npos) << error.message;
+  };
+  KeepboxDecodeTensor wrong = tensor_of(tensor);
+  wrong.strides[1] = INT64_MAX, wrong.strides[2] = 1;
+  fails(wrong, "a stride of");
+  wrong.strides[1] = INT64_MIN;
+  fails(wrong, "a stride of");
+  wrong = tensor_of(tensor), wrong.size = 0xaaaaaaaaaaaaaaaa;
+  fails(wrong, "KEEPBOX_DECODE_TENSOR_INIT");
+  wrong = tensor_of(tensor), wrong.scale = 0.5f;
+  fails(wrong, "scale");
+}
+
 TEST(Decoder, DescribesItsOptions) {
   const std::string text = keepbox_decoder_options();
   for (const char* name : {"detector=", "score-threshold=", "nms-contract=", "frame-size="})
