@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/formula/oriented.h"
 #include "gst/api/keepbox.h"
 #include "gst/metas/boxes.h"
 #include "gst/metas/masks.h"
