@@ -104,7 +104,7 @@ def _candidates() -> list[str]:
 
 
 @functools.cache
-def library() -> ctypes.CDLL:
+def functions() -> ctypes.CDLL:
     """Loads the library.
 
     Raises:
@@ -162,8 +162,8 @@ class Owned:
         """
         self._error, self._forks = DecodeError(), forks
         self.error = ctypes.byref(self._error)
-        self._free = getattr(library(), f'keepbox_{kind}_free')
-        made = getattr(library(), f'keepbox_{kind}_new')(options.encode(), self.error)
+        self._free = getattr(functions(), f'keepbox_{kind}_free')
+        made = getattr(functions(), f'keepbox_{kind}_new')(options.encode(), self.error)
         self.pointer = c_void_p(made)
         if made is None:
             self.raise_error()

@@ -238,7 +238,7 @@ class Decoder:
     def options() -> str:
         """Returns a text that describes all options; in Python - is _, and model-size= and
         frame-size= are size and frame."""
-        text: bytes = _clib.library().keepbox_decoder_options()
+        text: bytes = _clib.functions().keepbox_decoder_options()
         return text.decode()
 
     @contextlib.contextmanager
@@ -326,7 +326,7 @@ class _Handle(_clib.Owned):
 
     def __init__(self, options: str) -> None:
         super().__init__('decoder', options)
-        library = _clib.library()
+        library = _clib.functions()
         self._set, self._run = library.keepbox_decoder_set, library.keepbox_decoder_run
         self._enqueue = library.keepbox_decoder_enqueue
         self._found, self._output = _clib.Result(), _clib.Output()
@@ -488,5 +488,5 @@ def _numbers(size: Any) -> tuple[int, int] | None:
 @functools.cache
 def _known_options() -> frozenset[str]:
     """Returns the names of all options."""
-    text: bytes = _clib.library().keepbox_decoder_options()
+    text: bytes = _clib.functions().keepbox_decoder_options()
     return frozenset(re.findall(r'^([a-z][a-z0-9-]*)(?==|:|$)', text.decode(), re.M))

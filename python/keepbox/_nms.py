@@ -137,7 +137,7 @@ class _Suppressor(_clib.Owned):
             'score_threshold': score_threshold, 'max_detections': max_detections,
             'class_agnostic': class_agnostic, 'device_id': None if on_host else device}))
         self._device = device
-        self._run = _clib.library().keepbox_nms_run
+        self._run = _clib.functions().keepbox_nms_run
         self._problems = _clib.Problems(memory=_clib.HOST if on_host else _clib.CUDA)
         self._argument = ctypes.byref(self._problems)
         self._make_counts(1)
