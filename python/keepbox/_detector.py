@@ -2,33 +2,23 @@
 """A model and its settings."""
 from __future__ import annotations
 
-import contextlib
 import os
 import reprlib
-import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from . import _process
+from . import _process, _runtime
 from ._errors import Error
 from ._frame import Frame
-from ._gi import Gst
-from ._labels import label_file_of, names_in
-from ._line import Pipeline, is_installed
-from ._options import as_text, closest, dashed
-from ._pictures import ItemsStream, PicturePipeline, PictureStream
-from ._properties import names_of, names_of_enum, owner_of, set_all, set_property
-from ._render import Renderer
-from ._sources import UPRIGHT, Items, Source, Video, open_source
-from ._streams import Stream, VideoStream
+from ._given import Given, Source, given_by
+from ._options import closest
+from ._streams import Stream
 
 ALIASES = {'confidence': 'score-threshold', 'iou': 'iou-threshold', 'classes': 'include-classes',
            'labels': 'label-file', 'model': 'model-file'}
 # Of the constructor alone.
 FIXED = ('colors', 'tracker')
-# Properties of tensorinfer that may change while it plays.
-LIVE = ('interval', 'hold', 'qos')
 # Names that other packages have for arguments.
 OTHER_NAMES = {'agnostic': 'class_agnostic', 'agnostic_nms': 'class_agnostic',
                'class_names': 'labels', 'conf': 'confidence', 'conf_thres': 'confidence',
@@ -38,24 +28,30 @@ OTHER_NAMES = {'agnostic': 'class_agnostic', 'agnostic_nms': 'class_agnostic',
 SIZES = ('image_size', 'img_size', 'imgsz')
 
 
-def _meant(name: str, known: set[str]) -> str | None:
+def meant(name: str, known: set[str]) -> str | None:
     """Returns what may have been meant by an unknown name of an argument."""
     if name in SIZES:
         return 'input_size, for a model that takes any size'
     return OTHER_NAMES.get(name) or closest(name, {*known, *ALIASES, *FIXED})
 
 
-def _check_tracker(tracker: str) -> None:
-    """Raises Error if the tracker is a method of boxtrack instead of an element."""
-    name, *_ = tracker.split() or ['']
-    if is_installed(name) or not is_installed('boxtrack'):
-        return
-    default, *others = names_of_enum('boxtrack', 'method')
-    if name == default:
-        raise Error(f'{name} is not an element: did you mean boxtrack? {name} is its default'
-                    ' method')
-    if name in others:
-        raise Error(f"{name} is not an element: did you mean 'boxtrack method={name}'?")
+class Engine(Protocol):
+    """What runs a model: elements of GStreamer in this process or in another one."""
+
+    def set(self, properties: Mapping[str, object]) -> None:
+        """Sets properties, by the names of Detector.set(); none if one is wrong."""
+
+    def value(self, name: str) -> Any:
+        """Returns what Detector's property of that name has."""
+
+    def names(self) -> set[str]:
+        """Returns the names in Python of the properties that may be set."""
+
+    def open(self, given: Given, live: bool | None, timeout: float | None) -> Stream:
+        """Starts to read a source."""
+
+    def close(self) -> None:
+        """Ends all streams and releases the model."""
 
 
 class Detector:
@@ -90,24 +86,11 @@ class Detector:
         _process.check()
         if colors not in ('RGB', 'BGR'):
             raise ValueError(f'colors must be RGB or BGR, not {colors}')
-        if tracker:
-            _check_tracker(tracker)
-        self._colors, self._tracker = colors, tracker
-        self._renderer = Renderer(colors)
-        self._lines: weakref.WeakSet[Pipeline] = weakref.WeakSet()
-        self._idle: list[PicturePipeline] = []
-        self._retired: weakref.WeakSet[Pipeline] = weakref.WeakSet()  # end with their stream
-        # Never play; they check values and hold them for streams to come.
-        self._pattern = [Gst.ElementFactory.make(name) for name in ('tensorinfer', 'boxdecode')]
-        self._set: dict[str, object] = {}
-        self._names_in_file: list[str] = []
-        self._labels: dict[str, str] = {}  # of all lines
         given = {'model': model, 'classes': classes, 'confidence': confidence, 'iou': iou,
                  'labels': labels, **properties}
-        self.set(**{name: value for name, value in given.items() if value is not None})
-        line = self._picture_pipeline()
-        line.await_model()
-        self._give_back(line)
+        self._engine: Engine = _runtime.engine(
+            colors, tracker or '', {name: value for name, value in given.items()
+                                    if value is not None})
 
     if not TYPE_CHECKING:  # a type checker would take it for a class with any attribute
         def __setattr__(self, name: str, value: object) -> None:
@@ -144,13 +127,7 @@ class Detector:
             TypeError, ValueError: not a source, or an array of another type or shape.
         """
         _process.check()
-        opened = open_source(source, self._colors)
-        if isinstance(opened, Video):
-            opened.endless = opened.live and live is not False
-            opened.live = live if live is not None else opened.live
-            opened.timeout = timeout if timeout is not None else opened.timeout
-            return self._open_video(opened)
-        return ItemsStream(opened, self._open_video, self._open_pictures)
+        return self._engine.open(given_by(source), live, timeout)
 
     def detect(self, source: Source) -> Frame:
         """Returns the first frame of a source: that of a picture or of an array."""
@@ -170,27 +147,16 @@ class Detector:
             ValueError: a value that is out of range, or an unknown name.
         """
         _process.check()
-        named = {}
-        for name, value in properties.items():
+        for name in properties:
             if name in FIXED:
                 raise TypeError(f'{name} cannot be changed: make another Detector with it')
-            name = ALIASES.get(name, dashed(name))
-            named[name] = owner_of(name, self._pattern, _meant), value
-        set_all(named)
-        for name, (pattern, value) in named.items():
-            self._set[name] = value
-            if name in ('detector', 'label-file'):
-                self._read_labels()
-            for line in list(self._lines):
-                set_property(owner_of(name, self._elements(line)), name, value)
-            if pattern is self._pattern[0] and name not in LIVE:
-                self._retire_lines()
+        self._engine.set(properties)
 
     @property
     def confidence(self) -> float | None:
         """Boxes with higher scores are kept; None until it is set, for the family's threshold. May
         be set at any time."""
-        return self._number('score-threshold')
+        return self._engine.value('confidence')  # type: ignore[no-any-return]
 
     @confidence.setter
     def confidence(self, value: float) -> None:
@@ -200,7 +166,7 @@ class Detector:
     def iou(self) -> float | None:
         """Boxes that overlap a better one by more are suppressed; None until it is set, for the
         family's threshold. May be set at any time."""
-        return self._number('iou-threshold')
+        return self._engine.value('iou')  # type: ignore[no-any-return]
 
     @iou.setter
     def iou(self, value: float) -> None:
@@ -209,8 +175,7 @@ class Detector:
     @property
     def classes(self) -> list[str]:
         """Names or numbers of the classes that are kept, empty for all; may be set at any time."""
-        text = as_text(self._pattern[1].get_property('include-classes') or '')
-        return [each.strip() for each in text.split(',') if each.strip()]
+        return list(self._engine.value('classes'))
 
     @classes.setter
     def classes(self, value: Sequence[str | int] | str | None) -> None:
@@ -223,18 +188,12 @@ class Detector:
         otherwise those in the metadata of the model. Empty if there are none; boxes are then called
         class-0, class-1 and so on. With a GPU that fails, so that the CPU follows, a model's names
         are known from the first frame on."""
-        model = self._pattern[0].get_property('model-file')
-        names = self._names_in_file or self._labels.get(model, '').split('\n')[:-1]
-        return {number: name or f'class-{number}' for number, name in enumerate(names)}
+        return dict(enumerate(self._engine.value('names')))
 
     def close(self) -> None:
         """Ends all streams and releases the model."""
-        if not _process.is_usable():
-            return
-        self._idle.clear()
-        self._renderer.close()
-        for line in list(self._lines):
-            line.close()
+        if _process.is_usable():
+            self._engine.close()
 
     def __enter__(self) -> Detector:
         return self
@@ -246,72 +205,13 @@ class Detector:
     def _no_attribute(self, name: str, value: object) -> str:
         """Tells what to do instead of setting an attribute that there is not."""
         text = f'{name} is not an attribute of Detector: '
-        known = names_of(self._pattern)
+        known = self._engine.names()
         if name in FIXED:
             return f'{text}make another one with {name}={reprlib.repr(value)}'
         if name in known or name in ALIASES:
             return f'{text}call set({name}={reprlib.repr(value)})'
-        meant = _meant(name, known)
-        if meant is None:
+        found = meant(name, known)
+        if found is None:
             return f'{text}see help(keepbox.Detector) for those it has'
-        settable = meant.isidentifier() and not hasattr(Detector, meant)
-        return f'{text}did you mean {f"set({meant}=...)" if settable else meant}?'
-
-    def _read_labels(self) -> None:
-        """Reads the label file. One that cannot be read is an error of the elements, and running
-        streams keep the one before."""
-        label_file, detector = map(self._pattern[1].get_property, ('label-file', 'detector'))
-        label_file = label_file or label_file_of(detector or '')
-        with contextlib.suppress(OSError, ValueError):
-            self._names_in_file = names_in(label_file) if label_file else []
-
-    def _number(self, name: str) -> float | None:
-        """Returns a setting, or None if it was not set; elements keep it as a float32."""
-        return round(self._pattern[1].get_property(name), 6) if name in self._set else None
-
-    def _elements(self, line: Pipeline) -> list[Any]:
-        return [line.element('keepbox-infer'), line.element('keepbox-decode')]
-
-    def _detection(self) -> str:
-        line = 'video/x-raw ! tensorinfer name=keepbox-infer ! boxdecode name=keepbox-decode'
-        return f'{line} ! {self._tracker}' if self._tracker else line
-
-    def _start(self, line: Pipeline) -> None:
-        for name, value in self._set.items():
-            set_property(owner_of(name, self._elements(line)), name, value)
-        line.labels = self._labels
-        line.play()
-        self._lines.add(line)
-
-    def _picture_pipeline(self) -> PicturePipeline:
-        line = PicturePipeline(f'videoconvert ! {self._detection()}')
-        self._start(line)
-        return line
-
-    def _give_back(self, line: PicturePipeline) -> None:
-        if line in self._retired:
-            line.close()
-        elif line.is_open:
-            self._idle.append(line)
-
-    def _retire_lines(self) -> None:
-        """Lets later streams have new lines, because a model is loaded once for a line."""
-        self._retired.update(self._lines)
-        while self._idle:
-            self._idle.pop().close()
-
-    def _open_pictures(self, items: Items, first: int) -> PictureStream:
-        line = self._idle.pop() if self._idle else self._picture_pipeline()
-        return PictureStream(line, self._renderer, self._tracker or '', items, self._give_back,
-                             first)
-
-    def _open_video(self, video: Video) -> VideoStream:
-        queue = 'queue name=keepbox-queue max-size-time=0 max-size-bytes=0 max-size-buffers='
-        queue += '1 leaky=downstream' if video.live else '2'
-        line = Pipeline(f'{video.text} ! {UPRIGHT} ! video/x-raw ! {queue} ! {self._detection()}',
-                        'max-buffers=1 drop=true' if video.live else 'max-buffers=4', video.name,
-                        video.timeout)
-        for name, value in video.properties.items():
-            line.element('keepbox-source').set_property(name, value)
-        self._start(line)
-        return VideoStream(line, self._renderer, self._tracker or '', video)
+        settable = found.isidentifier() and not hasattr(Detector, found)
+        return f'{text}did you mean {f"set({found}=...)" if settable else found}?'

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pathlib
 import re
+import sys
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 HERE = str(pathlib.Path(__file__).parent)
@@ -80,9 +82,19 @@ def _reason_in(details: str) -> str:
     return lines[-1]
 
 
+# Takes the warnings of a process that works for another one.
+tell: Callable[[str], None] | None = None
+
+
 def warn(text: str) -> None:
     """Issues an ElementWarning at the line of the program that called this package."""
-    warnings.warn(text, ElementWarning, skip_file_prefixes=(HERE,))
+    if tell is not None:
+        tell(text)
+        return
+    frame, level = sys._getframe(), 1  # Python 3.11 has no skip_file_prefixes
+    while frame.f_back and frame.f_code.co_filename.startswith(HERE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, ElementWarning, stacklevel=level)
 
 
 def warn_of(message: Any) -> None:

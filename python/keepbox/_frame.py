@@ -3,19 +3,46 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from ._boxes import UNTRACKED, Boxes, Layout
+from ._boxes import UNTRACKED, Boxes
 from ._errors import Error
-from ._gi import Gst, GstVideo, Keepbox
-from ._memory import Pixels
-from ._render import Renderer
+from ._given import Pixels
 
 if TYPE_CHECKING:
     import pandas
     import supervision
+
+
+class Content(Protocol):
+    """What a Frame reads: a sample of this process or of another one.
+
+    Attributes:
+        shape: height and width in pixels.
+    """
+    shape: tuple[int, int]
+
+    @property
+    def stamp(self) -> int:
+        """The timestamp of its buffer, in nanoseconds."""
+
+    def boxes(self) -> Boxes:
+        """Reads its boxes."""
+
+    def skipped(self) -> bool:
+        """True if a model did not look at it."""
+
+    def attributes(self) -> dict[str, tuple[str, float]]:
+        """Reads the results about the whole of it."""
+
+    def image(self) -> Pixels:
+        """Converts its pixels to an array that the caller owns."""
+
+    def drawn(self, properties: Mapping[str, object]) -> Pixels:
+        """Draws its boxes on a copy of its pixels."""
 
 
 class Frame:
@@ -30,14 +57,13 @@ class Frame:
         path: the file that it is from; None for cameras, network streams and arrays.
     """
 
-    def __init__(self, sample: Any, index: int, renderer: Renderer, *, time: float | None = None,
-                 path: str | None = None, image: Pixels | None = None,
-                 layout: Layout | None = None) -> None:
-        self._sample, self._renderer, self._given, self._layout = sample, renderer, image, layout
-        self._stamp = None if time is None else sample.get_buffer().pts
+    def __init__(self, content: Content, index: int, *, time: float | None = None,
+                 path: str | None = None, image: Pixels | None = None) -> None:
+        self._content: Content | None = content
+        self._given = image
+        self._stamp = None if time is None else content.stamp
         self.index, self.time, self.path = index, time, path
-        info = GstVideo.VideoInfo.new_from_caps(sample.get_caps())
-        self.shape: tuple[int, int] = info.height, info.width
+        self.shape: tuple[int, int] = content.shape
         """Height and width in pixels."""
 
     def __repr__(self) -> str:
@@ -47,27 +73,27 @@ class Frame:
     @functools.cached_property
     def boxes(self) -> Boxes:
         """The boxes of the frame."""
-        return boxes_of(self._sample, self.shape, self._layout)
+        return self._read().boxes()
 
     @functools.cached_property
     def skipped(self) -> bool:
         """True if a model did not look at the frame (interval=3, or a frame that would be late), so
         that it may have objects without boxes."""
-        return bool(Keepbox.buffer_is_skipped(self._sample.get_buffer()))
+        return self._read().skipped()
 
     @functools.cached_property
     def attributes(self) -> dict[str, tuple[str, float]]:
         """Results of classifiers and text recognisers (classdecode) about the whole frame, by
         attribute: the class or the text, and its confidence."""
-        return attributes_of(self._sample)
+        return self._read().attributes()
 
     @functools.cached_property
     def image(self) -> Pixels:
         """The pixels, uint8 (height, width, 3) in the detector's order of colours, without boxes.
         An array that you gave is returned itself; otherwise it is made once, when first asked for,
         and is yours."""
-        self._check_pixels()
-        return self._given if self._given is not None else self._renderer.image(self._sample)
+        content = self._read()
+        return self._given if self._given is not None else content.image()
 
     def draw(self, **properties: object) -> Pixels:
         """Draws the boxes by boxoverlay, with its properties, such as draw_scores=False.
@@ -79,18 +105,18 @@ class Frame:
             Error: boxoverlay is not installed.
             TypeError, ValueError: a property that it does not have, or a wrong value.
         """
-        self._check_pixels()
-        return self._renderer.drawn(self._sample, properties)
+        return self._read().drawn(properties)
 
-    def _check_pixels(self) -> None:
-        if self._sample is None:
+    def _read(self) -> Content:
+        if self._content is None:
             raise Error('the frame was pickled without its pixels: read or draw it before it is'
                         ' sent to another process')
+        return self._content
 
     def __getstate__(self) -> dict[str, Any]:
         """Returns what does not need GStreamer."""
         kept = {name: getattr(self, name) for name in ('boxes', 'attributes', 'skipped')}
-        return {**self.__dict__, **kept, '_sample': None, '_renderer': None, '_given': None}
+        return {**self.__dict__, **kept, '_content': None, '_given': None}
 
     def to_pandas(self, empty: bool = False) -> pandas.DataFrame:
         """Returns a row per box, with the columns that boxsink writes as CSV: frame, timestamp (in
@@ -132,26 +158,3 @@ class Frame:
             xyxy=boxes.xyxy, confidence=boxes.conf, class_id=boxes.cls.astype(int),
             tracker_id=boxes.ids, data=data,
             mask=None if boxes.masks is None else boxes.masks_in_frame())
-
-
-def time_of(sample: Any) -> float | None:
-    """Returns the time of a sample in seconds from the start of its stream."""
-    pts = sample.get_buffer().pts
-    if pts == Gst.CLOCK_TIME_NONE:
-        return None
-    stream = sample.get_segment().to_stream_time(Gst.Format.TIME, pts)
-    return float((pts if stream == Gst.CLOCK_TIME_NONE else stream) / Gst.SECOND)
-
-
-def attributes_of(sample: Any) -> dict[str, tuple[str, float]]:
-    """Reads the results about the whole frame of a sample, by attribute; '' if a classifier names
-    none."""
-    buffer = sample.get_buffer()
-    found = (Keepbox.buffer_get_attribute(buffer, index)
-             for index in range(Keepbox.buffer_get_n_attributes(buffer)))
-    return {name or '': (text, level) for text, name, level in found}
-
-
-def boxes_of(sample: Any, shape: tuple[int, int], layout: Layout | None = None) -> Boxes:
-    """Reads the boxes of a sample, from any decoder."""
-    return Boxes(Keepbox.buffer_get_boxes(sample.get_buffer()), shape, layout)

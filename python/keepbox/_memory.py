@@ -7,12 +7,10 @@ import ctypes
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ._errors import Error
 from ._gi import Gst, GstVideo
-
-Pixels = NDArray[np.uint8]
+from ._given import Pixels
 
 
 class _MapInfo(ctypes.Structure):

@@ -6,6 +6,7 @@ import difflib
 import os
 import re
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 # Options of two numbers of pixels, WIDTHxHEIGHT.
 SIZES = ('frame-size', 'max-size', 'min-size', 'model-size')
@@ -43,6 +44,20 @@ def as_text(value: object, between: str = ',') -> str:
     if isinstance(value, Iterable):
         return between.join(as_text(each, between) for each in value)
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def plain(value: object) -> Any:
+    """Returns a value as one of JSON, which as_text() writes alike: of mappings, lists, texts,
+    numbers, True, False and None."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    if getattr(value, 'ndim', None) == 0:  # of NumPy and others
+        return value.item()  # type: ignore[attr-defined]
+    return [plain(each) for each in value] if isinstance(value, Iterable) else str(value)
 
 
 def _value(name: str, value: object) -> str:

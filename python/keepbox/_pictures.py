@@ -15,7 +15,8 @@ from ._gi import Gst
 from ._line import Pipeline
 from ._render import Renderer
 from ._sources import Item, Items, Picture, Video
-from ._streams import LineStream, Stream, VideoStream
+from ._linestreams import LineStream, VideoStream
+from ._streams import Stream
 
 # Between frames without a time of their own, for trackers.
 FRAME = Gst.SECOND // 30

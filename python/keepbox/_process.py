@@ -9,7 +9,6 @@ import weakref
 from typing import Any
 
 from ._errors import Error
-from ._gi import Gst
 
 _forked = False
 _pipelines: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -40,7 +39,14 @@ def check() -> None:
                     ' use keepbox in the children alone')
 
 
+def use() -> None:
+    """Notes that this process has threads or connections that a child does not have."""
+    global _used
+    _used = True
+
+
 def _stop(pipeline: Any) -> None:
+    from ._gi import Gst  # a process that leaves pipelines to another one does not have it
     if not _forked:
         pipeline.set_state(Gst.State.NULL)
 
@@ -48,7 +54,6 @@ def _stop(pipeline: Any) -> None:
 def owned(holder: Any, pipeline: Any) -> weakref.finalize[[Any], Any]:
     """Returns a finalizer, which stops the pipeline when its holder is collected or at exit, unless
     that is in a forked child."""
-    global _used
-    _used = True
+    use()
     _pipelines.add(pipeline)
     return weakref.finalize(holder, _stop, pipeline)

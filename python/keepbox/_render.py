@@ -8,8 +8,9 @@ from typing import Any
 
 from . import _process
 from ._errors import Error
+from ._given import Pixels
 from ._line import Pipeline, is_installed
-from ._memory import Pixels, pixels_of
+from ._memory import pixels_of
 from ._properties import owner_of, set_property
 
 # Lines that stay open: the converter, and boxoverlay with a few sets of properties.

@@ -7,17 +7,14 @@ import glob
 import os
 import pathlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
-
-import numpy as np
 
 from ._errors import DECODER, Error, without_password
 from ._gi import Gst
+from ._given import AHEAD, Given, Pixels, checked_item, checked_pixels
 from ._line import Pipeline
-from ._memory import Pixels, buffer_of
-
-Source = int | str | os.PathLike[str] | np.ndarray[Any, Any] | Iterable[Any]
+from ._memory import buffer_of
 
 VIDEOS = {'.3gp', '.asf', '.avi', '.flv', '.m2ts', '.m4v', '.mkv', '.mov', '.mp4', '.mpeg', '.mpg',
           '.mts', '.mxf', '.ogg', '.ogv', '.ts', '.webm', '.wmv'}
@@ -30,9 +27,6 @@ FILE = f'filesrc name=keepbox-source decodebin3 name={DECODER}'
 UPRIGHT = 'videoconvert ! videoflip video-direction=auto'
 ELEMENTS = ("; for GStreamer elements pass a source element and put ' ! ' between elements, such as"
             " 'v4l2src device=/dev/video2 ! videoflip method=clockwise'")
-# Pictures that the elements may have before their boxes are asked for, so that they do not wait.
-AHEAD = 2
-LONGEST_SIDE = 16384  # of a frame, in tensorinfer
 # Seconds that the next frame of a URI is waited for by default.
 TIMEOUT = 30.
 
@@ -73,40 +67,31 @@ class Items:
     ahead: int = AHEAD
 
 
-def open_source(source: Source, colors: str) -> Video | Items:
-    """Finds out what a source is.
+def open_source(given: Given, colors: str) -> Video | Items:
+    """Opens a source.
 
     Raises:
         FileNotFoundError: a file or folder that does not exist, or one without pictures and videos.
         TypeError, ValueError: nothing that frames can be read from.
     """
-    if isinstance(source, bool):
-        raise TypeError('a bool is not a source of frames')
-    if isinstance(source, int | np.integer):
-        device = f'/dev/video{source}'
+    if given.kind == 'number':
+        device = f'/dev/video{given.value}'
         return Video('v4l2src name=keepbox-source', {'device': device}, live=True, name=device)
-    if isinstance(source, str) and re.match(r'[A-Za-z][\w+.-]*://', source):
-        return Video('uridecodebin name=keepbox-source', {'uri': source}, source.startswith(LIVE),
-                     name=without_password(source), timeout=TIMEOUT)
-    if isinstance(source, str) and (' ! ' in source or _is_element(source)):
-        return Video(source, {})
-    if isinstance(source, str | os.PathLike):
-        return _open_path(os.fspath(source))
-    if is_array(source):
-        pixels = np.asarray(source)
-        each = pixels if pixels.ndim == 4 else [pixels]
-        return Items(_picture_of(item, colors) for item in each)
-    if isinstance(source, Iterable):
-        # Something that is not there yet, such as the next picture of a camera, is not waited for.
-        ahead = AHEAD if isinstance(source, Sequence) else 0
-        return Items((_opened(item, colors) for item in source), ahead)
-    raise TypeError(f'{type(source).__name__} is not a source of frames: pass a file, folder,'
-                    ' pattern, URI, camera number or array, or a list of files or arrays')
+    if given.kind == 'text':
+        return _open_text(given.value)
+    if given.kind == 'path':
+        return _open_path(given.value)
+    if given.kind == 'arrays':
+        return Items((picture_of(checked_pixels(item), colors) for item in given.value),
+                     given.ahead)
+    return Items((_opened(item, colors) for item in given.value), given.ahead)
 
 
-def is_array(source: object) -> bool:
-    """True for NumPy arrays and what NumPy takes for one: pictures of PIL, tensors of PyTorch."""
-    return hasattr(source, '__array__') or hasattr(source, '__array_interface__')
+def _open_text(text: str) -> Video | Items:
+    if re.match(r'[A-Za-z][\w+.-]*://', text):
+        return Video('uridecodebin name=keepbox-source', {'uri': text}, text.startswith(LIVE),
+                     name=without_password(text), timeout=TIMEOUT)
+    return Video(text, {}) if ' ! ' in text or _is_element(text) else _open_path(text)
 
 
 def _is_element(text: str) -> bool:
@@ -156,17 +141,15 @@ def is_picture(path: str | os.PathLike[str]) -> bool:
 def _opened(item: object, colors: str = 'RGB') -> Item:
     """Returns what an item of a list is, or the exception that tells why it is nothing."""
     try:
-        if isinstance(item, str | os.PathLike):
-            return _open_file(os.fspath(item))
-        if not is_array(item):
-            raise TypeError(f'a list of pictures has {type(item).__name__}: pass arrays or names of'
-                            ' files')
-        return _picture_of(np.asarray(item), colors)
+        if isinstance(item, Picture | Exception):  # of another process
+            return item
+        checked = checked_item(item)
+        return open_file(checked) if isinstance(checked, str) else picture_of(checked, colors)
     except (Error, OSError, TypeError, ValueError) as error:
         return error
 
 
-def _open_file(path: str) -> Picture | Video:
+def open_file(path: str) -> Picture | Video:
     if is_picture(path):
         return read_picture(path)
     if not os.path.isfile(path):
@@ -195,19 +178,11 @@ def read_picture(path: str) -> Picture:
     return Picture(sample, path)
 
 
-def _picture_of(pixels: Pixels, colors: str) -> Picture:
+def picture_of(pixels: Pixels, colors: str) -> Picture:
+    """Makes a sample of an array that is a picture."""
     depth = pixels.shape[2] if pixels.ndim == 3 else 1
-    formats = {1: 'GRAY8', 3: colors, 4: f'{colors}A'}
-    if pixels.ndim not in (2, 3) or depth not in formats or not pixels.size:
-        raise ValueError(f'an array of shape {pixels.shape} is not a picture: pass height x width'
-                         ' x 3, x 4 or x 1, or height x width')
-    if max(pixels.shape[:2]) > LONGEST_SIDE:
-        raise ValueError(f'an array of shape {pixels.shape} is too large: pass pictures of at most'
-                         f' {LONGEST_SIDE} pixels in width and height, such as parts of it')
-    if pixels.dtype != np.uint8:
-        raise TypeError(f'an array of {pixels.dtype} is not a picture: scale it to 0..255 and'
-                        ' convert it with .astype(numpy.uint8)')
-    caps = (f'video/x-raw,format={formats[depth]},width={pixels.shape[1]},height={pixels.shape[0]},'
+    form = {1: 'GRAY8', 3: colors, 4: f'{colors}A'}[depth]
+    caps = (f'video/x-raw,format={form},width={pixels.shape[1]},height={pixels.shape[0]},'
             'framerate=0/1')
     sample = Gst.Sample.new(buffer_of(pixels), Gst.Caps.from_string(caps), None, None)
     return Picture(sample, image=pixels)

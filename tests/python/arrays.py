@@ -17,7 +17,7 @@ gi.require_version('GstAnalytics', '1.0')
 from gi.repository import GLib, Gst, GstAnalytics  # noqa: E402
 
 from keepbox._boxes import Boxes, Layout, Mask, _tensors_of  # noqa: E402
-from keepbox._frame import attributes_of, boxes_of  # noqa: E402
+from keepbox._samples import attributes_of, boxes_of  # noqa: E402
 
 
 def test_a_mask_covers_its_area_evenly(folder):

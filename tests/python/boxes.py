@@ -11,7 +11,7 @@ from tap import main, run
 
 import keepbox
 import shapes
-from keepbox._frame import attributes_of, boxes_of
+from keepbox._samples import attributes_of, boxes_of
 from keepbox._gi import Gst
 
 

@@ -35,7 +35,7 @@ def clip():
 
 def replayed(recordings, properties='', source=''):
     """Returns the boxes of boxdecode for recordings, a Boxes for each frame."""
-    from keepbox._frame import boxes_of
+    from keepbox._samples import boxes_of
     from keepbox._gi import Gst, GstVideo
     parts = [f'tensorreplay location={MEDIA}/{name}.f16.raw type=float16'
              f' dims={",".join(map(str, (1, *shape)))}' for name, shape in recordings.items()]
