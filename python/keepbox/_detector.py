@@ -15,6 +15,8 @@ from ._given import Given, Source, given_by
 from ._options import closest
 from ._streams import Stream
 
+_runtime.check()
+
 ALIASES = {'confidence': 'score-threshold', 'iou': 'iou-threshold', 'classes': 'include-classes',
            'labels': 'label-file', 'model': 'model-file'}
 # Of the constructor alone.
@@ -44,7 +46,7 @@ class Engine(Protocol):
     def value(self, name: str) -> Any:
         """Returns what Detector's property of that name has."""
 
-    def names(self) -> set[str]:
+    def names(self) -> list[str]:
         """Returns the names in Python of the properties that may be set."""
 
     def open(self, given: Given, live: bool | None, timeout: float | None) -> Stream:
@@ -205,7 +207,7 @@ class Detector:
     def _no_attribute(self, name: str, value: object) -> str:
         """Tells what to do instead of setting an attribute that there is not."""
         text = f'{name} is not an attribute of Detector: '
-        known = self._engine.names()
+        known = {*self._engine.names()}
         if name in FIXED:
             return f'{text}make another one with {name}={reprlib.repr(value)}'
         if name in known or name in ALIASES:

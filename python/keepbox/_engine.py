@@ -80,9 +80,9 @@ class Engine:
             if pattern is self._pattern[0] and name not in LIVE:
                 self._retire_lines()
 
-    def names(self) -> set[str]:
+    def names(self) -> list[str]:
         """Returns the names in Python of the properties that may be set."""
-        return names_of(self._pattern)
+        return sorted(names_of(self._pattern))
 
     def value(self, name: str) -> Any:
         """Returns confidence and iou as numbers, or None if they were not set; classes and names

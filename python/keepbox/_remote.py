@@ -37,14 +37,14 @@ NUMBER = struct.Struct('<Q')
 
 
 class Connection:
-    """A worker process and the channels to it. Each call has a channel for itself, so that none waits
-    for another."""
+    """A worker process and the channels to it. Each call has a channel for itself, so that none
+    waits for another."""
 
     def __init__(self, folder: Any) -> None:
         self._peer = Peer()
         # Finalizers may run at any place, so that nothing that they use has a lock.
         self._idle: list[Channel] = []
-        self._frames: collections.deque[int] = collections.deque()  # that are not needed any more
+        self._freed: collections.deque[int] = collections.deque()
         self._folder = ''
         self._control, end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with end:
@@ -75,19 +75,20 @@ class Connection:
             channel.close()
 
     def free(self, number: int) -> None:
-        """Frees an object of the worker, without waiting for that."""
+        """Frees an object of the worker, at once and at the latest before the next call."""
+        self._freed.append(number)
         with contextlib.suppress(OSError):  # the worker is gone
             self._control.send(NUMBER.pack(number), socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
 
     def free_frame(self, number: int) -> None:
-        """Frees a frame of the worker with the next message."""
-        self._frames.append(number)
+        """Frees a frame of the worker before the next call."""
+        self._freed.append(number)
 
     def send(self, channel: Channel, message: Mapping[str, Any]) -> None:
         """Sends a message with what the worker has to know beside it."""
         more: dict[str, Any] = {}
-        if self._frames:
-            more['freed'] = [self._frames.popleft() for _ in range(len(self._frames))]
+        if self._freed:
+            more['freed'] = [self._freed.popleft() for _ in range(len(self._freed))]
         with contextlib.suppress(OSError):  # a folder that was removed
             if (folder := os.getcwd()) != self._folder:
                 more['folder'] = self._folder = folder
@@ -112,8 +113,7 @@ class Connection:
         try:
             status = self.process.wait(ENDING)
         except subprocess.TimeoutExpired:
-            return Error('the process that runs GStreamer has closed its connection: make another'
-                         ' Detector')
+            return Error('the process that runs GStreamer does not answer: make another Detector')
         reason = (f'was ended by {signal.Signals(-status).name}' if status < 0
                   else f'has ended with status {status}')
         _forget(self)
@@ -121,18 +121,18 @@ class Connection:
 
     def close(self) -> None:
         """Lets the worker end, and waits for that."""
-        self.abandon()
+        self.leave()
         try:
             self.process.wait(ENDING)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
 
-    def abandon(self) -> None:
-        """Closes this process's ends of all channels without use."""
+    def leave(self) -> None:
+        """Closes this process's ends of the control socket and of channels that no call uses."""
         self._control.close()
         while self._idle:
-            self._idle.pop().close()
+            self._idle.pop().leave()
 
 
 class Call:
@@ -210,7 +210,7 @@ def _after_fork() -> None:
     global _connection, _starting
     if _connection is not None:
         atexit.unregister(_connection.close)
-        _connection.abandon()
+        _connection.leave()
     _connection, _starting = None, threading.Lock()
 
 
@@ -229,12 +229,12 @@ class ItemsGiven:
     def read(self) -> dict[str, Any]:
         """Returns the next item as a message."""
         try:
-            item = next(self._each, None)
+            item = next(self._each)
+        except StopIteration:
+            return {'end': True}
         except BaseException as error:  # is raised in the program, once it has reached the worker
             self.error = error
             return {'raised': True}
-        if item is None:
-            return {'end': True}
         try:
             checked = checked_item(item)
         except (TypeError, ValueError) as error:
@@ -268,9 +268,9 @@ class Engine:
         """Returns what Detector's property of that name has."""
         return self._connection.call('value', self._number, name)
 
-    def names(self) -> set[str]:
+    def names(self) -> list[str]:
         """Returns the names in Python of the properties that may be set."""
-        return set(self._connection.call('names', self._number))
+        return list(self._connection.call('names', self._number))
 
     def open(self, given: Given, live: bool | None, timeout: float | None) -> Stream:
         """Starts to read a source."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Where GStreamer is: in this process, or in a worker process of a runtime that the package brings."""
+"""Where GStreamer is: in this process, or in a worker process, of a runtime that the package has."""
 from __future__ import annotations
 
 import functools
@@ -42,8 +42,8 @@ def is_brought() -> bool:
 
 def _checked(place: pathlib.Path) -> pathlib.Path:
     if not (place / 'python').exists():
-        raise ImportError(f'{VARIABLE} names {place}, where there is no runtime: unset it, set it to'
-                          f' {HOST} for the GStreamer of this Python, or install keepbox by pip')
+        raise ImportError(f'{VARIABLE} names {place}, where there is no runtime: unset it, set it'
+                          f' to {HOST} for the GStreamer of this Python, or install keepbox by pip')
     return place
 
 
@@ -60,6 +60,13 @@ def _host_has_this_version() -> bool:
     Gst.init(None)
     plugin = Gst.Registry.get().find_plugin('keepbox')
     return plugin is not None and plugin.get_version() == __version__
+
+
+def check() -> None:
+    """Raises ImportError if neither this Python nor the package has GStreamer."""
+    if folder() is None:
+        from . import _gi
+        del _gi
 
 
 def engine(colors: str, tracker: str, properties: Mapping[str, object]) -> Engine:

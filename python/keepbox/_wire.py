@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Messages between two processes of one machine: values of JSON with arrays of NumPy, the large ones
-in shared memory."""
+"""Messages between two processes of one machine: values of JSON with arrays of NumPy, the large
+ones in shared memory."""
 from __future__ import annotations
 
 import array
@@ -27,6 +27,7 @@ HEAD = struct.Struct('<II')  # bytes of JSON, and of arrays behind them
 MOST_FILES = 8  # of one message
 READ = 1 << 18
 ARRAY, SHARED = '~array', '~shared'
+RETURNED, DROPPED = '~returned', '~dropped'  # beside the value of a message
 
 
 class Closed(ConnectionError):
@@ -34,8 +35,8 @@ class Closed(ConnectionError):
 
 
 class Channel:
-    """One end of a connected pair of sockets, used by one thread at a time. A call of receive() that
-    an exception interrupts goes on with the next one."""
+    """One end of a connected pair of sockets, used by one thread at a time. A call of receive()
+    that an exception interrupts goes on with the next one."""
 
     def __init__(self, end: socket.socket) -> None:
         self._socket = end
@@ -93,6 +94,10 @@ class Channel:
                 pass  # it is closed at the other end
             self._closed()
 
+    def leave(self) -> None:
+        """Closes this process's copy of the end, of which a fork has made two."""
+        self._closed()
+
 
 class _Piece:
     """Shared memory, of which an array is made once. `free` is called when no array uses it."""
@@ -104,8 +109,8 @@ class _Piece:
 
 
 class Memories:
-    """The pieces of memory that two processes share, at one of them: those it lends to the other, and
-    those it has borrowed."""
+    """The pieces of memory that two processes share, at one of them: those it lends to the other,
+    and those it has borrowed."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -121,8 +126,8 @@ class Memories:
         """Copies an array into shared memory.
 
         Returns:
-            what the message has of it, and a file that goes with the message, if the other side does
-            not have that memory yet.
+            what the message has of it, and a file that goes with the message, if the other side
+            does not have that memory yet.
         """
         with self._lock:
             number = next((each for each in self._free
@@ -145,8 +150,8 @@ class Memories:
         return self._numbers, file
 
     def borrow(self, about: Sequence[Any], files: list[int]) -> NDArray[Any]:
-        """Returns an array in memory that the other side lends. It is this side's as long as an array
-        refers to it."""
+        """Returns an array in memory that the other side lends. It is this side's as long as an
+        array refers to it."""
         number, size, kind, shape = about
         with self._lock:
             if number not in self._borrowed:
@@ -161,20 +166,20 @@ class Memories:
     def news(self) -> dict[str, list[int]]:
         """Returns what the next message has to tell the other side."""
         return {name: [waiting.popleft() for _ in range(len(waiting))]
-                for name, waiting in (('returned', self._returned), ('dropped', self._dropped))
+                for name, waiting in ((RETURNED, self._returned), (DROPPED, self._dropped))
                 if waiting}
 
-    def take(self, news: Mapping[str, list[int]]) -> None:
-        """Takes what the other side told with a message."""
-        if not news:
+    def take(self, message: Mapping[str, Any]) -> None:
+        """Takes the news of a message of the other side."""
+        if RETURNED not in message and DROPPED not in message:
             return
         with self._lock:
-            self._free += news.get('returned', [])
+            self._free += message.get(RETURNED, [])
             while len(self._free) > KEPT:
                 number = self._free.pop(0)
                 del self._lent[number]
                 self._dropped.append(number)
-            for number in news.get('dropped', []):
+            for number in message.get(DROPPED, []):
                 self._borrowed.pop(number, None)
 
 
@@ -188,47 +193,37 @@ class Peer:
         """Sends a message; raises Closed."""
         arrays: list[bytes] = []
         files: list[int] = []
-        packed = self._packed(value, arrays, files)
-        if news := self._memories.news():
-            packed['~'] = news
+
+        def pack(array: Any) -> dict[str, Any]:
+            if not isinstance(array, np.ndarray):
+                raise TypeError(f'{type(array).__name__} cannot be sent to another process')
+            if array.nbytes > LARGE:
+                about, file = self._memories.lend(array)
+                files.extend(file)
+                return about
+            start = sum(map(len, arrays))
+            arrays.append(array.tobytes())
+            return {ARRAY: [start, array.dtype.str, array.shape]}
         try:
-            channel.send(json.dumps(packed, separators=(',', ':')).encode(), arrays, files)
+            text = json.dumps({**value, **self._memories.news()}, default=pack,
+                              separators=(',', ':'))
+            channel.send(text.encode(), arrays, files)
         finally:
-            for file in files:
-                os.close(file)
+            for each in files:
+                os.close(each)
 
     def receive(self, channel: Channel) -> dict[str, Any]:
         """Waits for a message; raises Closed."""
         text, arrays, files = channel.receive()
-        value: dict[str, Any] = json.loads(text)
-        self._memories.take(value.pop('~', {}))
-        return {name: self._unpacked(each, memoryview(arrays), files)
-                for name, each in value.items()}
 
-    def _packed(self, value: Any, arrays: list[bytes], files: list[int]) -> Any:
-        if isinstance(value, np.ndarray):
-            if value.nbytes > LARGE:
-                about, file = self._memories.lend(value)
-                files += file
-                return about
-            start = sum(map(len, arrays))
-            arrays.append(value.tobytes())
-            return {ARRAY: [start, value.dtype.str, value.shape]}
-        if isinstance(value, Mapping):
-            return {str(key): self._packed(each, arrays, files) for key, each in value.items()}
-        if isinstance(value, list | tuple):
-            return [self._packed(each, arrays, files) for each in value]
-        return value
-
-    def _unpacked(self, value: Any, arrays: memoryview, files: list[int]) -> Any:
-        if isinstance(value, list):
-            return [self._unpacked(each, arrays, files) for each in value]
-        if not isinstance(value, dict):
+        def unpack(value: dict[str, Any]) -> Any:
+            if ARRAY in value:
+                start, kind, shape = value[ARRAY]
+                flat = np.frombuffer(arrays, np.dtype(kind), math.prod(shape), start)
+                return flat.reshape(shape).copy()
+            if SHARED in value:
+                return self._memories.borrow(value[SHARED], files)
             return value
-        if ARRAY in value:
-            start, kind, shape = value[ARRAY]
-            count = math.prod(shape)
-            return np.frombuffer(arrays, np.dtype(kind), count, start).reshape(shape).copy()
-        if SHARED in value:
-            return self._memories.borrow(value[SHARED], files)
-        return {key: self._unpacked(each, arrays, files) for key, each in value.items()}
+        value: dict[str, Any] = json.loads(text, object_hook=unpack)
+        self._memories.take(value)
+        return value

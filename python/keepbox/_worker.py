@@ -20,6 +20,8 @@ from ._wire import Channel, Closed, Peer
 
 
 NUMBER = struct.Struct('<Q')
+# Seconds in which pipelines end.
+ENDING = 3
 
 
 class ItemError(Exception):
@@ -33,7 +35,7 @@ class Worker:
         self._peer = Peer()
         self._objects: dict[int, Any] = {}
         self._count = 0
-        self._lock = threading.Lock()
+        self._lock, self._freeing = threading.Lock(), threading.Lock()
         self._serving = threading.local()  # the channel of each thread
         _errors.tell = self._tell
 
@@ -49,8 +51,14 @@ class Worker:
             return self._count
 
     def free(self, number: int) -> None:
-        """Lets an object go."""
-        self._objects.pop(number, None)
+        """Lets an object go, which ends its pipelines."""
+        with self._freeing:
+            self._objects.pop(number, None)
+
+    def close(self) -> None:
+        """Lets all objects go."""
+        for number in list(self._objects):
+            self.free(number)
 
     def serve(self, channel: Channel) -> None:
         """Serves the calls on a channel until it is closed."""
@@ -97,7 +105,7 @@ class Worker:
 
     def do_names(self, engine: Any) -> list[str]:
         """Returns the names of an engine's properties."""
-        return sorted(engine.names())
+        return engine.names()  # type: ignore[no-any-return]
 
     def do_open(self, engine: Any, kind: str, value: Any, ahead: int, live: bool | None,
                 timeout: float | None) -> int:
@@ -191,6 +199,17 @@ def about_error(error: Exception) -> dict[str, Any]:
 def main(number: int) -> None:
     """Serves until the program closes its socket or ends."""
     worker = Worker()
+    try:
+        serve(worker, number)
+    finally:
+        end = threading.Timer(ENDING, os._exit, [1])  # an element may not stop
+        end.daemon = True
+        end.start()
+        worker.close()
+
+
+def serve(worker: Worker, number: int) -> None:
+    """Gives a thread to each channel."""
     with socket.socket(fileno=number) as control:
         while True:
             freed, files, _, _ = socket.recv_fds(control, NUMBER.size, 1)

@@ -3,11 +3,11 @@
 """Tests the names of a detector's classes: of the model, and of label files."""
 import shutil
 
-from common import CLIP, MODEL, detector, fails, names, need_inference
+from common import CLIP, MODEL, detector, fails, names, need_inference, need_own_elements
 from tap import main
 
 import keepbox
-from gi.repository import Gst
+from keepbox._gi import Gst
 
 SHAPES = ['circle', 'square', 'triangle', 'star', 'cross', 'ring']
 # Lines end at a line feed alone, and other blanks than these of ASCII are part of a name.
@@ -121,6 +121,7 @@ def test_a_model_without_names(folder):
 
 def test_names_come_with_a_later_load(folder):
     """A GPU that fails has no names; the model is then loaded for the CPU."""
+    need_own_elements()
     model = changed_model(folder, 'names', 'nomes')
     with keepbox.Detector(model) as found:
         stream = found(CLIP)

@@ -16,10 +16,22 @@ import zlib
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(os.environ['KEEPBOX_SOURCE']) / 'tests/pipelines'))
-from tap import CLIP, PIPELINES, need_inference, run  # noqa: E402
+from tap import CLIP, PIPELINES, Skip, need_inference, run  # noqa: E402
 
 MODEL = PIPELINES / 'models/shapes.onnx'
 CONFIDENCE = .5
+
+
+def is_worker():
+    """True if the tests use GStreamer in a worker process."""
+    from keepbox import _runtime
+    return _runtime.folder() is not None
+
+
+def need_own_elements():
+    """Skips a test that reaches for the elements of a Detector if another process has them."""
+    if is_worker():
+        raise Skip('the elements are those of another process')
 
 
 def detector(**properties):

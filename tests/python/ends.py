@@ -9,7 +9,8 @@ import threading
 
 import numpy as np
 
-from common import CLIP, MODEL, detector, fails, launch, names, need_inference, warned, within
+from common import (CLIP, MODEL, detector, fails, launch, names, need_inference, need_own_elements,
+                    warned, within)
 from tap import main, need
 
 import keepbox
@@ -144,6 +145,7 @@ def test_a_silent_server_ends(folder):
 
 def test_the_end_of_a_live_source_is_an_error(folder):
     """With a file for the stream of a camera, which ends as one that is silent for too long."""
+    need_own_elements()
     del folder
     detect = detector()
     uri = f'file://{CLIP}'
