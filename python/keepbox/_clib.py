@@ -16,6 +16,9 @@ from ._errors import Error
 NAME = 'libkeepbox-decode.so.0'
 VARIABLE = 'KEEPBOX_DECODE_LIBRARY'
 HERE = pathlib.Path(__file__).resolve().parent
+# Of a wheel: the libraries of its runtime, of which this one needs two.
+BROUGHT = HERE / '_runtime/lib'
+NEEDED = ('libhwy.so.1', 'libhwy_contrib.so.1')
 # Of a checkout in which ./dev build has run.
 BUILD = HERE.parents[1] / 'build'
 
@@ -99,7 +102,7 @@ def _candidates() -> list[str]:
     """Returns where the library is looked for, in order."""
     if VARIABLE in os.environ:
         return [os.environ[VARIABLE]]
-    near = [HERE / NAME, BUILD / 'decode' / NAME]  # in a wheel, in a checkout
+    near = [BROUGHT / NAME, BUILD / 'decode' / NAME]  # in a wheel, in a checkout
     return [*(str(path) for path in near if path.exists()), NAME]
 
 
@@ -112,6 +115,9 @@ def functions() -> ctypes.CDLL:
     """
     name, *_ = _candidates()
     try:
+        if pathlib.Path(name).parent == BROUGHT:
+            for each in NEEDED:
+                ctypes.CDLL(str(BROUGHT / each))
         found = ctypes.CDLL(name)
     except OSError as error:
         raise ImportError(f'the library {NAME} cannot be loaded ({error}): on Debian run apt'

@@ -50,7 +50,8 @@ class Connection:
         with end:
             self.process = subprocess.Popen(
                 [folder / 'python', START, 'keepbox._worker', str(end.fileno())],
-                pass_fds=[end.fileno()], process_group=0, stdin=subprocess.DEVNULL)
+                pass_fds=[end.fileno()], process_group=0, stdin=subprocess.DEVNULL,
+                env=_runtime.environment())
         atexit.register(self.close)
         self.call('hello')
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Where GStreamer is: in this process, or in a worker process, of a runtime that the package has."""
+"""Where GStreamer is: in this process, or in a worker process, of a runtime in the package."""
 from __future__ import annotations
 
 import functools
+import importlib.util
 import os
 import pathlib
 from collections.abc import Mapping
@@ -15,6 +16,8 @@ VARIABLE = 'KEEPBOX_RUNTIME'
 # Of a wheel.
 BROUGHT = pathlib.Path(__file__).resolve().parent / '_runtime'
 HOST, WHEEL = 'host', 'wheel'
+# Of the elements and of the runtime.
+ONNXRUNTIME, LIBRARIES = 'KEEPBOX_ONNXRUNTIME', 'KEEPBOX_LIBRARIES'
 
 
 @functools.cache
@@ -60,6 +63,33 @@ def _host_has_this_version() -> bool:
     Gst.init(None)
     plugin = Gst.Registry.get().find_plugin('keepbox')
     return plugin is not None and plugin.get_version() == __version__
+
+
+def environment() -> dict[str, str]:
+    """Returns the environment of programs of the runtime: they use GStreamer themselves, and the
+    ONNX Runtime that is installed for this Python."""
+    out = {**os.environ, VARIABLE: HOST}
+    if library := onnxruntime():
+        out.setdefault(ONNXRUNTIME, str(library))
+    if folders := [*map(str, _folders_of_nvidia())]:
+        out[LIBRARIES] = os.pathsep.join([*filter(None, [out.get(LIBRARIES)]), *folders])
+    return out
+
+
+def onnxruntime() -> pathlib.Path | None:
+    """Returns the library of the package onnxruntime or onnxruntime-gpu, None without one."""
+    found = importlib.util.find_spec('onnxruntime')
+    if found is None or found.origin is None:
+        return None
+    folder = pathlib.Path(found.origin).parent / 'capi'
+    return next(iter(sorted(folder.glob('libonnxruntime.so*'), reverse=True)), None)
+
+
+def _folders_of_nvidia() -> list[pathlib.Path]:
+    """Returns the folders with libraries of NVIDIA's packages, such as CUDA and cuDNN."""
+    found = importlib.util.find_spec('nvidia')
+    places = found.submodule_search_locations if found else None
+    return [each for place in places or () for each in sorted(pathlib.Path(place).glob('*/lib'))]
 
 
 def check() -> None:

@@ -14,6 +14,20 @@ command_bundle() {
   restore_owner
 }
 
+command_wheel() { # [--cuda] [OUT]
+  targets=("${plugin_targets[@]}")
+  if [[ ${1:-} == --cuda ]]; then
+    want_cuda
+    shift
+  fi
+  local out=${1:-$top/out/wheels}
+  command_build
+  add_packages "to make a wheel" pip3 "${wheel_packages[@]}"
+  in_env "$top/tools/make_wheel" "$build" "$out" || die "making the wheel failed, see above"
+  restore_owner
+  say "the wheel is in $out: pip install '$out/keepbox-...whl[cpu]'"
+}
+
 # Adds packages that only some commands need; PROGRAM shows that they are there.
 add_packages() { # PURPOSE PROGRAM PACKAGES...
   local purpose=$1 program=$2
