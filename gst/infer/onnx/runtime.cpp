@@ -32,7 +32,8 @@ static_assert(offsetof(OrtApi, UpdateCUDAProviderOptionsWithValue) / sizeof(void
 
 constexpr const char* kVariable = "KEEPBOX_ONNXRUNTIME";
 constexpr const char* kInstall =
-    "install ONNX Runtime (Debian: libonnxruntime1.21 or similar; for CUDA: the vendor's build), "
+    "install ONNX Runtime (pip install onnxruntime, for CUDA onnxruntime-gpu; Debian: "
+    "libonnxruntime1.21 or similar), "
     "or set KEEPBOX_ONNXRUNTIME in the environment to its libonnxruntime.so";
 /// A model of one operator, as a file has it: version 8 of the format, operators of version 13.
 constexpr unsigned char kSmallestModel[] = {
