@@ -17,7 +17,7 @@ from typing import NamedTuple
 BESIDE = ['docs', 'tools', 'meson.build', 'meson.options', 'README.md', 'dev']
 UNIT, FORMULAS = 'tests/unit/unit-test', 'tests/unit/formula-test'
 PARITY = 'tests/parity/parity-test'
-ELEMENTS, API, TOOL = 'tests/gst/element-test', 'tests/gst/api-test', 'gst/tool/keepbox'
+ELEMENTS, API, TOOL = 'tests/gst/element-test', 'tests/gst/api-test', 'gst/tool/keepbox-families'
 PUBLISH = 'tests/gst/publish-test'
 FAULTS = 'tests/faults/faults-test'
 FEW = '--gtest_filter=-*Planted*'  # with few seeds some families do not detect their bug

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Checks the keepbox program: lists families, prints them as valid files, and reports errors.
+"""Checks the program behind keepbox detectors, detector and keys: lists families, prints them as
+valid files, and reports errors.
 
 usage: tool.py PROGRAM
 """
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
@@ -53,9 +53,7 @@ def test_keys_and_usage_are_explained(folder):
         assert line in keys, (line, keys)
     for words in ([], ['detector'], ['detectors', 'more'], ['else']):
         assert keepbox(*words, status=2).startswith('usage: '), words
-    assert keepbox('--help') == keepbox('-h') == keepbox(status=2)
-    assert re.fullmatch(r'keepbox \d+\.\d+\.\d+\n', keepbox('--version'))
-    assert keepbox('--version', 'more', status=2).startswith('usage: ')
+    assert keepbox('--help') == keepbox('detector', '-h') == keepbox(status=2)
 
 
 def main():

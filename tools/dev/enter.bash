@@ -104,12 +104,12 @@ collect_variables() {
     toolkit=$(cuda_toolkit)
     if [[ -n $(cuda_driver_folder) ]]; then libraries+=:/run/cuda-driver; fi
     if [[ -n $toolkit ]]; then libraries+=:$toolkit/lib64; fi
-    variables+=("PATH=$build/gst/tool:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin${toolkit:+:$toolkit/bin}")
+    variables+=("PATH=$top/python/bin:$build/gst/tool:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin${toolkit:+:$toolkit/bin}")
   else
     libraries+=${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
     # keeps the paths of a GStreamer outside of the usual folders
     variables+=(
-      "PATH=$build/gst/tool:$PATH" "GST_PLUGIN_PATH=$build/gst/plugins${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH}"
+      "PATH=$top/python/bin:$build/gst/tool:$PATH" "GST_PLUGIN_PATH=$build/gst/plugins${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH}"
       "GI_TYPELIB_PATH=$build/gst/api/uninstalled${GI_TYPELIB_PATH:+:$GI_TYPELIB_PATH}"
       "PYTHONPATH=$top/python${PYTHONPATH:+:$PYTHONPATH}"
     )
@@ -150,7 +150,7 @@ command_run() {
   local moved
   (($# > 0)) || die "no command was given: ./dev run CMD..."
   case $1 in
-    gst-* | python3* | pipelines/*)
+    keepbox | gst-* | python3* | pipelines/*)
       # so that the first line that somebody tries works
       if [[ -z ${KEEPBOX_INSIDE:-} && ! -e $build/build.ninja ]]; then
         say "nothing is built here: building the elements first"

@@ -50,7 +50,7 @@ command_test() {
       # missing #include is noticed.
       options=("-Db_sanitize=thread" -Db_lundef=false -Dcuda=disabled -Dsimd=disabled -Doptimization=1
         -Dunity=off)
-      targets=("${plugins[@]}" gst/tool/keepbox pipelines/embed tests/tsan/threads-test)
+      targets=("${plugins[@]}" gst/tool/keepbox-families pipelines/embed tests/tsan/threads-test)
       arguments+=(--suite tsan)
       extra_vars=(GST_REGISTRY_FORK=no)
     else

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// keepbox: lists, prints and checks model families from a command line.
+// keepbox-families: lists, prints and checks model families for the program keepbox, which calls it
+// by the name keepbox.
+#include <algorithm>
 #include <cstdio>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "core/base/infile.h"
@@ -18,9 +21,7 @@ constexpr const char* kUsageText =
     "usage: keepbox detectors        list the families that boxdecode supports\n"
     "       keepbox detector NAME    print a family as a file for boxdecode detector=FILE\n"
     "       keepbox detector FILE    check such a file and report errors\n"
-    "       keepbox keys             list the keys of such a file\n"
-    "       keepbox --help           this text\n"
-    "       keepbox --version        the version of this program\n";
+    "       keepbox keys             list the keys of such a file\n";
 
 int usage() {
   std::fputs(kUsageText, stderr);
@@ -63,8 +64,9 @@ int run(std::span<char* const> words) {
   const std::string command = words.empty() ? "" : words[0];
   if (command == "detectors" && words.size() == 1) return list();
   if (command == "keys" && words.size() == 1) return put(detector_keys_text());
-  if ((command == "--help" || command == "-h") && words.size() == 1) return put(kUsageText);
-  if (command == "--version" && words.size() == 1) return put("keepbox " PACKAGE_VERSION "\n");
+  if (std::ranges::any_of(words,
+                          [](std::string_view word) { return word == "--help" || word == "-h"; }))
+    return put(kUsageText);
   if (command == "detector" && words.size() == 2) return print_or_check(words[1]);
   return usage();
 }
