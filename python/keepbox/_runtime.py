@@ -6,7 +6,8 @@ import functools
 import importlib.util
 import os
 import pathlib
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ VARIABLE = 'KEEPBOX_RUNTIME'
 # Of a wheel.
 BROUGHT = pathlib.Path(__file__).resolve().parent / '_runtime'
 HOST, WHEEL = 'host', 'wheel'
+START = pathlib.Path(__file__).with_name('_start.py')
 # Of the elements and of the runtime.
 ONNXRUNTIME, LIBRARIES = 'KEEPBOX_ONNXRUNTIME', 'KEEPBOX_LIBRARIES'
 
@@ -63,6 +65,22 @@ def _host_has_this_version() -> bool:
     Gst.init(None)
     plugin = Gst.Registry.get().find_plugin('keepbox')
     return plugin is not None and plugin.get_version() == __version__
+
+
+def program(name: str) -> pathlib.Path | None:
+    """Returns a program of the runtime, if this process is of it."""
+    found = BROUGHT / name
+    inside = pathlib.Path(sys.executable).resolve().parent in (BROUGHT, BROUGHT / 'bin')
+    return found if inside and found.exists() else None
+
+
+def enter(module: str, words: Sequence[str]) -> None:
+    """Becomes a module of this package in the runtime, if that is where GStreamer is."""
+    place = folder()
+    if place is not None:
+        sys.stdout.flush()
+        os.execve(place / 'python', [str(place / 'python'), str(START), module, *words],
+                  environment())
 
 
 def environment() -> dict[str, str]:

@@ -12,37 +12,42 @@ from ._render import Renderer
 
 
 class Content:
-    """A sample as what a Frame reads."""
+    """A sample as what a Frame reads.
+
+    Attributes:
+        sample: the Gst.Sample.
+        shape: height and width in pixels.
+    """
 
     def __init__(self, sample: Any, renderer: Renderer, layout: Layout | None = None) -> None:
-        self._sample, self._renderer, self._layout = sample, renderer, layout
+        self.sample, self._renderer, self._layout = sample, renderer, layout
         info = GstVideo.VideoInfo.new_from_caps(sample.get_caps())
         self.shape: tuple[int, int] = info.height, info.width
 
     @property
     def stamp(self) -> int:
         """The timestamp of its buffer."""
-        return int(self._sample.get_buffer().pts)
+        return int(self.sample.get_buffer().pts)
 
     def boxes(self) -> Boxes:
         """Reads its boxes."""
-        return boxes_of(self._sample, self.shape, self._layout)
+        return boxes_of(self.sample, self.shape, self._layout)
 
     def skipped(self) -> bool:
         """True if a model did not look at it."""
-        return bool(Keepbox.buffer_is_skipped(self._sample.get_buffer()))
+        return bool(Keepbox.buffer_is_skipped(self.sample.get_buffer()))
 
     def attributes(self) -> dict[str, tuple[str, float]]:
         """Reads the results about the whole of it."""
-        return attributes_of(self._sample)
+        return attributes_of(self.sample)
 
     def image(self) -> Pixels:
         """Converts its pixels."""
-        return self._renderer.image(self._sample)
+        return self._renderer.image(self.sample)
 
     def drawn(self, properties: Mapping[str, object]) -> Pixels:
         """Draws its boxes on a copy of its pixels."""
-        return self._renderer.drawn(self._sample, properties)
+        return self._renderer.drawn(self.sample, properties)
 
 
 def time_of(sample: Any) -> float | None:

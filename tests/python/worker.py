@@ -18,8 +18,6 @@ import keepbox
 from keepbox import _remote, _runtime
 from keepbox._wire import KEPT, LARGE, Channel, Peer
 
-os.environ.setdefault('KEEPBOX_RUNTIME', str(pathlib.Path(__file__).parent / 'runtime'))
-
 
 def worker():
     return _remote.connection().process
@@ -198,7 +196,7 @@ def test_the_folder_is_the_program_s(folder):
 
 
 def test_a_runtime_that_is_none(folder):
-    for value in str(folder), 'wheel':
+    for value in [str(folder)] + ['wheel'] * (not _runtime.is_brought()):
         done = subprocess.run(
             [sys.executable, '-c', 'import keepbox\ntry:\n    keepbox.Detector\n'
              'except ImportError as error:\n    print(error)'], capture_output=True, text=True,

@@ -14,8 +14,15 @@ command_bundle() {
   restore_owner
 }
 
-command_wheel() { # [--cuda] [OUT]
-  targets=("${plugin_targets[@]}")
+command_wheel() { # [--cuda | --try] [OUT]
+  local found
+  if [[ ${1:-} == --try ]]; then
+    found=$(ls -t "${2:-$top/out/wheels}"/keepbox-*.whl 2>/dev/null | head -n 1)
+    [[ $found ]] || die "there is no wheel in ${2:-out/wheels}; run ./dev wheel"
+    python3 "$top/tests/wheel/wheel.py" "$found" "$top/build/wheel-test"
+    return
+  fi
+  targets=("${plugin_targets[@]}" gst/api/Keepbox-1.0.typelib)
   if [[ ${1:-} == --cuda ]]; then
     want_cuda
     shift

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from .. import __version__
+from .. import __version__, _runtime
 from .._errors import Error
 from .._options import closest
 
@@ -49,6 +49,7 @@ COMMANDS = {
     'detectors': Command('tools', 'list the model families'),
     'detector': Command('tools', 'print a model family as a file, or check such a file'),
     'keys': Command('tools', 'explain the keys of such files'),
+    'licenses': Command('licenses', 'print the licences of what the package contains'),
     'gst-launch-1.0': Command('tools', "run GStreamer's tool with keepbox's elements"),
     'gst-inspect-1.0': Command('tools', "run GStreamer's tool with keepbox's elements"),
 }
@@ -120,6 +121,7 @@ def _dispatch(words: list[str]) -> int:
         meant = OTHER_NAMES.get(name) or closest(name, COMMANDS)
         raise Usage(f'{name} is not a command: ' + (f'did you mean keepbox {meant}?' if meant else
                                                     'keepbox --help lists them'))
+    _runtime.enter('keepbox.cli', words)
     module = importlib.import_module(f'.{COMMANDS[name].module}', __name__)
     return int(module.run(name, rest))
 

@@ -16,7 +16,9 @@ from .._detector import Detector
 from .._errors import Error, error_of
 from .._frame import Frame
 from .._gi import Gst
-from .._memory import Pixels, buffer_of
+from .._given import Pixels
+from .._memory import buffer_of
+from .._samples import Content
 from .lines import Chain, Element, Line
 from .options import Settings
 from .outputs import PICTURES, STDOUT, Outputs, drawn_name
@@ -29,7 +31,9 @@ ENDS = Gst.MessageType.EOS | Gst.MessageType.ERROR
 
 def sample_of(frame: Frame) -> Any:
     """Returns the Gst.Sample of a frame."""
-    return frame._sample
+    content = frame._content
+    assert isinstance(content, Content)
+    return content.sample
 
 
 class BoxFile:

@@ -6,6 +6,7 @@ import os
 import pathlib
 import shutil
 
+from .. import _runtime
 from .._clib import BUILD
 from . import Failure
 
@@ -19,6 +20,8 @@ def families_program() -> str:
     Raises:
         Failure: it is missing.
     """
+    if brought := _runtime.program(FAMILIES):
+        return str(brought)
     places = [BUILD / 'gst/tool' / FAMILIES,
               *(folder / 'libexec/keepbox' / FAMILIES for folder in HERE.parents)]
     for place in places:
@@ -43,7 +46,8 @@ def run(command: str, words: list[str]) -> int:
     if not command.startswith('gst-'):
         program = families_program()
         os.execv(program, ['keepbox', command, *words])
-    found = shutil.which(command)
+    brought = _runtime.program(command)
+    found = shutil.which(command) if brought is None else str(brought)
     if found is None:
         raise Failure(f'{command} is missing: install gstreamer1.0-tools')
     os.execve(found, [command, *words], environment())

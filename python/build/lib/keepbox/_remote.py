@@ -7,7 +7,6 @@ import collections
 import contextlib
 import itertools
 import os
-import pathlib
 import signal
 import socket
 import struct
@@ -32,7 +31,6 @@ from ._wire import Channel, Closed, Peer
 KEPT = 4
 # Seconds in which the worker ends.
 ENDING = 5
-START = pathlib.Path(__file__).with_name('_start.py')
 NUMBER = struct.Struct('<Q')
 
 
@@ -49,8 +47,9 @@ class Connection:
         self._control, end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with end:
             self.process = subprocess.Popen(
-                [folder / 'python', START, 'keepbox._worker', str(end.fileno())],
-                pass_fds=[end.fileno()], process_group=0, stdin=subprocess.DEVNULL)
+                [folder / 'python', _runtime.START, 'keepbox._worker', str(end.fileno())],
+                pass_fds=[end.fileno()], process_group=0, stdin=subprocess.DEVNULL,
+                env=_runtime.environment())
         atexit.register(self.close)
         self.call('hello')
 

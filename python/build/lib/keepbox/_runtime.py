@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import os
 import pathlib
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,6 +17,9 @@ VARIABLE = 'KEEPBOX_RUNTIME'
 # Of a wheel.
 BROUGHT = pathlib.Path(__file__).resolve().parent / '_runtime'
 HOST, WHEEL = 'host', 'wheel'
+START = pathlib.Path(__file__).with_name('_start.py')
+# Of the elements and of the runtime.
+ONNXRUNTIME, LIBRARIES = 'KEEPBOX_ONNXRUNTIME', 'KEEPBOX_LIBRARIES'
 
 
 @functools.cache
@@ -60,6 +65,49 @@ def _host_has_this_version() -> bool:
     Gst.init(None)
     plugin = Gst.Registry.get().find_plugin('keepbox')
     return plugin is not None and plugin.get_version() == __version__
+
+
+def program(name: str) -> pathlib.Path | None:
+    """Returns a program of the runtime, if this process is of it."""
+    found = BROUGHT / name
+    inside = pathlib.Path(sys.executable).resolve().parent in (BROUGHT, BROUGHT / 'bin')
+    return found if inside and found.exists() else None
+
+
+def enter(module: str, words: Sequence[str]) -> None:
+    """Becomes a module of this package in the runtime, if that is where GStreamer is."""
+    place = folder()
+    if place is not None:
+        sys.stdout.flush()
+        os.execve(place / 'python', [str(place / 'python'), str(START), module, *words],
+                  environment())
+
+
+def environment() -> dict[str, str]:
+    """Returns the environment of programs of the runtime: they use GStreamer themselves, and the
+    ONNX Runtime that is installed for this Python."""
+    out = {**os.environ, VARIABLE: HOST}
+    if library := onnxruntime():
+        out.setdefault(ONNXRUNTIME, str(library))
+    if folders := [*map(str, _folders_of_nvidia())]:
+        out[LIBRARIES] = os.pathsep.join([*filter(None, [out.get(LIBRARIES)]), *folders])
+    return out
+
+
+def onnxruntime() -> pathlib.Path | None:
+    """Returns the library of the package onnxruntime or onnxruntime-gpu, None without one."""
+    found = importlib.util.find_spec('onnxruntime')
+    if found is None or found.origin is None:
+        return None
+    folder = pathlib.Path(found.origin).parent / 'capi'
+    return next(iter(sorted(folder.glob('libonnxruntime.so*'), reverse=True)), None)
+
+
+def _folders_of_nvidia() -> list[pathlib.Path]:
+    """Returns the folders with libraries of NVIDIA's packages, such as CUDA and cuDNN."""
+    found = importlib.util.find_spec('nvidia')
+    places = found.submodule_search_locations if found else None
+    return [each for place in places or () for each in sorted(pathlib.Path(place).glob('*/lib'))]
 
 
 def check() -> None:

@@ -91,10 +91,10 @@ def _open_text(text: str) -> Video | Items:
     if re.match(r'[A-Za-z][\w+.-]*://', text):
         return Video('uridecodebin name=keepbox-source', {'uri': text}, text.startswith(LIVE),
                      name=without_password(text), timeout=TIMEOUT)
-    return Video(text, {}) if ' ! ' in text or _is_element(text) else _open_path(text)
+    return Video(text, {}) if ' ! ' in text or is_element(text) else _open_path(text)
 
 
-def _is_element(text: str) -> bool:
+def is_element(text: str) -> bool:
     """True for an element that is a source, with its properties, if no file has that name."""
     name, *_ = text.split() or ['']
     factory = Gst.ElementFactory.find(name) if name and not os.path.exists(text) else None
@@ -102,16 +102,29 @@ def _is_element(text: str) -> bool:
 
 
 def _open_path(path: str) -> Video | Items:
-    if os.path.isdir(path):
-        return Items(map(_opened, _files_among(sorted(map(str, pathlib.Path(path).iterdir())),
-                                               f'in the folder {path}')))
-    if os.path.exists(path):
+    files = files_of(path)
+    if files == [path]:
         return Items(iter([read_picture(path)])) if is_picture(path) else _video(path)
+    return Items(map(_opened, files))
+
+
+def files_of(path: str) -> list[str]:
+    """Returns the files that a path is: itself, or the pictures and videos of a folder or pattern
+    in the order of their names.
+
+    Raises:
+        FileNotFoundError: there is no such file, or no picture or video among them.
+    """
+    if os.path.isdir(path):
+        return _files_among(sorted(map(str, pathlib.Path(path).iterdir())),
+                            f'in the folder {path}')
+    if os.path.exists(path):
+        return [path]
     found = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else []
     if not found:
         hint = ELEMENTS if re.match(r'[a-z]\w*(\s|!|$)', path) else ''  # like that of an element
         raise FileNotFoundError(without_password(f'there is no file named {path}{hint}'))
-    return Items(map(_opened, _files_among(found, f'that match {path}')))
+    return _files_among(found, f'that match {path}')
 
 
 def _files_among(paths: Sequence[str], place: str) -> list[str]:
