@@ -25,9 +25,12 @@ ROOMS = ['formula', 'base', 'model', 'recognition', 'plan', 'run', 'options', 'r
 CORE = [f'core/{room}' for room in ROOMS]
 # Trackers use formulas only; the elements that track and that publish tracks use them.
 TRACK = 'core/track'
+# Lines and zones, at which the counting element counts what trackers follow.
+COUNT = 'core/count'
 # Classes and text of objects, which only the classifying element uses.
 CLASSIFY = 'core/classify'
 BELOW = {**{room: CORE[:i] for i, room in enumerate(CORE)}, TRACK: ['core/formula'],
+         COUNT: ['core/formula', 'core/base', TRACK],
          CLASSIFY: ['core/formula', 'core/base'],
          'kernels': CORE, 'decode': CORE,
          'gst/base': CORE, 'gst/tensors': [*CORE, 'gst/base'],
@@ -37,6 +40,7 @@ BELOW = {**{room: CORE[:i] for i, room in enumerate(CORE)}, TRACK: ['core/formul
          'gst/overlay': [*CORE, 'gst/base', 'gst/metas', 'gst/tensors', 'kernels'],
          'gst/tool': [*CORE, 'gst/base', 'gst/decode'],
          'gst/publish': [*CORE, TRACK, 'gst/base', 'gst/metas', 'gst/tensors', 'gst/sink'],
+         'gst/count': [*CORE, TRACK, COUNT, 'gst/base', 'gst/metas', 'gst/tensors'],
          'gst/track': [*CORE, TRACK, 'gst/base', 'gst/metas', 'gst/tensors'],
          'gst': [*CORE, 'gst/base', 'gst/metas', 'gst/tensors', 'gst/statistics']}
 # Folders of gst/infer that know ONNX Runtime, and their headers for files elsewhere, which declare
