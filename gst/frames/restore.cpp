@@ -9,6 +9,7 @@
 #include "gst/base/element.h"
 #include "gst/frames/tunnel.h"
 #include "gst/metas/carry.h"
+#include "gst/metas/counts.h"
 #include "gst/metas/relationmeta.h"
 #include "gst/tensors/tensors.h"
 
@@ -36,7 +37,7 @@ gboolean note_api(GstBuffer*, GstMeta** meta, gpointer apis) {
 }
 
 bool is_carried_elsewhere(GType api) {
-  return is_analytics(api) || is_saved_frame(api) || is_pixel_transforms(api) ||
+  return is_analytics(api) || is_counts(api) || is_saved_frame(api) || is_pixel_transforms(api) ||
          holds_tensors(api) ||
          gst_meta_api_type_has_tag(api, g_quark_from_static_string("memory")) ||
          gst_meta_api_type_has_tag(api, g_quark_from_static_string("memory-reference"));
@@ -142,6 +143,7 @@ void transfer_metas(GstBuffer* scaled, const FrameFormat& from, GstBuffer* full,
   const MovedProvenance moved = std::ref(sources);
   carry_tensors(scaled, full, moved);
   carry_analytics(scaled, from.info, full, to.info, map, moved);
+  carry_counts(scaled, full, map);
 }
 
 GstBuffer* with_plain_planes(GstBuffer* frame, const FrameFormat& as) {

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <exception>
 
+#include "gst/metas/counts.h"
 #include "gst/metas/skippedmodels.h"
 #include "gst/metas/wire.h"
 #include "gst/tensors/provenance.h"
@@ -90,7 +91,8 @@ gboolean transform_wire(GstBuffer* to, GstMeta*, GstBuffer*, GQuark, gpointer) {
 gboolean serialize_wire(const GstMeta* meta, GstByteArrayInterface* data, guint8* version) try {
   GstBuffer* buffer = reinterpret_cast<const WireMeta*>(meta)->buffer;
   // A frame without boxes that nobody looked at is no frame without objects.
-  if (gst_buffer_get_analytics_relation_meta(buffer) == nullptr && !SkippedModels(buffer).any())
+  if (gst_buffer_get_analytics_relation_meta(buffer) == nullptr && !SkippedModels(buffer).any() &&
+      counts_of(buffer) == nullptr)
     return FALSE;
   const std::vector<guint8> bytes = pack_boxes(buffer);
   *version = kWireVersion;
@@ -109,7 +111,7 @@ GstMeta* deserialize_wire(const GstMetaInfo* info, GstBuffer* buffer, const guin
         version, kWireVersion);
     return nullptr;
   }
-  if (gst_buffer_get_analytics_relation_meta(buffer) == nullptr)
+  if (gst_buffer_get_analytics_relation_meta(buffer) == nullptr && counts_of(buffer) == nullptr)
     if (const Status status = unpack_boxes({data, size}, buffer); !status) {
       GST_WARNING("%s", status.error().message().c_str());
       return nullptr;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <deque>
 #include <map>
 #include <optional>
@@ -108,6 +109,65 @@ guint32 index_of(std::span<const FrameBox> boxes, std::optional<guint> od_id) {
 
 }  // namespace
 
+namespace {
+
+void put_corner(ByteWriter& out, Corner p) { out.put(p.x), out.put(p.y); }
+
+void put_object(ByteWriter& out, const ObjectKey& object, GQuark label) {
+  out.put_name(object.model), out.put(object.id), out.put_name(label);
+}
+
+void put_line(ByteWriter& out, const LineCount& line) {
+  out.put_text(line.name);
+  for (const Corner& point : line.points) put_corner(out, point);
+  for (const std::string& name : line.directions) out.put_text(name);
+  for (const ByDirection* numbers : {&line.crossed, &line.uncertain})
+    for (const guint64 number : *numbers) out.put(number);
+}
+
+void put_zone(ByteWriter& out, const ZoneCount& zone) {
+  out.put_text(zone.name);
+  out.put_count(zone.corners.size());
+  for (const Corner& corner : zone.corners) put_corner(out, corner);
+  out.put(zone.visits), out.put(zone.mean), out.put(zone.longest);
+  out.put<guint8>(zone.crowded);
+  out.put_count(zone.present.size());
+  for (const PresentObject& each : zone.present) {
+    put_object(out, each.object, each.label);
+    out.put(each.since), out.put(each.dwell);
+    out.put<guint8>(each.alarmed);
+  }
+}
+
+void put_note(ByteWriter& out, const CountNote& note) {
+  out.put(static_cast<guint8>(note.kind));
+  out.put_text(note.name), out.put_text(note.direction);
+  put_object(out, note.object, note.label);
+  out.put<guint8>(note.unnamed);
+  out.put(note.ago), out.put(note.dwell), out.put(note.now);
+}
+
+void put_counts(ByteWriter& out, const FrameCounts& counts) {
+  out.put_count(counts.lines.size());
+  for (const LineCount& line : counts.lines) put_line(out, line);
+  out.put_count(counts.zones.size());
+  for (const ZoneCount& zone : counts.zones) put_zone(out, zone);
+  out.put_count(counts.notes.size());
+  for (const CountNote& note : counts.notes) put_note(out, note);
+}
+
+std::vector<guint8> all_of(const ByteWriter& out) {
+  return {out.bytes().begin(), out.bytes().end()};
+}
+
+}  // namespace
+
+std::vector<guint8> pack_counts(const FrameCounts& counts) {
+  ByteWriter out;
+  put_counts(out, counts);
+  return all_of(out);
+}
+
 std::vector<guint8> pack_boxes(GstBuffer* buffer) {
   GstAnalyticsRelationMeta* meta = gst_buffer_get_analytics_relation_meta(buffer);
   std::vector<FrameBox> boxes;
@@ -134,14 +194,18 @@ std::vector<guint8> pack_boxes(GstBuffer* buffer) {
   out.put_count(skipped.noted().size());
   for (const GQuark model : skipped.noted()) out.put_name(model);
   out.put<guint8>(skipped.all());
-  return {out.bytes().begin(), out.bytes().end()};
+  const FrameCounts* counts = counts_of(buffer);
+  put_counts(out, counts != nullptr ? *counts : FrameCounts{});
+  out.put<guint8>(meta == nullptr && !skipped.any());
+  return all_of(out);
 }
 
 namespace {
 
 constexpr guint32 kMaxSide = 65535;  // of a mask, in pixels
-// Minimum size in bytes of a packed box, label, classification and name.
+// Minimum size in bytes of a packed box, label, classification and name, and of what counts have.
 constexpr gsize kMinBox = 64, kMinLabel = 20, kMinClasses = 12, kMinName = 4;
+constexpr gsize kMinLine = 76, kMinZone = 37, kMinCorner = 16, kMinPresent = 33, kMinNote = 46;
 
 using Subject = std::pair<GQuark, GQuark>;  // model and attribute
 
@@ -166,8 +230,10 @@ class Unpacked {
   std::vector<std::optional<TrackInfo>> tracks_;  // of boxes
   std::vector<std::vector<BoxClasses>> classes_;  // of boxes
   std::vector<BoxClasses> of_frame_;
-  std::vector<GQuark> skipped_;                         // models
-  bool all_skipped_ = false;                            // whatever they are called
+  std::vector<GQuark> skipped_;  // models
+  bool all_skipped_ = false;     // whatever they are called
+  FrameCounts counts_;
+  bool only_counts_ = false;                            // no decoder was there
   std::map<Subject, std::vector<ObjectLabel>> labels_;  // od_id: index of the box, or kWholeFrame
   KeypointStore keypoints_;
   std::deque<std::vector<float>> values_;
@@ -276,6 +342,64 @@ std::vector<BoxClasses> Unpacked::read_classes(ByteReader& in) {
   return out;
 }
 
+Corner read_corner(ByteReader& in) {
+  const auto x = in.get<double>(), y = in.get<double>();
+  if (!std::isfinite(x) || !std::isfinite(y)) in.fail();
+  return {x, y};
+}
+
+void read_object(ByteReader& in, ObjectKey& object, GQuark& label) {
+  object.model = in.get_name();
+  object.id = in.get<guint64>();
+  label = in.get_name();
+}
+
+LineCount read_line(ByteReader& in) {
+  LineCount out{.name = valid_text(in.get_text())};
+  for (Corner& point : out.points) point = read_corner(in);
+  for (std::string& name : out.directions) name = valid_text(in.get_text());
+  for (ByDirection* numbers : {&out.crossed, &out.uncertain})
+    for (guint64& number : *numbers) number = in.get<guint64>();
+  return out;
+}
+
+ZoneCount read_zone(ByteReader& in) {
+  ZoneCount out{.name = valid_text(in.get_text())};
+  for (gsize left = in.get_count(kMinCorner); left != 0 && !in.failed(); --left)
+    out.corners.push_back(read_corner(in));
+  out.visits = in.get<guint64>(), out.mean = in.get<guint64>(), out.longest = in.get<guint64>();
+  out.crowded = in.get<guint8>() != 0;
+  for (gsize left = in.get_count(kMinPresent); left != 0 && !in.failed(); --left) {
+    PresentObject& each = out.present.emplace_back();
+    read_object(in, each.object, each.label);
+    each.since = in.get<guint64>(), each.dwell = in.get<guint64>();
+    each.alarmed = in.get<guint8>() != 0;
+  }
+  return out;
+}
+
+CountNote read_note(ByteReader& in) {
+  const auto kind = in.get<guint8>();
+  if (kind > static_cast<guint8>(CountNote::Kind::kCrowded)) in.fail();
+  CountNote out{.kind = static_cast<CountNote::Kind>(kind), .name = valid_text(in.get_text())};
+  out.direction = valid_text(in.get_text());
+  read_object(in, out.object, out.label);
+  out.unnamed = in.get<guint8>() != 0;
+  out.ago = in.get<guint64>(), out.dwell = in.get<guint64>(), out.now = in.get<guint32>();
+  return out;
+}
+
+FrameCounts read_counts(ByteReader& in) {
+  FrameCounts out;
+  for (gsize left = in.get_count(kMinLine); left != 0 && !in.failed(); --left)
+    out.lines.push_back(read_line(in));
+  for (gsize left = in.get_count(kMinZone); left != 0 && !in.failed(); --left)
+    out.zones.push_back(read_zone(in));
+  for (gsize left = in.get_count(kMinNote); left != 0 && !in.failed(); --left)
+    out.notes.push_back(read_note(in));
+  return out;
+}
+
 Unpacked::Unpacked(ByteReader& in) {
   for (gsize left = in.get_count(kMinBox); left != 0 && !in.failed(); --left) {
     read_box(in, boxes_);
@@ -291,6 +415,8 @@ Unpacked::Unpacked(ByteReader& in) {
   for (gsize left = in.get_count(kMinName); left != 0 && !in.failed(); --left)
     skipped_.push_back(in.get_name());
   all_skipped_ = in.get<guint8>() != 0;
+  counts_ = read_counts(in);
+  only_counts_ = in.get<guint8>() != 0;
   if (!in.at_end()) in.fail();
 }
 
@@ -312,6 +438,10 @@ gsize Unpacked::mtds() const {
 }
 
 Status Unpacked::attach(GstBuffer* buffer, gsize bytes) {
+  if (only_counts_ && boxes_.empty()) {
+    if (!counts_.empty()) attach_counts(buffer, std::move(counts_));
+    return {};
+  }
   const MaskBuffers masks = make_mask_buffers(std::span(masks_).first(boxes_.size()));
   for (size_t i = 0; i < boxes_.size(); ++i) boxes_[i].mask = masks[i];
   gsize all = mtds();
@@ -333,17 +463,28 @@ Status Unpacked::attach(GstBuffer* buffer, gsize bytes) {
   for (const GQuark model : skipped_) note_skipped_model(buffer, model);
   if (all_skipped_) note_skipped(buffer);
   attach_weak_boxes(buffer, weak_);
+  if (!counts_.empty()) attach_counts(buffer, std::move(counts_));
   return {};
+}
+
+std::unexpected<Error> damaged() {
+  return reject(ErrorKind::kTruncated,
+                "The boxes that came with the frame from another process are damaged");
 }
 
 }  // namespace
 
+Result<FrameCounts> unpack_counts(std::span<const guint8> bytes) {
+  ByteReader in(bytes);
+  FrameCounts out = read_counts(in);
+  if (in.failed() || !in.at_end()) return damaged();
+  return out;
+}
+
 Status unpack_boxes(std::span<const guint8> bytes, GstBuffer* buffer) {
   ByteReader in(bytes);
   Unpacked boxes(in);
-  if (in.failed())
-    return reject(ErrorKind::kTruncated,
-                  "The boxes that came with the frame from another process are damaged");
+  if (in.failed()) return damaged();
   return boxes.attach(buffer, bytes.size());
 }
 

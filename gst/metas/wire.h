@@ -12,13 +12,14 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "gst/metas/counts.h"
 
 namespace keepbox {
 
 // The boxes of a frame as bytes, in which they reach another process of the host.
 
 /// Version of the bytes; readers know no other one. To be raised with every change of these.
-inline constexpr guint8 kWireVersion = 4;
+inline constexpr guint8 kWireVersion = 5;
 
 /// Properties of a packed box, as bits.
 enum WireFlags : guint16 {
@@ -35,13 +36,16 @@ inline constexpr guint32 kNoParent = G_MAXUINT32;
 
 /// Returns the boxes of a buffer, whichever decoder wrote them, with masks, keypoints, values,
 /// tracks, classes and parents; boxes below the score threshold; the results of classifiers and
-/// text recognisers about the frame; and the models that did not look at it.
-/// @pre the buffer has a relation meta.
+/// text recognisers about the frame; the models that did not look at it; and its counts.
 std::vector<guint8> pack_boxes(GstBuffer* buffer);
 
 /// Attaches packed boxes to a buffer without a relation meta.
 /// @param bytes may be anything. After an error nothing is attached.
 Status unpack_boxes(std::span<const guint8> bytes, GstBuffer* buffer);
+
+/// Returns counts alone as bytes, and counts of bytes that may be anything.
+std::vector<guint8> pack_counts(const FrameCounts& counts);
+Result<FrameCounts> unpack_counts(std::span<const guint8> bytes);
 
 // Names from other processes, as quarks.
 

@@ -33,7 +33,32 @@ std::string text_of(const FrameBox& b) {
   return out + std::format(" in {} {} {} {}", p.x1, p.y1, p.x2, p.y2);
 }
 
+std::string text_of(const std::vector<Corner>& corners) {
+  std::string out;
+  for (const auto [x, y] : corners) out += std::format(" ({},{})", x, y);
+  return out;
+}
+
 }  // namespace
+
+std::string counts_text(const FrameCounts& counts) {
+  std::string out;
+  for (const LineCount& l : counts.lines)
+    out += std::format("line {}{} {} {} {}/{} ?{}/{}\n", l.name,
+                       text_of({l.points[0], l.points[1]}), l.directions[0], l.directions[1],
+                       l.crossed[0], l.crossed[1], l.uncertain[0], l.uncertain[1]);
+  for (const ZoneCount& z : counts.zones) {
+    out += std::format("zone {}{} {} {} {} {}\n", z.name, text_of(z.corners), z.visits, z.mean,
+                       z.longest, z.crowded);
+    for (const PresentObject& p : z.present)
+      out += std::format("  {} {} {} {} {} {}\n", p.object.model, p.object.id, p.label, p.since,
+                         p.dwell, p.alarmed);
+  }
+  for (const CountNote& n : counts.notes)
+    out += std::format("{} {} {} {} {} {} {} {} {} {}\n", word_of(n.kind), n.name, n.direction,
+                       n.object.model, n.object.id, n.unnamed, n.label, n.ago, n.dwell, n.now);
+  return out;
+}
 
 std::string text_of(GstBuffer* buffer) {
   std::vector<FrameBox> boxes;
@@ -41,6 +66,7 @@ std::string text_of(GstBuffer* buffer) {
   std::string out = read_boxes(buffer, boxes, &points) ? "boxes\n" : "none\n";
   for (const FrameBox& box : boxes) out += text_of(box) + '\n';
   for (const FrameBox& box : read_weak_boxes(buffer)) out += "weak " + text_of(box) + '\n';
+  if (const FrameCounts* counts = counts_of(buffer)) out += counts_text(*counts);
   auto* meta = gst_buffer_get_analytics_relation_meta(buffer);
   if (meta == nullptr) return out;
   for (const BoxLabel& label : read_frame_labels(buffer)) out += text_of(label);

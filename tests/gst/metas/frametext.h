@@ -6,9 +6,14 @@
 
 #include <string>
 
+#include "gst/metas/counts.h"
+
 namespace keepbox::test {
 
 /// Returns everything that readers find on a frame.
 std::string text_of(GstBuffer* buffer);
+
+/// Returns everything that counts have.
+std::string counts_text(const FrameCounts& counts);
 
 }  // namespace keepbox::test
