@@ -22,6 +22,7 @@ gboolean init(GstPlugin* plugin) {
   depend_on_gstreamer(plugin);
   keepbox::register_wire_meta();
   gboolean done = TRUE;
+  done &= GST_ELEMENT_REGISTER(boxcount, plugin);
   done &= GST_ELEMENT_REGISTER(boxdecode, plugin);
   done &= GST_ELEMENT_REGISTER(boxsink, plugin);
   done &= GST_ELEMENT_REGISTER(boxtrack, plugin);

@@ -57,11 +57,14 @@ Result<std::vector<CountLine>> parse_lines(std::string_view text) {
   for (const Entry& entry : entries) {
     std::vector<double> n;
     const size_t numbers = numbers_of(entry, n), words = entry.values.size() - numbers;
-    if (numbers != 4 || (words != 0 && words != 2))
+    if (numbers != 4)
+      return reject(ErrorKind::kInvalid,
+                    "The line " + in_quotes(entry.name) + " does not have four numbers", kLineForm);
+    if (words != 0 && words != 2)
       return reject(ErrorKind::kInvalid,
                     "The line " + in_quotes(entry.name) +
-                        " does not have four numbers and no or two names of directions",
-                    kLineForm + std::string(", and names after it as in ,enter,leave"));
+                        " does not have two names of directions after its numbers",
+                    "write names for in and out, or none");
     CountLine line{.name = entry.name, .points = {Corner{n[0], n[1]}, Corner{n[2], n[3]}}};
     if (words == 2) line.directions = {std::string(entry.values[4]), std::string(entry.values[5])};
     out.push_back(std::move(line));

@@ -271,12 +271,38 @@ std::string labels_of(const ElementStats& stats, const std::string& source) {
   return source.empty() ? labels : std::format(R"(source="{}",{})", escaped_label(source), labels);
 }
 
+/// Adds the numbers of each structure of a list, such as those of boxcount's lines, with its name
+/// as a label.
+void add_list(Metrics& metrics, const ElementStats& stats, const std::string& field,
+              const GValue& list, const std::string& labels) {
+  for (guint i = 0; i < gst_value_list_get_size(&list); ++i) {
+    const GValue* item = gst_value_list_get_value(&list, i);
+    if (!GST_VALUE_HOLDS_STRUCTURE(item)) return;
+    const GstStructure* each = gst_value_get_structure(item);
+    const char* called = gst_structure_get_string(each, "name");
+    const std::string of =
+        std::format(R"({},name="{}")", labels, escaped_label(called != nullptr ? called : ""));
+    for (int k = 0; k < gst_structure_n_fields(each); ++k) {
+      const std::string key = gst_structure_nth_field_name(each, static_cast<guint>(k));
+      const GValue& value = *gst_structure_get_value(each, key.c_str());
+      const auto number = number_text(value);
+      if (!number) continue;
+      const bool counter = is_counter(key, value);
+      const std::string name = underscored("keepbox_" + stats.factory + '_' + field + '_' + key);
+      add_line(metrics, counter ? name + "_total" : name,
+               {stats_help(stats.factory, field + '-' + key), counter ? "counter" : "gauge", {}},
+               of, *number);
+    }
+  }
+}
+
 void add_element(Metrics& metrics, const ElementStats& stats, const std::string& labels) {
   const std::string prefix = underscored("keepbox_" + stats.factory);
   std::string texts;
   for (int i = 0; i < gst_structure_n_fields(stats.values); ++i) {
     const std::string field = gst_structure_nth_field_name(stats.values, static_cast<guint>(i));
     const GValue& value = *gst_structure_get_value(stats.values, field.c_str());
+    if (GST_VALUE_HOLDS_LIST(&value)) add_list(metrics, stats, field, value, labels);
     const char* text = G_VALUE_HOLDS_STRING(&value) ? g_value_get_string(&value) : nullptr;
     if (text != nullptr && *text != '\0')
       texts += std::format(",{}=\"{}\"", underscored(field), escaped_label(text));
@@ -391,6 +417,21 @@ constexpr Row kRows[] = {
     {"boxtrack", "predicted-boxes", "Boxes placed where an object is expected, between runs"},
     {"boxtrack", "tracks", "Objects followed now"},
     {"boxtrack", "ids", "Different ids that were given"},
+
+    {"boxcount", "boxes", "Boxes with an id that count"},
+    {"boxcount", "crossings", "Crossings of all lines"},
+    {"boxcount", "uncertain-crossings", "Objects that began beyond a line where one was lost"},
+    {"boxcount", "visits", "Visits of all zones"},
+    {"boxcount", "now", "Objects in zones now"},
+    {"boxcount", "objects", "Objects followed now"},
+    {"boxcount", "lines-in", "Crossings of a line from its right to its left"},
+    {"boxcount", "lines-out", "Crossings of a line from its left to its right"},
+    {"boxcount", "lines-uncertain-in", "Uncertain crossings of a line to its left"},
+    {"boxcount", "lines-uncertain-out", "Uncertain crossings of a line to its right"},
+    {"boxcount", "zones-now", "Objects in a zone now"},
+    {"boxcount", "zones-visits", "Visits of a zone"},
+    {"boxcount", "zones-mean-seconds", "Mean time of a visit of a zone"},
+    {"boxcount", "zones-max-seconds", "Longest time of a visit of a zone"},
 
     {"classdecode", "images", "Images of objects or frames whose classes or text were decoded"},
     {"classdecode", "results", "Results above the threshold"},

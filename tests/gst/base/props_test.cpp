@@ -10,9 +10,9 @@
 namespace keepbox {
 namespace {
 
-constexpr const char* kElements[] = {"boxdecode",   "boxoverlay",   "boxpublish",   "boxsink",
-                                     "boxtrack",    "classdecode",  "framerestore", "framesave",
-                                     "tensorinfer", "tensorrecord", "tensorreplay"};
+constexpr const char* kElements[] = {"boxcount",  "boxdecode",   "boxoverlay",   "boxpublish",
+                                     "boxsink",   "boxtrack",    "classdecode",  "framerestore",
+                                     "framesave", "tensorinfer", "tensorrecord", "tensorreplay"};
 
 TEST(Properties, HaveWordsAsNicks) {
   EXPECT_STREQ(nick_of("max-size-bytes"), "Max size bytes");

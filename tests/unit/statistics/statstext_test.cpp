@@ -16,6 +16,23 @@ std::string with_any_version(const std::string& text) {
       text, std::regex(R"re(version="\d+\.\d+\.\d+",gstreamer="GStreamer 1[^"]*")re"), "VERSIONS");
 }
 
+/// Names of lines may have any characters.
+TEST(StatsText, HasTheNumbersOfEachOfAList) {
+  g_autoptr(GstStructure) stats = gst_structure_from_string(
+      "boxcount-stats, lines=(structure){ [line, name=(string)\"a \\\"b\\\"\", "
+      "in=(guint64)3], [line, name=(string)c, in=(guint64)4] }",
+      nullptr);
+  ASSERT_NE(stats, nullptr);
+  const ElementStats elements[] = {{"p", "count", "boxcount", stats}};
+  const std::string text = prometheus_text(elements, "");
+  EXPECT_NE(text.find(R"(# TYPE keepbox_boxcount_lines_in_total counter
+keepbox_boxcount_lines_in_total{pipeline="p",element="count",name="a \"b\""} 3
+keepbox_boxcount_lines_in_total{pipeline="p",element="count",name="c"} 4
+)"),
+            text.npos)
+      << text;
+}
+
 TEST(StatsText, HasTheLinesOfAMetricTogether) {
   g_autoptr(GstStructure) one =
       gst_structure_new("boxdecode-stats", "frames", G_TYPE_UINT64, guint64{250},
