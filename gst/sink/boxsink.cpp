@@ -109,6 +109,8 @@ Status write_frame(KeepboxBoxSink* self, Session& session, GstBuffer* buffer) {
       frame_info(buffer, GST_BASE_SINK(self)->segment, session.props, s.frame, session.number);
   const auto boxes = s.reader.read(buffer, s.frame);
   info.skipped = s.reader.skipped().any();
+  info.counts = counts_of(buffer);
+  session.last_time = info.timestamp;
   const OutputFormat& format = session.props.output();
   if (format.tensors && !boxes.empty()) KB_TRY(add_tensors(info, buffer, session.props));
   if (format.tracked) info.tracked = follows(GST_ELEMENT(self), session, boxes);
@@ -116,6 +118,15 @@ Status write_frame(KeepboxBoxSink* self, Session& session, GstBuffer* buffer) {
   report_messages(self, session);
   ++session.number;
   return {};
+}
+
+/// Writes what boxcount tells after the last frame, as at the end of its stream.
+Status write_events(KeepboxBoxSink* self, Session& session, const FrameCounts& counts) {
+  State& s = *self->state;
+  if (session.ended || !session.props.output().events) return {};
+  const FrameInfo info{
+      .number = session.number, .timestamp = session.last_time, .size = s.frame, .counts = &counts};
+  return session.write(info, {}, s.text);
 }
 
 /// Posts an error, after which nothing is written until the next start.
@@ -210,6 +221,8 @@ bool end(KeepboxBoxSink* self) { return finish(self) && write_rest(self) == GST_
 
 gboolean handle_event(GstBaseSink* base, GstEvent* event) {
   KeepboxBoxSink* self = Self::cast(base);
+  if (const auto counts = counts_of_event(event); counts && self->state->session)
+    check(self, write_events(self, *self->state->session, *counts));
   // An incomplete file must not be reported as complete by EOS.
   if (GST_EVENT_TYPE(event) == GST_EVENT_EOS && self->state->session && !end(self)) {
     gst_event_unref(event);
@@ -239,7 +252,7 @@ static void keepbox_box_sink_class_init(KeepboxBoxSinkClass* klass) {
   gst_element_class_set_static_metadata(
       element, "Detection box sink", "Sink/Analyzer/Video",
       "Writes the boxes on frames (GstAnalyticsODMtd of any decoder) to a file as JSON Lines, COCO "
-      "results, MOT, KITTI, DOTA or CSV",
+      "results, MOT, KITTI, DOTA or CSV, and what boxcount counted",
       "The keepbox developers");
   g_autoptr(GstCaps) caps = gst_caps_from_string("video/x-raw(ANY)");
   gst_element_class_add_pad_template(

@@ -87,6 +87,7 @@ struct Session {
   std::optional<OutFile> file;        // of FileSet::kSeries
   std::optional<ClassFiles> classes;  // of FileSet::kPerClass
   gint64 number = 0;                  // of the next frame
+  std::optional<uint64_t> last_time;  // stream time of the last frame in ns
   bool looked_for_tracker = false;    // upstream
   bool tracked = false;               // there is one, or a box had an id
   bool ended = false;                 // by EOS, after which a seek may bring more frames

@@ -178,6 +178,60 @@ BoxJson whole_frame_of(const FrameInfo& frame) {
   return out;
 }
 
+/// Returns a name that no member of an object has: of two elements that count, both may be there.
+std::string free_key(const BoxJson& object, std::string key) {
+  while (object.contains(key)) key += '_';
+  return key;
+}
+
+BoxJson numbers_of(const LineCount& line, const ByDirection& numbers) {
+  return {{line.directions[0], numbers[0]}, {line.directions[1], numbers[1]}};
+}
+
+BoxJson line_of(const LineCount& line) {
+  BoxJson out = numbers_of(line, line.crossed);
+  if (line.uncertain != ByDirection{}) out["uncertain"] = numbers_of(line, line.uncertain);
+  return out;
+}
+
+float seconds(GstClockTime time) { return static_cast<float>(seconds_of(time)); }
+
+BoxJson zone_of(const ZoneCount& zone, bool with_models) {
+  BoxJson out = {{"now", zone.now()},
+                 {"visits", zone.visits},
+                 {"mean", seconds(zone.mean)},
+                 {"max", seconds(zone.longest)}};
+  if (zone.crowded) out["crowded"] = true;
+  for (const PresentObject& each : zone.present) {
+    BoxJson object = {{"id", each.object.id}, {"seconds", seconds(each.dwell)}};
+    if (with_models) object["model"]["name"] = name_of(each.object.model);
+    out["present"].push_back(std::move(object));
+  }
+  return out;
+}
+
+/// True if objects in zones are of more than one model.
+bool has_models(const FrameCounts& counts) {
+  std::optional<GQuark> model;
+  for (const ZoneCount& zone : counts.zones)
+    for (const PresentObject& each : zone.present)
+      if (model.value_or(each.object.model) != each.object.model) return true;
+      else model = each.object.model;
+  return false;
+}
+
+void add_counts(const FrameCounts& counts, BoxJson& out) {
+  const bool with_models = has_models(counts);
+  for (const LineCount& line : counts.lines) {
+    BoxJson& lines = out["lines"];
+    lines[free_key(lines, line.name)] = line_of(line);
+  }
+  for (const ZoneCount& zone : counts.zones) {
+    BoxJson& zones = out["zones"];
+    zones[free_key(zones, zone.name)] = zone_of(zone, with_models);
+  }
+}
+
 }  // namespace
 
 void JsonText::add(std::string_view key, std::string_view value) {
@@ -213,6 +267,29 @@ void write_jsonl(const FrameInfo& frame, std::span<const FrameBox> boxes,
     line["objects"].push_back(std::move(object));
   }
   if (frame.labels.size() != 0) line["objects"].push_back(whole_frame_of(frame));
+  if (frame.counts != nullptr) add_counts(*frame.counts, line);
+  JsonText text(out);
+  if (!options.tags.empty()) text.add("tags", options.tags);
+  text.add_all(dump(line));
+  text.end();
+  out += '\n';
+}
+
+void write_event(const CountNote& note, const FrameInfo& frame, const WriterOptions& options,
+                 std::string& out) {
+  using enum CountNote::Kind;
+  BoxJson line;
+  if (!options.source.empty()) line["source"] = options.source;
+  if (const auto time = note_time(note, frame)) line["timestamp"] = *time;
+  if (!frame.wall_time.empty()) line["system_timestamp"] = frame.wall_time;
+  line["event"] = word_of(note.kind);
+  line["name"] = note.name;
+  if (!note.direction.empty()) line["direction"] = note.direction;
+  if (note.kind != kCrowded) line["id"] = note.object.id;
+  if (note.label != 0) line["label"] = name_of(note.label);
+  if (note.object.model != 0 && !note.unnamed) line["model"]["name"] = name_of(note.object.model);
+  if (note.kind == kLeft || note.kind == kDwelt) line["seconds"] = seconds(note.dwell);
+  if (note.direction.empty()) line["now"] = note.now;
   JsonText text(out);
   if (!options.tags.empty()) text.add("tags", options.tags);
   text.add_all(dump(line));

@@ -179,6 +179,44 @@ class Dota : public FrameWriter {
   size_t frames_ = 0;  // written so far
 };
 
+class EventLines : public FrameWriter {
+ public:
+  explicit EventLines(WriterOptions options) : options_(std::move(options)) {}
+
+  Status write(const FrameInfo& frame, std::span<const FrameBox>, std::string& out) override {
+    if (frame.counts == nullptr) return {};
+    for (const CountNote& note : frame.counts->notes) write_event(note, frame, options_, out);
+    return {};
+  }
+
+ private:
+  WriterOptions options_;
+};
+
+class EventRows : public FrameWriter {
+ public:
+  explicit EventRows(WriterOptions) {}
+
+  Status write(const FrameInfo& frame, std::span<const FrameBox>, std::string& out) override {
+    if (frame.counts == nullptr) return {};
+    for (const CountNote& note : frame.counts->notes) write_row(note, frame, out);
+    return {};
+  }
+
+ private:
+  static void write_row(const CountNote& note, const FrameInfo& frame, std::string& out) {
+    using enum CountNote::Kind;
+    const bool of_object = note.kind != kCrowded, of_line = !note.direction.empty();
+    append_row(out, ',', note_time(note, frame), word_of(note.kind), quoted(note.name),
+               quoted(note.direction), of_object ? std::optional(note.object.id) : std::nullopt,
+               quoted(name_of(note.label)),
+               quoted(note.unnamed ? std::string() : name_of(note.object.model)),
+               note.kind == kLeft || note.kind == kDwelt ? std::optional(seconds_of(note.dwell))
+                                                         : std::nullopt,
+               of_line ? std::nullopt : std::optional(note.now));
+  }
+};
+
 template <class Writer>
 std::unique_ptr<FrameWriter> make(WriterOptions options) {
   return std::make_unique<Writer>(std::move(options));
@@ -224,9 +262,26 @@ const OutputFormat kFormats[] = {
      .make = make<Dota>,
      .files = FileSet::kPerClass,
      .images = OutputFormat::Images::kNames},
+    {.format = BoxFormat::kEventsJsonl,
+     .name = "events-jsonl",
+     .blurb = "JSON Lines, one object per event of boxcount: crossed, uncertain, entered, left, "
+              "dwelt, crowded",
+     .make = make<EventLines>,
+     .events = true},
+    {.format = BoxFormat::kEventsCsv,
+     .name = "events-csv",
+     .blurb = "CSV with a header and one line per event of boxcount",
+     .make = make<EventRows>,
+     .head = "timestamp,event,name,direction,id,class,model,seconds,now\n",
+     .events = true},
 };
 
 }  // namespace
+
+std::optional<uint64_t> note_time(const CountNote& note, const FrameInfo& frame) {
+  if (!frame.timestamp) return std::nullopt;
+  return *frame.timestamp - std::min<uint64_t>(*frame.timestamp, note.ago);
+}
 
 std::span<const OutputFormat> output_formats() { return kFormats; }
 

@@ -13,6 +13,7 @@
 
 #include "core/base/result.h"
 #include "gst/metas/boxes.h"
+#include "gst/metas/counts.h"
 #include "gst/metas/objecttensors.h"
 #include "gst/sink/categories.h"
 #include "gst/sink/names.h"
@@ -29,6 +30,8 @@ enum class BoxFormat {
   kKitti,  // 16 columns of object results, one file per frame; enclosing boxes of oriented ones
   kCsv,    // a header and one line per box; unknown values are empty
   kDota,   // results of DOTA's task 1, four corners per box; one file per class
+  kEventsJsonl,  // one object per event of boxcount
+  kEventsCsv,    // a header and one line per event
 };
 
 struct WriterOptions {
@@ -53,7 +56,8 @@ struct FrameInfo {
                          // which a frame may have several, because evaluators refuse -1 twice
   /// Undecoded tensors of objects in the order of their od_id; unset: not written.
   std::optional<std::vector<ObjectTensor>> tensors{};
-  BoxLabels labels{};  // results about the whole frame, borrowed
+  BoxLabels labels{};                   // results about the whole frame, borrowed
+  const FrameCounts* counts = nullptr;  // of lines and zones, borrowed; nullptr: none
 };
 
 /// Appends the text of frames in a format, with what it keeps of earlier frames.
@@ -90,6 +94,7 @@ struct OutputFormat {
   bool categories = false;  // has the ids of category-ids=
   bool tensors = false;     // has the undecoded tensors of objects
   bool tracked = false;     // needs FrameInfo::tracked
+  bool events = false;      // has what happens at lines and in zones, also after the last frame
 };
 
 std::span<const OutputFormat> output_formats();
@@ -128,6 +133,14 @@ class BoxWriter {
 /// Appends a line of kJsonl.
 void write_jsonl(const FrameInfo& frame, std::span<const FrameBox> boxes,
                  const WriterOptions& options, std::string& out);
+
+/// Returns when something happened, in stream time in ns; std::nullopt if it is unknown.
+std::optional<uint64_t> note_time(const CountNote& note, const FrameInfo& frame);
+inline double seconds_of(uint64_t ns) { return static_cast<double>(ns) / 1e9; }
+
+/// Appends a line of kEventsJsonl.
+void write_event(const CountNote& note, const FrameInfo& frame, const WriterOptions& options,
+                 std::string& out);
 
 /// Appends a box as an element of `objects` in JSON Lines.
 void write_object(const FrameBox& box, Size frame, std::string& out);
