@@ -86,7 +86,7 @@ def test_pages_and_examples(folder):
     place = pathlib.Path('/usr/share/doc/keepbox-doc')
     for page in (*SOURCE.glob('*.md'), *(SOURCE / 'docs').rglob('*.md')):
         assert (place / page.relative_to(SOURCE)).read_text() == page.read_text(), page
-    for script in ('file', 'pictures', 'streams', 'count.py'):
+    for script in ('file', 'pictures', 'streams', 'boxes.py'):
         assert (place / 'examples/pipelines' / script).stat().st_mode & 0o111, script
     shown = re.findall(r'!\[[^]]*\]\(([^)]+)\)', (place / 'README.md').read_text())
     assert shown and all((place / name).is_file() for name in shown), shown

@@ -1,13 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Tests tracks of whole clips, and the scripts of pipelines/ that count objects and their crossings
-of lines."""
+"""Tests tracks of whole clips, and counts of lines and zones."""
 import contextlib
 import csv
 import importlib.util
 import io
 import json
-import os
 import shlex
 from collections import Counter
 
@@ -16,51 +14,6 @@ import numpy as np
 from tap import CLIP, PIPELINES, Skip, main, need, need_inference, run
 
 QUOTED = shlex.quote(str(PIPELINES))
-
-
-def count(lines, *words, status=0):
-    return run(PIPELINES / 'count.py', *words, input='\n'.join(map(json.dumps, lines)),
-               status=status)
-
-
-def test_count(folder):
-    def frame(second, *objects):
-        return {'timestamp': int(second * 1e9), 'frame': 0, **({'objects': [
-            {'detection': {'label': label}, **({} if number is None else {'id': number})}
-            for label, number in objects]} if objects else {})}
-    lines = [frame(0.5, ('cat', 7), ('cat', 8), ('dog', 9)), frame(59.9, ('cat', 7)), frame(60),
-             frame(61, ('dog', 9)), frame(200, ('cat', None))]
-    # text of the whole frame is no box
-    lines[0]['objects'].append({'text': {'label': 'ABC', 'confidence': 0.9}})
-    table, _ = count(lines, 'cat')
-    assert table == ('begin,frames,mean,max,tracked\n0,2,1.50,2,2\n60,2,0.00,0,\n180,1,1.00,1,\n')
-    assert count(lines[:2], 'dog', 0.5)[0].splitlines()[1:] == ['0.5,1,1.00,1,1', '59.5,1,0.00,0,']
-    # Two models have the same ids; the first one is named from the second frame on.
-    both = [frame(1, ('cat', 7), ('cat', 8)), frame(2, ('cat', 7), ('cat', 7))]
-    for box, model in zip(both[1]['objects'], ('a', 'b')):
-        box['detection']['model'] = {'name': model}
-    assert count(both, 'cat')[0].splitlines()[1] == '0,2,2.00,2,3'
-    _, messages = count(lines, 'dgo')
-    assert messages == 'count.py: no box has the class dgo; the classes were cat, dog', messages
-    assert 'there were no boxes' in count([frame(1)], 'cat')[1] and not count(lines, 'cat')[1]
-    assert 'no timestamp: {"frame"' in count([{'frame': 0}], 'cat', status=1)[1]
-    count([], status=1)
-    between = [dict(frame(second / 3), skipped=True) for second in range(400)]
-    mixed = sorted([*lines, *between], key=lambda line: line['timestamp'])
-    assert count(mixed, 'cat')[0] == table, 'frames that the model did not look at'
-
-
-def test_count_of_a_clip(folder):
-    need_inference()
-    os.mkfifo(folder / 'boxes')
-    line = (f'timeout 120 {QUOTED}/count.py ring 2 < {folder}/boxes & '
-            f'{QUOTED}/file {shlex.quote(str(CLIP))} {folder}/boxes > /dev/null && wait $!')
-    table, _ = run('bash', '-c', line)
-    rows = list(csv.DictReader(io.StringIO(table)))
-    assert [row['begin'] for row in rows] == ['0', '2', '4', '6', '8'], table
-    assert sum(int(row['frames']) for row in rows) == 250, table
-    # Two rings are drawn on every frame of it.
-    assert all(2 <= float(row['mean']) < 2.1 and not row['tracked'] for row in rows), table
 
 
 LINE = ('filesrc location={media}/{clip} ! decodebin ! videoconvert'
@@ -81,20 +34,16 @@ def objects_of(lines):
     return [json.loads(line).get('objects', []) for line in lines]
 
 
-def test_count_of_tracked_objects(folder):
+def test_objects_of_a_tracker(folder):
+    """Two to four rings are in the clip, whichever tracker gives them ids."""
     need_inference()
-    rows = tracked('boxtrack')
-    table, _ = run(PIPELINES / 'count.py', 'ring', input='\n'.join(rows))
-    row, = csv.DictReader(io.StringIO(table))
-    assert 2 <= int(row['tracked']) <= 4, table
-
-
-def test_count_of_objects_tracked_by_gstreamer(folder):
-    need_inference()
-    need('ioutracker')
-    table, _ = run(PIPELINES / 'count.py', 'ring', input='\n'.join(tracked('ioutracker')))
-    row, = csv.DictReader(io.StringIO(table))
-    assert 2 <= int(row['tracked']) < int(row['frames']) / 2, table
+    for track in 'boxtrack', 'ioutracker':
+        if track == 'ioutracker':
+            need(track)
+        frames = objects_of(tracked(track))
+        ids = {box['id'] for boxes in frames for box in boxes
+               if 'id' in box and box['roi_type'] == 'ring'}
+        assert 2 <= len(ids) < (5 if track == 'boxtrack' else len(frames) / 2), ids
 
 
 def test_tracks_of_a_clip(folder):
@@ -172,81 +121,47 @@ def test_file_with_tracks(folder):
     need_inference()
     _, messages = run(PIPELINES / 'file', '--track', '--interval', 3, CLIP, folder / 'out.jsonl')
     assert 'hold=true' not in messages and 'boxtrack predict=true' in messages, messages
-    table, _ = run(PIPELINES / 'crossings.py', '--line', 'mid=0.5,1,0.5,0',
-                   input=(folder / 'out.jsonl').read_text())
-    name, into, out, *_ = table.splitlines()[1].split(',')
-    assert name == 'mid' and int(into) > 0 and int(out) > 0, table
 
 
-def crossings(objects, *words, status=0, skipped=()):
-    """Runs crossings.py on {second: [(id, class, x, y of the lower edge)]}; at some of these
-    seconds the model did not look."""
-    size = {'width': 200, 'height': 100}
-    lines = [{'timestamp': int(second * 1e9), 'resolution': size,
-              **({'skipped': True} if second in skipped else {}), 'objects': [
-        {'id': number, 'x': x - 5, 'y': y - 20, 'w': 10, 'h': 20, 'detection': {'label': label}}
-        for number, label, x, y in boxes]} for second, boxes in sorted(objects.items())]
-    return run(PIPELINES / 'crossings.py', *words, input='\n'.join(map(json.dumps, lines)),
-               status=status)
+MID, LEFT = 'lines="mid=0.5,1,0.5,0"', 'zones="left=0,0,0.5,0,0.5,1,0,1"'
 
 
-def test_crossings(folder):
-    walk = {second: [(7, 'cat', 10 + 20 * second, 50), (8, 'dog', 190 - 20 * second, 60)]
-            for second in range(9)}
-    line, zone = ('--line', 'gate=100,100,100,0'), ('--zone', 'yard=0.25,0,0.75,0,0.75,1,0.25,1')
-    head = 'name,in,out,visits,mean,max\n'
-    assert crossings(walk, *line)[0] == head + 'gate,1,1,,,\n'
-    assert crossings(walk, *line, '--class', 'cat')[0] == head + 'gate,0,1,,,\n'
-    # A line that ends above their feet is not crossed.
-    assert crossings(walk, '--line', 'g=100,40,100,0')[0] == head + 'g,0,0,,,\n'
-    assert crossings(walk, '--line', 'g=100,45,100,0',
-                     '--point', 'center')[0] == head + 'g,0,1,,,\n'
-    assert crossings(walk, *zone)[0] == head + 'yard,,,2,5.000,5.000\n'
-    events, _ = crossings(walk, *line, *zone, '--events', '--class', 'cat')
-    assert events.splitlines() == ['time,event,name,id,class,seconds', '2.000,enter,yard,7,cat,',
-                                   '5.000,out,gate,7,cat,', '7.000,leave,yard,7,cat,5.000'], events
-    # An object that vanishes has left when it was last seen; on the line it is where it was.
-    gone = {0: [(1, 'cat', 100, 50)], 1: [(1, 'cat', 101, 50)], 5: []}
-    events, _ = crossings(gone, *zone, '--events')
-    assert events.splitlines()[2:] == ['1.000,leave,yard,1,cat,1.000']
-    # Frames that the model did not look at are neither empty nor is a predicted box of theirs one.
-    unseen = {second + .5: [(7, 'cat', 190, 50)] if second % 2 else [] for second in range(20)}
-    assert crossings({**walk, **unseen}, *line, *zone,
-                     skipped=unseen)[0] == crossings(walk, *line, *zone)[0]
-    slow = {0: [(1, 'cat', 100, 50)], 9: [(1, 'cat', 100, 50)]}
-    assert crossings({**slow, **unseen}, *zone,
-                     skipped=unseen)[0] == head + 'yard,,,1,9.000,9.000\n'
-    touch = {0: [(1, 'cat', 90, 50)], 1: [(1, 'cat', 100, 50)], 2: [(1, 'cat', 90, 50)]}
-    assert crossings(touch, *line)[0] == head + 'gate,0,0,,,\n'
+def sides(frames, width):
+    """Returns how often the middle was passed by objects of frames, by more than a fifth of their
+    height, to the left and to the right: what the line in the middle should count."""
+    side, counts = {}, Counter()
+    for boxes in frames:
+        for box in boxes:
+            x = box['x'] + box['w'] / 2 - width / 2
+            if 'id' not in box or abs(x) < box['h'] / 5:
+                continue
+            now = 'in' if x < 0 else 'out'
+            if side.get(box['id'], now) != now:
+                counts[now] += 1
+            side[box['id']] = now
+    return counts
 
 
-def test_crossings_of_two_models(folder):
-    """Objects with the same id, one on each side of the line; names come with the second one."""
-    size = {'width': 200, 'height': 100}
-    lines = []
-    for second in range(9):
-        boxes = [('a' if second else '', 10 + 20 * second), ('b', 150)][:2 if second else 1]
-        lines.append({'timestamp': int(second * 1e9), 'resolution': size, 'objects': [
-            {'id': 1, 'x': x - 5, 'y': 30, 'w': 10, 'h': 20, 'detection': {
-                'label': 'cat', **({'model': {'name': model}} if model else {})}}
-            for model, x in boxes]})
-    table, _ = run(PIPELINES / 'crossings.py', '--line', 'gate=20,100,20,0', '--line',
-                   'other=100,100,100,0', input='\n'.join(map(json.dumps, lines)))
-    assert table.splitlines()[1:] == ['gate,0,1,,,', 'other,0,1,,,'], table
-
-
-def test_crossings_explains(folder):
-    walk = {0: [(7, 'cat', 10, 50)]}
-    assert 'no box has the class dog; the classes were cat' in crossings(
-        walk, '--line', 'a=0,0,9,9', '--class', 'dog')[1]
-    for words, messages in (((), 'a --line or a --zone'), (('--line', 'a=1,2,3'), 'a=1,2,3 is not'),
-                            (('--zone', 'a=1,2,3,4'), 'X3,Y3'), (('--size', '3'), '--size is not'),
-                            (('--line', 'a=0,0,9,9', '--point', 'top'), 'not top'),
-                            (('--line', 'a=0,0,9,9', '--lost', 'x'), 'number of seconds')):
-        assert messages in crossings(walk, *words, status=1)[1], words
-    untracked = '{"timestamp":0,"resolution":{"width":9,"height":9},"objects":[{"detection":{}}]}'
-    assert 'put boxtrack before' in run(PIPELINES / 'crossings.py', '--line', 'a=0,0,9,9',
-                                        input=untracked, status=1)[1]
+def test_counts_of_a_clip(folder):
+    """The line over the whole height counts each change of sides, whatever is analysed; events add
+    up to the totals, and visits to the time of objects in the zone."""
+    need_inference()
+    lines = [json.loads(line) for line in tracked(f'boxtrack ! boxcount band=0.2 {MID} {LEFT}')]
+    total, zone = lines[-1]['lines']['mid'], lines[-1]['zones']['left']
+    wanted = sides([line.get('objects', []) for line in lines], lines[0]['resolution']['width'])
+    assert total == {'in': wanted['in'], 'out': wanted['out']} and wanted['in'] > 3, (total, wanted)
+    assert zone['now'] == len(zone['present']) and zone['visits'] >= wanted['in'], zone
+    tracked(f'boxtrack ! boxcount band=0.2 {MID} {LEFT}',
+            sink=f'format=events-csv location={folder}/events.csv')
+    events = list(csv.DictReader(open(folder / 'events.csv', encoding='utf-8')))
+    of = Counter((event['event'], event['direction']) for event in events)
+    assert of['crossed', 'in'] == total['in'] and of['crossed', 'out'] == total['out'], of
+    assert of['entered', ''] == of['left', ''] == zone['visits'], of
+    spent = sum(float(event['seconds']) for event in events if event['event'] == 'left')
+    assert abs(spent - zone['mean'] * zone['visits']) < 0.01, (spent, zone)
+    every = [json.loads(line)['lines']['mid'] for line in
+             tracked(f'boxtrack predict=true ! boxcount band=0.2 {MID}', 'interval=3')]
+    assert all(abs(every[-1][way] - total[way]) <= 1 for way in total), (every[-1], total)
 
 
 if __name__ == '__main__':
