@@ -170,8 +170,8 @@ void read_classes(GstAnalyticsRelationMeta* meta, FrameBox& box) {
   }
 }
 
-void read_tracking(GstAnalyticsRelationMeta* meta, FrameBox& box) {
-  const auto track = track_of(meta, box.od_id);
+void read_tracking(TrackFinder& tracks, FrameBox& box) {
+  const auto track = tracks.of(box.od_id);
   if (!track) return;
   box.tracking_id = track->id;
   box.tracked_since = track->first_seen;
@@ -287,7 +287,7 @@ bool read_boxes(GstBuffer* buffer, std::vector<FrameBox>& out, KeypointStore* ot
   if (meta == nullptr) return false;
   if (others != nullptr) *others = {};
   const Records records(meta);
-  const bool tracked = has_any(meta, gst_analytics_tracking_mtd_get_mtd_type());
+  TrackFinder tracks(meta);
   const bool classified = has_any(meta, gst_analytics_cls_mtd_get_mtd_type());
   const bool masked = has_any(meta, gst_analytics_segmentation_mtd_get_mtd_type());
   if (frame.width == 0) frame = size_of_frame(buffer);
@@ -303,7 +303,7 @@ bool read_boxes(GstBuffer* buffer, std::vector<FrameBox>& out, KeypointStore* ot
     }
     records.read_labels(box.od_id, box.labels);
     if (classified) read_classes(meta, box);
-    if (tracked) read_tracking(meta, box);
+    if (tracks.any()) read_tracking(tracks, box);
     if (masked) read_mask(meta, records, box);
     if (others != nullptr && box.keypoints.points.empty())
       box.keypoints = read_group(meta, od.id, *others);

@@ -2,6 +2,8 @@
 // Class and track of a box, and the label lists of a frame.
 #include "gst/metas/labels.h"
 
+#include <algorithm>
+
 #include <set>
 
 #include "gst/metas/records.h"
@@ -97,19 +99,51 @@ BoxLabels read_frame_labels(GstBuffer* buffer) {
   return out;
 }
 
-std::optional<TrackInfo> track_of(GstAnalyticsRelationMeta* meta, guint od_id) {
+namespace {
+
+std::optional<GstAnalyticsMtd> find_track(GstAnalyticsRelationMeta* meta, guint od_id) {
   GstAnalyticsMtd found;
   gpointer state = nullptr;
+  const bool has = gst_analytics_relation_meta_get_direct_related(
+      meta, od_id, GST_ANALYTICS_REL_TYPE_ANY, gst_analytics_tracking_mtd_get_mtd_type(), &state,
+      &found);
+  return has ? std::optional(found) : std::nullopt;
+}
+
+std::optional<TrackInfo> info_of(std::optional<GstAnalyticsMtd> track) {
   TrackInfo out;
   gboolean lost = FALSE;
-  if (!gst_analytics_relation_meta_get_direct_related(meta, od_id, GST_ANALYTICS_REL_TYPE_ANY,
-                                                      gst_analytics_tracking_mtd_get_mtd_type(),
-                                                      &state, &found) ||
-      !gst_analytics_tracking_mtd_get_info(reinterpret_cast<GstAnalyticsTrackingMtd*>(&found),
+  if (!track ||
+      !gst_analytics_tracking_mtd_get_info(reinterpret_cast<GstAnalyticsTrackingMtd*>(&*track),
                                            &out.id, &out.first_seen, &out.last_seen, &lost))
     return std::nullopt;
   out.lost = lost != FALSE;
   return out;
+}
+
+}  // namespace
+
+std::optional<TrackInfo> track_of(GstAnalyticsRelationMeta* meta, guint od_id) {
+  return info_of(find_track(meta, od_id));
+}
+
+TrackFinder::TrackFinder(GstAnalyticsRelationMeta* meta) : meta_(meta) {
+  gpointer state = nullptr;
+  GstAnalyticsMtd track;
+  while (gst_analytics_relation_meta_iterate(meta, &state,
+                                             gst_analytics_tracking_mtd_get_mtd_type(), &track))
+    tracks_.push_back(track);
+}
+
+std::optional<TrackInfo> TrackFinder::of(guint od_id) {
+  if (next_ < tracks_.size() && gst_analytics_relation_meta_get_relation(
+                                    meta_, od_id, tracks_[next_].id) != GST_ANALYTICS_REL_TYPE_NONE)
+    return info_of(tracks_[next_++]);
+  const auto found = find_track(meta_, od_id);
+  if (!found) return std::nullopt;
+  const auto at = std::ranges::find(tracks_, found->id, &GstAnalyticsMtd::id);
+  next_ = static_cast<size_t>(at - tracks_.begin()) + 1;
+  return info_of(found);
 }
 
 void add_track(GstAnalyticsRelationMeta* meta, guint od_id, const TrackInfo& track) {

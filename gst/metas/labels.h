@@ -49,6 +49,23 @@ struct TrackInfo {
 /// Returns the track that a box is related to, if there is one.
 std::optional<TrackInfo> track_of(GstAnalyticsRelationMeta* meta, guint od_id);
 
+/// Finds the tracks of boxes as track_of() does, without a search for those whose tracks are in the
+/// same order, as trackers add them: a search takes time in proportion to all mtds.
+class TrackFinder {
+ public:
+  /// @param meta outlives this, unchanged.
+  explicit TrackFinder(GstAnalyticsRelationMeta* meta);
+
+  /// True if there are tracks.
+  bool any() const { return !tracks_.empty(); }
+  std::optional<TrackInfo> of(guint od_id);
+
+ private:
+  GstAnalyticsRelationMeta* meta_;
+  std::vector<GstAnalyticsMtd> tracks_;
+  size_t next_ = 0;  // after that of the last box
+};
+
 /// Relates a box to a new mtd of its track.
 void add_track(GstAnalyticsRelationMeta* meta, guint od_id, const TrackInfo& track);
 

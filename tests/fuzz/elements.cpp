@@ -47,6 +47,9 @@ constexpr Line kLines[]{
     {"boxtrack", true},
     {"boxdecode track-score-threshold=0.05 ! boxtrack predict=true ! boxoverlay draw-trails=1",
      true},
+    {"boxdecode ! boxtrack ! boxcount lines=a=0,0.5,1,0.5 zones=b=0.1,0.1,0.9,0.1,0.5,0.9 "
+     "! boxsink location=LOCATION format=events-csv",
+     false},
     {"framesave ! boxdecode ! boxtrack ! framerestore ! boxsink location=LOCATION format=mot",
      false}};
 
@@ -242,6 +245,7 @@ const char* const kSurface = "elements";
 void set_up() {
   gst_init(nullptr, nullptr);
   g_log_set_always_fatal(static_cast<GLogLevelFlags>(G_LOG_FATAL_MASK | G_LOG_LEVEL_CRITICAL));
+  GST_ELEMENT_REGISTER(boxcount, nullptr);
   GST_ELEMENT_REGISTER(boxdecode, nullptr);
   GST_ELEMENT_REGISTER(boxoverlay, nullptr);
   GST_ELEMENT_REGISTER(boxpublish, nullptr);

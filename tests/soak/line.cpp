@@ -65,7 +65,8 @@ Line::Line(const std::string& folder, uint64_t frames, const std::string& locati
       " ! tensorreplay location=" + folder + "/segments.raw" + dims({kSegments, kAnchors}) +
       " ! tensorreplay location=" + folder + "/prototypes.raw" + dims({kPrototypes, kMap, kMap}) +
       " ! boxdecode model-name=segments mask-size=frame track-score-threshold=0.1"
-      " ! framerestore ! boxtrack predict=true ! boxoverlay draw-trails=1"
+      " ! framerestore ! boxtrack predict=true"
+      " ! boxcount lines=a=0,0.5,1,0.5 zones=b=0,0,0.5,0,0.5,1 ! boxoverlay draw-trails=1"
       " ! boxsink name=sink location=" +
       location;
   GError* error = nullptr;
