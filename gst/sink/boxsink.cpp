@@ -105,6 +105,7 @@ Status write_frame(KeepboxBoxSink* self, Session& session, GstBuffer* buffer) {
   State& s = *self->state;
   if (session.ended) KB_TRY(session.resume());
   session.ended = false;
+  session.props.source = locked_copy(self, self->state->props.source);
   FrameInfo info =
       frame_info(buffer, GST_BASE_SINK(self)->segment, session.props, s.frame, session.number);
   const auto boxes = s.reader.read(buffer, s.frame);

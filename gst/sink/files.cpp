@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <string_view>
 
 #include "gst/base/error.h"
 
@@ -258,7 +259,11 @@ const Property<SinkProps> kSinkProperties[] = {
 }  // namespace
 
 const PropertyTable<SinkProps>& sink_properties() {
-  static const auto rows = with_json_rows<SinkProps>(kSinkProperties);
+  static const auto rows = [] {
+    auto out = with_json_rows<SinkProps>(kSinkProperties);
+    std::ranges::find(out, std::string_view("source"), &Property<SinkProps>::name)->live = true;
+    return out;
+  }();
   static const PropertyTable<SinkProps> table(rows, kChangeWhenReady);
   return table;
 }

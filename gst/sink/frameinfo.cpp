@@ -67,8 +67,7 @@ Status add_tensors(FrameInfo& frame, GstBuffer* buffer, const JsonProps& props) 
 
 Result<WriterOptions> json_options(const JsonProps& props) {
   KB_ASSIGN(auto tags, parse_tags(props.tags));
-  return WriterOptions{
-      .source = props.source, .tags = std::move(tags), .write_empty = props.write_empty};
+  return WriterOptions{.tags = std::move(tags), .write_empty = props.write_empty};
 }
 
 FrameInfo frame_info(GstBuffer* buffer, const GstSegment& segment, const JsonProps& props,
@@ -76,6 +75,7 @@ FrameInfo frame_info(GstBuffer* buffer, const GstSegment& segment, const JsonPro
   FrameInfo info{.number = number,
                  .timestamp = stream_time(segment, buffer),
                  .size = size,
+                 .source = props.source,
                  .running_time = running_time(segment, buffer)};
   GDateTime* time = time_of_day(buffer);
   if (time == nullptr && props.add_system_timestamp) time = g_date_time_new_now_utc();

@@ -52,7 +52,11 @@ Status add_tensors(FrameInfo& frame, GstBuffer* buffer, const JsonProps& props);
 template <class Props>
 std::vector<Property<Props>> with_json_rows(std::span<const Property<Props>> own) {
   const Property<Props> rows[] = {
-      {"source", "Name of the stream in JSON objects; empty omits the field.", &Props::source},
+      {"source",
+       "Name of the stream in JSON objects, or of the picture; empty omits the field. In boxsink, "
+       "it "
+       "may change from frame to frame.",
+       &Props::source},
       {"tags",
        "JSON object with user-defined values, such as {\"camera\":3}, written as tags in the JSON "
        "object of each frame; empty omits the field.",

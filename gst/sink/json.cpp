@@ -255,7 +255,7 @@ void write_jsonl(const FrameInfo& frame, std::span<const FrameBox> boxes,
                  const WriterOptions& options, std::string& out) {
   BoxJson line;
   line["resolution"] = {{"width", frame.size.width}, {"height", frame.size.height}};
-  if (!options.source.empty()) line["source"] = options.source;
+  if (!frame.source.empty()) line["source"] = frame.source;
   if (frame.timestamp) line["timestamp"] = *frame.timestamp;
   if (!frame.wall_time.empty()) line["system_timestamp"] = frame.wall_time;
   if (frame.sender_time) line["rtp"] = {{"sender_ntp_unix_timestamp_ns", *frame.sender_time}};

@@ -35,7 +35,6 @@ enum class BoxFormat {
 };
 
 struct WriterOptions {
-  std::string source;              // in each JSON line; empty: omitted
   std::string tags;                // a JSON object, in each JSON line; empty: omitted
   bool write_empty = true;         // also a JSON line for frames without boxes
   std::vector<CocoId> images;      // image_id per frame; empty: its number
@@ -48,6 +47,7 @@ struct FrameInfo {
   int64_t number = 0;                    // as it is written
   std::optional<uint64_t> timestamp;     // stream time, ns
   Size size;                             // at least 1x1
+  std::string source;                    // what it is of; empty: omitted
   std::string wall_time;                 // ISO 8601; empty: omitted
   std::optional<uint64_t> sender_time;   // clock of an RTP sender, ns since 1970
   std::optional<uint64_t> running_time;  // ns, not written: decides when the next file begins

@@ -34,6 +34,22 @@ TEST_F(BoxSink, WritesJsonLines) {
   EXPECT_FALSE(frames[2].contains("objects"));  // as gvametaconvert
 }
 
+TEST_F(BoxSink, NamesTheSourceOfEachFrame) {
+  set("location", path("out.jsonl"));
+  start();
+  for (const char* name : {"a.jpg", "b.jpg"}) {
+    set("source", name);
+    EXPECT_EQ(push(frame(0)), GST_FLOW_OK);
+  }
+  EXPECT_TRUE(end());
+  std::istringstream lines(read(path("out.jsonl")));
+  for (const char* name : {"a.jpg", "b.jpg"}) {
+    std::string line;
+    std::getline(lines, line);
+    EXPECT_EQ(json::parse(line)["source"], name);
+  }
+}
+
 TEST_F(BoxSink, WritesCoco) {
   folder_.write("images", "139\n285\n632\n");
   set("location", path("out.json"));

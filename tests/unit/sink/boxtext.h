@@ -36,9 +36,9 @@ inline std::string text_of(BoxWriter& writer, std::span<const FrameBox> boxes,
 }
 
 inline std::string text_of(BoxFormat format, std::vector<FrameBox> boxes,
-                           WriterOptions options = {}) {
+                           WriterOptions options = {}, const FrameInfo& frame = kFrame) {
   BoxWriter writer(format, std::move(options));
-  return text_of(writer, boxes);
+  return text_of(writer, boxes, frame);
 }
 
 }  // namespace keepbox::test

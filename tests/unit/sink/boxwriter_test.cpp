@@ -16,7 +16,9 @@ namespace {
 using namespace test;
 
 TEST(Jsonl, OneLineInTheSchemaOfGvametaconvert) {
-  EXPECT_EQ(text_of(BoxFormat::kJsonl, {person()}, {.source = "cam \"1\""}),
+  FrameInfo frame = kFrame;
+  frame.source = "cam \"1\"";
+  EXPECT_EQ(text_of(BoxFormat::kJsonl, {person()}, {}, frame),
             R"({"resolution":{"width":640,"height":480},"source":"cam \"1\"",)"
             R"("timestamp":40000000,"frame":7,"objects":[)"
             R"({"x":64.5,"y":48.0,"w":255.75,"h":192.0,"region_id":3,"roi_type":"person",)"
@@ -71,7 +73,9 @@ TEST(Jsonl, WritesEmptyFramesByDefault) {
 }
 
 TEST(Jsonl, ReplacesBytesThatAreNotUtf8) {
-  const std::string text = text_of(BoxFormat::kJsonl, {foreign("caf\xe9")}, {.source = "\xff\xfe"});
+  FrameInfo frame = kFrame;
+  frame.source = "\xff\xfe";
+  const std::string text = text_of(BoxFormat::kJsonl, {foreign("caf\xe9")}, {}, frame);
   EXPECT_NE(text.find("\"label\":\"caf\xef\xbf\xbd\""), text.npos) << text;
   EXPECT_TRUE(g_utf8_validate(text.c_str(), -1, nullptr));
   EXPECT_NE(text_of(BoxFormat::kJsonl, {foreign("Fu\xc3\x9fg\xc3\xa4nger")})
