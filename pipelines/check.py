@@ -91,7 +91,7 @@ class File:
     def has_video(self):
         """Returns an error if there is no video, otherwise ''."""
         if os.path.isdir(self.name):
-            return 'it is a folder: name its files, or use pipelines/pictures for pictures'
+            return 'it is a folder: name its files, or use keepbox detect for all of them'
         if not os.path.isfile(self.name):
             return 'there is no such file'
         error = self.read(lambda: self.videos)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Tests the scripts of pipelines/ with whole clips: held boxes, many streams and pictures."""
+"""Tests the scripts of pipelines/ that draw pictures of clips."""
 import importlib.util
 import json
 import struct
@@ -8,46 +8,6 @@ import struct
 import numpy as np
 
 from tap import CLIP, PIPELINES, Skip, main, need, need_inference, run
-
-
-def places(path):
-    """Returns class and corner of each box, for each frame."""
-    return [[(box['detection']['label'], box['x'], box['y']) for box in frame.get('objects', [])]
-            for frame in map(json.loads, path.read_text().splitlines())]
-
-
-def test_file_with_boxes_held_between(folder):
-    need_inference()
-    each, third = folder / 'each.jsonl', folder / 'third.jsonl'
-    run(PIPELINES / 'file', CLIP, each)
-    _, messages = run(PIPELINES / 'file', '--interval', 3, CLIP, third)
-    assert 'interval=3 hold=true' in messages, messages
-    truth, held = places(each), places(third)
-    assert len(held) == len(truth) == 250
-    assert held == [truth[number // 3 * 3] for number in range(250)] and held != truth
-    for number, line in enumerate(third.read_text().splitlines()):
-        assert ('"held":true' in line) == (number % 3 != 0), f'{number}: {line}'
-    _, messages = run(PIPELINES / 'file', '--interval', 0, 'x', status=2)
-    assert 'not 0' in messages, messages
-
-
-def test_streams(folder):
-    need_inference()
-    messages, line = run(PIPELINES / 'streams', '--interval', 5, folder)
-    assert line.count('tensorinfer') == 8, line
-    words = messages.split()
-    assert words[:4] == ['8', 'streams,', '2000', 'frames,'] and float(words[4]) > 0, messages
-    run(PIPELINES / 'file', '--interval', 5, CLIP, folder / 'alone.jsonl')
-    alone = places(folder / 'alone.jsonl')
-    for number in range(8):
-        assert places(folder / f'{number}.jsonl') == alone, number
-    still = folder / 'with a blank.png'
-    run(PIPELINES / 'kept', still)
-    messages, _ = run(PIPELINES / 'streams', folder / 'with a blank', still, CLIP)
-    assert messages.startswith('2 streams, 251 frames, '), messages
-    one, other = (places(folder / 'with a blank' / f'{number}.jsonl') for number in range(2))
-    assert one != other[:1]
-    assert 'the folder for the boxes' in run(PIPELINES / 'streams', status=2)[1]
 
 
 def test_wall(folder):

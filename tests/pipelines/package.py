@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Tests what Debian's packages of keepbox provide once installed; run by tools/try_packages."""
+import json
 import pathlib
 import re
 import shutil
@@ -72,6 +73,10 @@ def test_the_command_line_and_its_manual(folder):
     file.write_text(installed(folder, 'keepbox', 'detector', 'yolox'))
     installed(folder, 'keepbox', 'detector', file)
     assert pathlib.Path('/usr/share/man/man1/keepbox.1.gz').exists()
+    owners = installed(folder, 'dpkg-query', '-S', '/usr/bin/keepbox', '/usr/libexec/keepbox')
+    assert 'python3-keepbox: /usr/bin' in owners and 'gstreamer1.0-keepbox: /usr/lib' in owners
+    known = json.loads(installed(folder, 'keepbox', 'doctor', '--json'))
+    assert known['works'] and known['package'] == '/usr/lib/python3/dist-packages/keepbox', known
 
 
 def test_the_example_of_a_service(folder):
@@ -86,12 +91,13 @@ def test_pages_and_examples(folder):
     place = pathlib.Path('/usr/share/doc/keepbox-doc')
     for page in (*SOURCE.glob('*.md'), *(SOURCE / 'docs').rglob('*.md')):
         assert (place / page.relative_to(SOURCE)).read_text() == page.read_text(), page
-    for script in ('file', 'pictures', 'streams', 'boxes.py'):
+    for script in ('objects', 'wall', 'boxes.py'):
         assert (place / 'examples/pipelines' / script).stat().st_mode & 0o111, script
     shown = re.findall(r'!\[[^]]*\]\(([^)]+)\)', (place / 'README.md').read_text())
     assert shown and all((place / name).is_file() for name in shown), shown
     out = folder / 'boxes.jsonl'
-    installed(folder, place / 'examples/pipelines/file', place / 'pipelines/media/shapes.webm', out)
+    installed(folder, 'keepbox', 'detect', place / 'pipelines/media/shapes.webm', '--model',
+              place / 'pipelines/models/shapes.onnx', '--boxes', out)
     assert len(out.read_text().splitlines()) == 250
 
 

@@ -28,8 +28,10 @@ def is_gpu_line(block):
 
 
 def is_tried_elsewhere(block):
-    """./dev runs these tests itself; install.py installs and compiles."""
+    """./dev runs these tests itself; install.py installs and compiles, program.py has the page of
+    the program."""
     return any(words in block for words in ('./dev ', 'meson install', 'cc app.c',
+                                            'keepbox detect ', 'keepbox line ', 'keepbox doctor ',
                                             'model-name=oriented', 'rows.', 'mp4mux'))
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs the scripts of pipelines/ like a user, and real photos through a real model. Tests with
-whole clips are in clips.py and tracks.py."""
+"""Runs the scripts of pipelines/ like a user. Tests with whole clips are in clips.py and
+tracks.py."""
 import csv
 import io
 import json
@@ -13,10 +13,9 @@ import sys
 
 import numpy as np
 
-from tap import DATA, PIPELINES, Skip, main, need, need_inference, run
+from tap import CLIP, PIPELINES, Skip, detect, main, need_inference, run
 
 DECODE_TENSOR, NMS, EMBED, *DECODE_DEVICE = sys.argv[1:]
-BLANK = 'with a blank'
 
 
 def labels_in(path):
@@ -58,92 +57,12 @@ def test_demo_says_what_is_wrong(folder):
     assert 'demo: ' in noise and 'demo.jsonl' in noise, noise
 
 
-def test_camera(folder):
-    need_inference()
-    _, noise = run(PIPELINES / 'camera', 'videotestsrc num-buffers=3 pattern=ball', 'fakesink')
-    assert 'gst-launch-1.0 -e videotestsrc' in noise
-    _, noise = run(PIPELINES / 'camera', '--size', status=2)
-    assert '--size needs a value' in noise
-
-
-def test_file(folder):
-    need_inference()
-    run(PIPELINES / 'file', PIPELINES / 'media/shapes.webm', folder / 'boxes.jsonl')
-    frames, labels = labels_in(folder / 'boxes.jsonl')
-    assert len(frames) > 100 and 'star' in labels
-    boxes = folder / 'boxes.jsonl'
-    for words, messages in (([], 'one or two names are needed'),
-                            ([boxes, boxes], f'{boxes} is the input: name another file'),
-                            (['--modle', 'x'], '--modle is none'),
-                            ([boxes, folder / 'x.jpg'], 'x.jpg is neither .jsonl nor .mp4'),
-                            (['--channels', 'gbr', 'x'], '--channels must be rgb or bgr')):
-        assert messages in run(PIPELINES / 'file', *words, status=2)[1]
-
-
-def test_file_with_sound_ends(folder):
-    need_inference()
-    for element in ('vorbisenc', 'vp8enc', 'webmmux'):
-        need(element)
-    run('gst-launch-1.0', '-q', 'webmmux', 'name=mux', '!', 'filesink', f'location={folder}/a.webm',
-        'audiotestsrc', 'num-buffers=40', '!', 'audioconvert', '!', 'vorbisenc', '!', 'queue', '!',
-        'mux.', 'filesrc', f'location={PIPELINES}/media/shapes.webm', '!', 'decodebin3', '!',
-        'identity', 'eos-after=21', '!', 'videoconvert', '!', 'vp8enc', 'deadline=1', '!', 'queue',
-        '!', 'mux.')
-    run(PIPELINES / 'file', folder / 'a.webm', folder / 'boxes.jsonl')
-    frames, _ = labels_in(folder / 'boxes.jsonl')
-    assert frames, frames
-
-
-def test_file_draws_a_video(folder):
-    need_inference()
-    for element in ('openh264enc', 'openh264dec', 'mp4mux', 'boxoverlay'):
-        need(element)
-    run('gst-launch-1.0', '-q', 'filesrc', f'location={PIPELINES}/media/shapes.webm', '!',
-        'decodebin', '!', 'identity', 'eos-after=11', '!', 'videoconvert', '!', 'openh264enc',
-        'bitrate=6000000', '!', 'h264parse', '!', 'mp4mux', '!', 'filesink',
-        f'location={folder}/bare.mp4')
-    run(PIPELINES / 'file', folder / 'bare.mp4', folder / 'boxes.mp4')
-    bare, drawn = (pictures_of(folder / f'{name}.mp4') for name in ('bare', 'boxes'))
-    assert len(bare) == len(drawn) == 10, (len(bare), len(drawn))
-    changed = (np.abs(drawn[0] - bare[0]).max(axis=1) > 60).mean()
-    assert 0.005 < changed < 0.3, changed
-
-
-def pictures_of(video):
-    """Returns red, green and blue of each pixel, a matrix per frame."""
-    folder = video.parent / video.stem
-    folder.mkdir()
-    run('gst-launch-1.0', '-q', 'filesrc', f'location={video}', '!', 'qtdemux', '!', 'h264parse',
-        '!', 'openh264dec', '!', 'videoconvert', '!', 'video/x-raw,format=RGBx', '!',
-        'multifilesink', f'location={folder}/%d.raw')
-    return [np.fromfile(folder / f'{i}.raw', np.uint8).reshape(-1, 4)[:, :3].astype(int)
-            for i in range(len(list(folder.iterdir())))]
-
-
 def pixels(picture, folder):
     """Returns red, green and blue of each."""
     run('gst-launch-1.0', '-q', 'filesrc', f'location={picture}', '!', 'pngdec', '!',
         'videoconvert', '!', 'video/x-raw,format=RGBx', '!', 'filesink',
         f'location={folder}/pixels.raw')
     return np.fromfile(folder / 'pixels.raw', np.uint8).reshape(-1, 4)[:, :3].astype(int)
-
-
-def test_file_turns_a_photo_as_its_camera_was_held(folder):
-    need_inference()
-    need('jpegparse')
-    still, held = folder / 'still.jpg', folder / 'held.jpg'
-    for photo, turn, tag in (still, 'identity', 'rotate-0'), (held, '90l', 'rotate-90'):
-        run('gst-launch-1.0', '-q', 'filesrc', f'location={PIPELINES}/media/shapes.webm', '!',
-            'decodebin', '!', 'videoconvert', '!', 'videoflip', f'video-direction={turn}', '!',
-            'identity', 'eos-after=2', '!', 'jpegenc', 'quality=95', 'snapshot=true', '!',
-            'taginject', f'tags=image-orientation={tag}', '!', 'jifmux', '!', 'filesink',
-            f'location={photo}')
-        run(PIPELINES / 'file', photo, photo.with_suffix('.jsonl'))
-    one, other = ([(box['detection']['label'], box['x'], box['y']) for box in labels_in(
-        photo.with_suffix('.jsonl'))[0][0]['objects']] for photo in (still, held))
-    assert len(one) == len(other) == 8, other
-    for (label, x, y), (wanted, at_x, at_y) in zip(sorted(one), sorted(other)):
-        assert label == wanted and abs(x - at_x) < 8 and abs(y - at_y) < 8, (one, other)
 
 
 def boxes_of_models(lines):
@@ -194,7 +113,7 @@ def test_objects(folder):
 def test_gpu_falls_back(folder):
     need_inference()
     _, messages = run(PIPELINES / 'gpu', PIPELINES / 'media/shapes.webm', folder / 'gpu.jsonl')
-    run(PIPELINES / 'file', PIPELINES / 'media/shapes.webm', folder / 'file.jsonl')
+    detect(CLIP, '--confidence', .5, '--provider', 'cpu', '--boxes', folder / 'file.jsonl')
     assert 'gst-launch-1.0' in messages
     found, others = (labels_in(folder / name)[0] for name in ('gpu.jsonl', 'file.jsonl'))
     assert len(found) == len(others) == 250
@@ -227,12 +146,6 @@ def test_detect_prints_boxes(folder):
     _, messages = run(PIPELINES / 'detect.py', folder / 'none.onnx',
                       PIPELINES / 'media/shapes.webm', status=1)
     assert 'none.onnx' in messages and 'model-file=' in messages, messages
-
-
-def test_file_that_is_missing(folder):
-    need_inference()
-    _, noise = run(PIPELINES / 'file', folder / 'none.jpg', status=1)
-    assert f'file: {folder}/none.jpg: there is no such file' in noise, noise
 
 
 def tensor_file(folder):
@@ -309,29 +222,6 @@ def test_python_reader(folder):
     run(PIPELINES / 'boxes.py', status=1)
     _, messages = run(PIPELINES / 'boxes.py', f'filesrc location={folder / "none"}', status=1)
     assert 'Resource not found' in messages, messages
-
-
-def test_file_with_another_model_and_blanks_in_names(folder):
-    if not (DATA / 'yolox').is_dir():
-        raise Skip('no photos on this machine')
-    need_inference()
-    photo, model, names = (folder / f'{BLANK}{end}' for end in ('.jpg', '.onnx', '.labels'))
-    photo.symlink_to(DATA / 'yolox/000000000139.jpg')
-    model.symlink_to(DATA / 'yolox/yolox_nano.onnx')
-    pathlib.Path(f'{model}.modelinfo').symlink_to(DATA / 'yolox/yolox_nano.onnx.modelinfo')
-    names.symlink_to(DATA / 'yolox/coco.labels')
-    out = folder / f'{BLANK}.jsonl'
-    _, messages = run(PIPELINES / 'file', '--model', model, '--labels', names, '--size', 416,
-                      '--channels', 'rgb', '--threshold', 0.4, photo, out)
-    found = json.loads(out.read_text())['objects']
-    assert {'tvmonitor', 'chair'} <= {box['detection']['label'] for box in found}, found
-    with_auto = folder / 'auto.jsonl'
-    run(PIPELINES / 'file', '--model', model, '--labels', names, '--threshold', 0.4, photo,
-        with_auto)
-    assert json.loads(with_auto.read_text())['objects'] != found, '--channels changes nothing'
-    out.unlink()
-    run('bash', '-c', messages)
-    assert json.loads(out.read_text())['objects'] == found, 'the line that is shown does otherwise'
 
 
 if __name__ == '__main__':

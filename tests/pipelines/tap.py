@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import tempfile
 import textwrap
@@ -11,6 +12,8 @@ SOURCE = pathlib.Path(os.environ['KEEPBOX_SOURCE'])
 DATA = pathlib.Path(os.environ['KEEPBOX_TEST_DATA'])
 PIPELINES = SOURCE / 'pipelines'
 CLIP = PIPELINES / 'media/shapes.webm'
+MODEL = PIPELINES / 'models/shapes.onnx'
+PROGRAM = shutil.which('keepbox') or SOURCE / 'python/bin/keepbox'
 
 
 class Skip(Exception):
@@ -20,10 +23,15 @@ class Skip(Exception):
 def run(*command, status=0, **options):
     """Returns the command's stdout and stderr."""
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
-                          errors='replace', timeout=400, **options)
+                          errors='replace', **{'timeout': 400, **options})
     assert done.returncode == status, \
         f'{command} ended with {done.returncode}: {done.stderr[-2000:]}'
     return done.stdout, done.stderr.removesuffix('\n')
+
+
+def detect(*words, model=MODEL, **options):
+    """Runs keepbox detect with a model; returns its stdout and stderr."""
+    return run(PROGRAM, 'detect', *words, '--model', model, **options)
 
 
 def need(element):

@@ -7,7 +7,7 @@ import random
 import subprocess
 
 from onnxrows import write_rows
-from tap import PIPELINES, SOURCE, blocks_of, main, need, run
+from tap import PIPELINES, SOURCE, blocks_of, detect, main, need, run
 
 SIDE = 640
 CELLS = [(stride, x, y) for stride in (8, 16, 32)
@@ -112,9 +112,8 @@ def test_rows_of_yolov6_under_another_name(folder):
 def test_frames_on_stdout_leave_warnings_visible(folder):
     need('tensorinfer')
     write_rows(folder / 'model.onnx', [(0, 0, 10, 10, 0.01, 0)] * 300, 'output0')
-    run('gst-launch-1.0', '-q', 'videotestsrc', 'num-buffers=1', '!', 'pngenc', '!', 'filesink',
-        f'location={folder}/one.png')
-    out, messages = run(PIPELINES / 'file', '--model', folder / 'model.onnx', folder / 'one.png')
+    out, messages = detect('videotestsrc num-buffers=1', '--boxes', '-',
+                           model=folder / 'model.onnx')
     frame, = out.splitlines()
     assert 'resolution' in json.loads(frame), frame
     assert 'No box on any of 1 frames' in messages, messages

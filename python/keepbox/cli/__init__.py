@@ -148,6 +148,10 @@ def main(words: list[str] | None = None) -> int:
         # the reader of stdout has gone; nothing is written at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
+    except ModuleNotFoundError as error:
+        _tell(words, f'this Python lacks the module {error.name}: install it, or run keepbox by'
+                     ' another Python; keepbox doctor tells more', FAILED)
+        return FAILED
     except (Failure, Error, ImportError, OSError) as error:
         if str(error):
             _tell(words, str(error), FAILED)

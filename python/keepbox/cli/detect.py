@@ -40,16 +40,13 @@ def parser_of(command: str, usage: str, about: str, example: str) -> Parser:
     sources.add_to(parser)
     options.add_to(parser)
     outputs.add_to(parser)
-    parser.add_argument('--streams', metavar='N', type=options.count, default=1,
-                        help='play N videos at a time, which share the model and its batches'
-                        ' (default: 1)')
     return parser
 
 
 def read(parser: Parser, words: list[str]) -> tuple[argparse.Namespace, list[Job]]:
     """Returns the arguments, and what they ask for. Raises Usage."""
     arguments = parser.read(outputs.with_sink(options.with_method(words)))
-    if not arguments.model:
+    if arguments.sources and not arguments.model:
         raise Usage(options.NO_MODEL)
     found = sources.sources_of(arguments.sources)
     lives = [not isinstance(each, Pictures) and each.live for each in found]

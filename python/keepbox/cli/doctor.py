@@ -10,12 +10,13 @@ import pathlib
 import platform
 import re
 import tempfile
+import warnings
 from typing import Any
 
 from .. import __version__
 from .._errors import Error
 from . import FAILED, Parser, options
-from .options import Settings, settings_of
+from .options import ROLE, Settings, settings_of
 
 USAGE = '[--model FILE [OPTIONS]] [--json]'
 ABOUT = """\
@@ -146,7 +147,7 @@ def _ran(settings: dict[str, dict[str, object]], side: int) -> dict[str, dict[st
     from .._gi import Gst
     from .._line import Pipeline
     from .lines import Chain, Element, Line
-    parts = [Element(kind, values, role=f'keepbox-{kind}') for kind, values in settings.items()]
+    parts = [Element(kind, values, role=f'{ROLE}{kind}') for kind, values in settings.items()]
     start = Element('appsrc', {'format': 'time'}, name='keepbox-in')
     line = Pipeline(Line([Chain([start, *parts])]).text())
     try:
@@ -158,7 +159,7 @@ def _ran(settings: dict[str, dict[str, object]], side: int) -> dict[str, dict[st
         line.element('keepbox-in').end_of_stream()
         if line.pull() is None:
             raise Error('no frame came out of the model')
-        stats = {kind: line.element(f'keepbox-{kind}').get_property('stats') for kind in settings}
+        stats = {kind: line.element(f'{ROLE}{kind}').get_property('stats') for kind in settings}
         return {kind: {name: each.get_value(name) for name in
                        map(each.nth_field_name, range(each.n_fields()))}
                 for kind, each in stats.items()}
@@ -225,6 +226,18 @@ def _model(found: Finding, settings: Settings) -> None:
 
 def examined(settings: Settings | None) -> Finding:
     """Looks at everything."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter('always')
+        found = _examined(settings)
+    # of a black frame nothing else can be expected
+    found.about['warnings'] = [str(each.message).removeprefix(ROLE) for each in said
+                               if 'No box on any' not in str(each.message)]
+    if found.broken:
+        found.todo.insert(0, found.broken)
+    return found
+
+
+def _examined(settings: Settings | None) -> Finding:
     found = Finding({'keepbox': __version__, 'package': str(pathlib.Path(__file__).parents[1]),
                      'Python': platform.python_version()})
     if _gstreamer(found):
@@ -233,8 +246,6 @@ def examined(settings: Settings | None) -> Finding:
         _runtime(found)
         if settings and not found.broken:
             _model(found, settings)
-    if found.broken:
-        found.todo.insert(0, found.broken)
     return found
 
 
@@ -272,7 +283,8 @@ def _rows(name: str, value: Any) -> list[tuple[str, str]]:
     if name == 'parts':
         return [(part, element or '-') for part, element in value.items()]
     if name == 'ONNX Runtime':
-        return [(name, f'{value["version"]} ({value["library"]})'),
+        version = value['version'].removeprefix(f'{name} ')
+        return [(name, f'{version} ({value["library"]})'),
                 ('providers', ', '.join(value['providers']))]
     if name == 'GPU':
         return [(name, ', '.join(value['GPUs']) or '-'),
@@ -280,7 +292,10 @@ def _rows(name: str, value: Any) -> list[tuple[str, str]]:
     if name == 'model':
         return [(name, value['file']), ('family', value['family']), ('input', value['input']),
                 ('runs on', f'{_place(value["runs on"])}, {value["milliseconds"]} ms for a frame')]
-    if name in ('missing elements', 'plugins that cannot be loaded', 'because') and not value:
+    if name == 'models run on':
+        return [(name, _place(value))]
+    if name in ('missing elements', 'plugins that cannot be loaded', 'because',
+                'warnings') and not value:
         return []
     return [(name, ', '.join(value) if isinstance(value, list) else str(value))]
 

@@ -10,13 +10,12 @@ from collections.abc import Iterable, Mapping
 
 from .._errors import DECODER, READERS
 from .._options import as_text
-from .options import Settings
+from .options import ROLE, Settings
 from .outputs import STDOUT, Outputs, encoder_of
 from .sources import Moving
 
 COLUMNS = 96  # of a printed command
-# What programs call the last element that changes boxes, and the queue before the model.
-LAST, QUEUE = 'keepbox-last', 'keepbox-queue'
+QUEUE = f'{ROLE}queue'  # before the model
 UPRIGHT = ['videoconvert', 'videoflip video-direction=auto']
 DRAW = ['videoconvert', 'boxoverlay', 'videoconvert']
 DRAW_ON_GPU = ['boxoverlay', 'cudadownload', 'videoconvert']
@@ -108,7 +107,9 @@ def escaped(value: str) -> str:
     if value.startswith('"'):
         # which begins a serialized string
         value = '"' + re.sub(r'(["\\])', r'\\\1', value) + '"'
-    return re.sub(r'''([\s"'\\])''', r'\\\1', value) if value else '""'
+    text = re.sub(r'''([\s"'\\])''', r'\\\1', value)
+    # A last backslash would be read as one before the blank that follows.
+    return f'"{text}"' if not value or value.endswith('\\') else text
 
 
 def for_argument(word: str) -> str:
@@ -156,10 +157,8 @@ def reader_of(source: Moving) -> list[Part]:
 
 def detection(settings: Settings) -> list[Part]:
     """Returns the elements that turn frames into frames with boxes."""
-    found = [Element(kind, values, role=f'keepbox-{kind}')
-             for kind, values in settings.elements().items()]
-    found[-1].role = LAST
-    return list(found)
+    return [Element(kind, values, role=f'{ROLE}{kind}')
+            for kind, values in settings.elements().items()]
 
 
 def line_of(source: Moving, settings: Settings, outputs: Outputs,

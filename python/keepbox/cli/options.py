@@ -12,6 +12,7 @@ from typing import Any
 from .._options import as_text, closest, dashed
 from . import Usage
 
+ROLE = 'keepbox-'  # begins the names that elements of a line have for this program only
 INFER, DECODE, TRACK = 'tensorinfer', 'boxdecode', 'boxtrack'
 # Options whose value is that of a property.
 PROPERTIES = {

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from .._options import closest
 from . import Usage
+from .options import count
 from .sources import Moving, Pictures, Source
 
 # Formats of boxsink by the suffix of a file.
@@ -30,7 +31,7 @@ WINDOW = 'autovideosink'
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:
-    """Adds the options."""
+    """Adds the options: where results go, and how many at a time."""
     add = parser.add_argument_group('results').add_argument
     add('-o', '--output', metavar='FILE', help='the video with its boxes drawn, without sound'
         f' ({", ".join(VIDEOS)}); of pictures and of several sources a folder')
@@ -39,6 +40,8 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         ' suffix: .jsonl, .csv, .json for coco)')
     add('--show', metavar='SINK', nargs='?', const='', help='show the video with its boxes in a'
         f' window, or in the elements of --show=SINK (default: {WINDOW})')
+    add('--streams', metavar='N', type=count, default=1,
+        help='play N videos at a time, which share the model and its batches (default: 1)')
 
 
 @dataclasses.dataclass

@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import _process
 from .._detector import Detector
-from .._errors import Error, error_of
+from .._errors import error_of, failed_start
 from .._frame import Frame
 from .._gi import Gst
 from .._given import Pixels
@@ -43,14 +43,17 @@ class BoxFile:
         values = {'format': outputs.format}
         if outputs.boxes != STDOUT:
             values['location'] = outputs.boxes
-        start = Element('appsrc', {'format': 'time', 'block': True, 'max-buffers': 4}, name='in')
+        start = Element('appsrc', {'format': 'time'}, name='in')
         self._line = Gst.parse_launch(
             Line([Chain([start, Element('boxsink', values, name='out')])]).text())
         self.stop = _process.owned(self, self._line)
         self._names: collections.deque[str] = collections.deque()
         sink = self._line.get_by_name('out')
         sink.get_static_pad('sink').add_probe(Gst.PadProbeType.BUFFER, self._name, sink)
-        self._line.set_state(Gst.State.PLAYING)
+        if self._line.set_state(Gst.State.PLAYING) == Gst.StateChangeReturn.FAILURE:
+            error = failed_start(self._line)
+            self.stop()
+            raise error
 
     def _name(self, pad: Any, info: Any, sink: Any) -> Any:
         """Sets the name of the picture that boxsink is about to write."""
@@ -66,6 +69,8 @@ class BoxFile:
 
     def finish(self) -> None:
         """Completes the file. Raises Error if it could not be written."""
+        if not self.stop.alive:
+            return
         source, bus = self._line.get_by_name('in'), self._line.get_bus()
         source.end_of_stream()
         message = bus.timed_pop_filtered(Gst.CLOCK_TIME_NONE, ENDS)

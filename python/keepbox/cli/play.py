@@ -13,7 +13,8 @@ from .._gi import GLib, Gst, Keepbox
 from .._line import NO_VIDEO
 from .._watch import Watch, is_video
 from . import Failure
-from .lines import LAST, Line
+from .lines import Line
+from .options import DECODE, ROLE, TRACK
 from .sources import Moving
 from .tally import Found, Tally
 
@@ -56,8 +57,8 @@ class Player:
             raise Failure(f'{self.name}: {without_password(error.message)}') from error
         self.bus = self.pipeline.get_bus()
         self.stop = _process.owned(self, self.pipeline)
-        pad = self.element(LAST).get_static_pad('src')
-        pad.add_probe(Gst.PadProbeType.BUFFER, self._count)
+        last = self.element(f'{ROLE}{TRACK}') or self.element(f'{ROLE}{DECODE}')
+        last.get_static_pad('src').add_probe(Gst.PadProbeType.BUFFER, self._count)
         self._watch = Watch(self, TIMEOUT if source.kind == 'uri' else None)
         self._watched = 0
 
@@ -79,15 +80,17 @@ class Player:
 
     def start(self) -> None:
         """Starts to play."""
-        self.pipeline.set_auto_flush_bus(False)
-        changed = self.pipeline.set_state(Gst.State.PLAYING)
-        if changed == Gst.StateChangeReturn.FAILURE:
-            self._fail(failed_start(self.pipeline, self.source))
+        changed = self.pipeline.set_state(Gst.State.PAUSED)
+        # of sources that are live
         if changed == Gst.StateChangeReturn.NO_PREROLL and 'num-buffers=' not in self._moving.text:
             self._endless = True
+        if changed != Gst.StateChangeReturn.FAILURE:
+            changed = self.pipeline.set_state(Gst.State.PLAYING)
+        if changed == Gst.StateChangeReturn.FAILURE:
+            self._fail(failed_start(self.pipeline, self.source))
 
     def _fail(self, error: Error) -> None:
-        text = str(error) if self.name in str(error) else f'{self.name}: {error}'
+        text = str(error).removeprefix(ROLE)
         self.failure, self.ended, self.loaded = self.failure or text, True, True
         self.is_about_source = bool(error.source)
         self.finished = time.monotonic()

@@ -81,7 +81,7 @@ def _opened(word: str) -> Iterable[Moving | str]:
         yield Moving('uri', word, word.startswith(LIVE))
     elif re.fullmatch('[0-9]+', word) and not os.path.exists(word):
         yield Moving('camera', f'/dev/video{word}', True)
-    elif ' ! ' in word or is_element(word):
+    elif not os.path.exists(word) and (' ! ' in word or is_element(word)):
         yield Moving('elements', word)
     else:
         try:
