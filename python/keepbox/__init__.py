@@ -14,6 +14,8 @@ NumPy, PyTorch, CuPy and others, into Boxes, and nms() suppresses overlapping bo
     decoder = keepbox.Decoder('yolov8', score_threshold=.3, size=(640, 640), frame=(1920, 1080))
     boxes = decoder(output)
     kept = keepbox.nms(boxes, scores, iou=.5)
+
+scan() looks at archives: the boxes of each file as a Parquet file, exactly once.
 """
 import importlib
 from typing import TYPE_CHECKING
@@ -26,16 +28,18 @@ if TYPE_CHECKING:
     from ._errors import ElementWarning, Error
     from ._frame import Frame
     from ._nms import nms
+    from ._scan import Scanned, scan
     from ._streams import Stream
 
 __version__ = '0.2.0'
 __all__ = ['Detector', 'Stream', 'Frame', 'Boxes', 'Mask', 'Decoder', 'DeviceBoxes', 'nms',
-           'compat', 'Error', 'ElementWarning', '__version__']
+           'scan', 'Scanned', 'compat', 'Error', 'ElementWarning', '__version__']
 
 # Where names are, which are loaded when they are first used: only some need GStreamer.
 _PLACES = {'Boxes': '_boxes', 'Decoder': '_decoder', 'Detector': '_detector',
            'DeviceBoxes': '_decoder', 'ElementWarning': '_errors', 'Error': '_errors',
-           'Frame': '_frame', 'Mask': '_boxes', 'Stream': '_streams', 'nms': '_nms'}
+           'Frame': '_frame', 'Mask': '_boxes', 'Scanned': '_scan', 'Stream': '_streams',
+           'nms': '_nms', 'scan': '_scan'}
 
 
 def __getattr__(name: str) -> object:

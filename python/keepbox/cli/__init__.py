@@ -45,6 +45,7 @@ class Command:
 COMMANDS = {
     'detect': Command('detect', 'find objects in files, folders, cameras and streams'),
     'line': Command('line', 'print the gst-launch-1.0 line that does what detect does'),
+    'scan': Command('scan', 'find objects in archives: a Parquet file each, exactly once'),
     'doctor': Command('doctor', 'tell what is installed, what is used, and what is missing'),
     'detectors': Command('tools', 'list the model families'),
     'detector': Command('tools', 'print a model family as a file, or check such a file'),
