@@ -13,11 +13,8 @@ that has other versions, or in a root with another GStreamer.
 """
 import argparse
 import importlib.util
-import json
 import pathlib
-import shlex
 import statistics
-import subprocess
 import sys
 
 if importlib.util.find_spec('trackeval') is None and not {'-h', '--help'} & set(sys.argv):
@@ -25,84 +22,13 @@ if importlib.util.find_spec('trackeval') is None and not {'-h', '--help'} & set(
     sys.exit(77)
 
 import sequences  # noqa: E402
-
-SECOND = 1_000_000_000
-PEERS = pathlib.Path(__file__).with_name('peers.py')
-# Name: method, whether noise is by time, parameters.
-OURS = {
-    'bytetrack': ('bytetrack', True),
-    'bytetrack recover-lost=true': ('bytetrack', True, 'recover-lost=true'),
-    'bytetrack per-class=true': ('bytetrack', True, 'per-class=true'),
-    'oc-sort': ('oc-sort', True),
-    'sort': ('sort', True, 'high-threshold=0.5'),
-    'bytetrack nominal-rate=0': ('bytetrack', False),
-    'bytetrack nominal-rate=0 recover-lost=true': ('bytetrack', False, 'recover-lost=true'),
-    'oc-sort nominal-rate=0': ('oc-sort', False),
-    'sort nominal-rate=0': ('sort', False, 'high-threshold=0.5'),
-}
-# Trackers that count frames: the row of ours with the same method, and the least part of the boxes
-# that has the same ids, in percent; 0 for methods that only share their name.
-COUNTERPARTS = {
-    'supervision ByteTrack': ('bytetrack nominal-rate=0', 96),
-    'trackers ByteTrack': ('bytetrack nominal-rate=0 recover-lost=true', 60),
-    'SORT, its own code': ('sort nominal-rate=0', 93),
-    'trackers SORT': ('sort nominal-rate=0', 0),
-    'OC-SORT, its own code': ('oc-sort nominal-rate=0', 95),
-    'trackers OC-SORT': ('oc-sort nominal-rate=0', 94),
-}
-
-
-def follow(program, sequence, method, by_time, *words):
-    """Returns the ids of each frame's boxes, and microseconds per frame."""
-    interval = round(SECOND / sequence.rate)
-    step = round(SECOND / 30) if by_time else interval
-    text = ''.join(f'{round(frame.at * SECOND)} ' + ' '.join(
-        f'{x1} {y1} {x2} {y2} {score} {kind}' for x1, y1, x2, y2, score, kind in frame.boxes)
-        + '\n' for frame in sequence.frames)
-    done = subprocess.run([*shlex.split(program), method, str(step), str(interval), *words],
-                          input=text, text=True, capture_output=True, check=True)
-    return [list(map(int, line.split())) for line in done.stdout.splitlines()], float(done.stderr)
-
-
-def all_of(args, chosen):
-    """Returns [ids, microseconds] of each sequence by tracker."""
-    out = {name: [follow(args.trackfile, sequence, *how) for sequence in chosen]
-           for name, how in OURS.items()}
-    text = ''.join(json.dumps(sequence.given()) + '\n' for sequence in chosen)
-    for command in [[sys.executable], *map(shlex.split, args.peers)]:
-        done = subprocess.run([*command, PEERS], input=text, text=True, stdout=subprocess.PIPE,
-                              check=True)
-        for line in done.stdout.splitlines():
-            name, results = json.loads(line)
-            out.setdefault(name, results)
-    return out
-
-
-def same_ids(a, b):
-    """Returns the part of boxes with ids on both sides, or none, that are the same up to names."""
-    names, back, same, count = {}, {}, 0, 0
-    for here, there in zip(a, b):
-        for x, y in zip(here, there):
-            count += 1
-            if x == 0 or y == 0:
-                same += x == y
-            else:
-                same += names.setdefault(x, y) == y and back.setdefault(y, x) == x
-    return 100 * same / max(count, 1)
+from runs import COUNTERPARTS, all_of, print_table, same_ids  # noqa: E402
 
 
 def means(names, chosen, values):
     """Returns the mean of a value per sequence over those of each name."""
     return [statistics.mean(value for value, sequence in zip(values, chosen)
                             if sequence.name == name) for name in names]
-
-
-def print_table(title, names, rows):
-    """Prints a row per tracker, with a text per name."""
-    print(f'\n| {title} | ' + ' | '.join(names) + ' |')
-    print('| --- |' + ' ---: |' * len(names))
-    for tracker, cells in rows:
-        print(f'| {tracker} | ' + ' | '.join(cells) + ' |', flush=True)
 
 
 def print_scores(names, chosen, results):

@@ -72,11 +72,11 @@ class Trackers(Supervision):
 class OcSort(Peer):
     """OC-SORT's own code: the folder trackers of its repository is in PYTHONPATH."""
 
-    def __init__(self, sequence):
+    def __init__(self, sequence, **options):
         super().__init__(sequence)
         from ocsort_tracker.ocsort import OCSort
         self.size = (sequence['height'], sequence['width'])
-        self.tracker = OCSort(det_thresh=0.6, max_age=round(self.rate))
+        self.tracker = OCSort(det_thresh=0.6, max_age=round(self.rate), **options)
 
     def follow(self, at, boxes):
         import numpy as np
@@ -214,8 +214,12 @@ def peers():
                                                        minimum_iou_threshold=0.2)
         out['trackers SORT'] = lambda s: Trackers(s, 'SORTTracker')
         out['trackers OC-SORT'] = lambda s: Trackers(s, 'OCSORTTracker')
+        if hasattr(loaded('trackers'), 'CBIoUTracker'):
+            out['trackers C-BIoU'] = lambda s: Trackers(s, 'CBIoUTracker')
+            out['trackers BoT-SORT'] = lambda s: Trackers(s, 'BoTSORTTracker', enable_cmc=False)
     if loaded('ocsort_tracker.ocsort'):
         out['OC-SORT, its own code'] = OcSort
+        out['OC-SORT, its own code, use_byte'] = lambda s: OcSort(s, use_byte=True)
     if loaded('norfair'):
         out['Norfair'] = Norfair
     if has_ioutracker():
