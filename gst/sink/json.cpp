@@ -279,7 +279,7 @@ void write_event(const CountNote& note, const FrameInfo& frame, const WriterOpti
                  std::string& out) {
   using enum CountNote::Kind;
   BoxJson line;
-  if (!options.source.empty()) line["source"] = options.source;
+  if (!frame.source.empty()) line["source"] = frame.source;
   if (const auto time = note_time(note, frame)) line["timestamp"] = *time;
   if (!frame.wall_time.empty()) line["system_timestamp"] = frame.wall_time;
   line["event"] = word_of(note.kind);

@@ -37,9 +37,14 @@ class Failure(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Command:
-    """A command: the module whose run() it is, and what it does."""
+    """A command: the module whose run() it is, and what it does.
+
+    has_gstreamer: it uses GStreamer itself, so that it runs in the Python of a wheel's runtime;
+        others have the packages of the user's Python.
+    """
     module: str
     summary: str
+    has_gstreamer: bool = True
 
 
 COMMANDS = {
@@ -122,7 +127,8 @@ def _dispatch(words: list[str]) -> int:
         meant = OTHER_NAMES.get(name) or closest(name, COMMANDS)
         raise Usage(f'{name} is not a command: ' + (f'did you mean keepbox {meant}?' if meant else
                                                     'keepbox --help lists them'))
-    _runtime.enter('keepbox.cli', words)
+    if COMMANDS[name].has_gstreamer:
+        _runtime.enter('keepbox.cli', words)
     module = importlib.import_module(f'.{COMMANDS[name].module}', __name__)
     return int(module.run(name, rest))
 

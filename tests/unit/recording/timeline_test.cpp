@@ -7,33 +7,33 @@
 namespace keepbox {
 namespace {
 
-constexpr int64_t kMs = 1'000'000;
+constexpr int64_t kMillisecond = 1'000'000;
 
 TEST(Timeline, FrameLastsUntilTheNext) {
-  const Timeline times({0, 100 * kMs, 400 * kMs}, 50 * kMs);
-  EXPECT_EQ(times.end(), 450 * kMs);
+  const Timeline times({0, 100 * kMillisecond, 400 * kMillisecond}, 50 * kMillisecond);
+  EXPECT_EQ(times.end(), 450 * kMillisecond);
   EXPECT_EQ(times.frame_at(0), 0);
-  EXPECT_EQ(times.frame_at(98 * kMs), 0);
-  EXPECT_EQ(times.frame_at(99 * kMs), 1);
-  EXPECT_EQ(times.frame_at(100 * kMs), 1);
-  EXPECT_EQ(times.frame_at(398 * kMs), 1);
-  EXPECT_EQ(times.frame_at(400 * kMs), 2);
-  EXPECT_EQ(times.frame_at(448 * kMs), 2);
-  EXPECT_EQ(times.frame_at(450 * kMs), 3);
+  EXPECT_EQ(times.frame_at(98 * kMillisecond), 0);
+  EXPECT_EQ(times.frame_at(99 * kMillisecond), 1);
+  EXPECT_EQ(times.frame_at(100 * kMillisecond), 1);
+  EXPECT_EQ(times.frame_at(398 * kMillisecond), 1);
+  EXPECT_EQ(times.frame_at(400 * kMillisecond), 2);
+  EXPECT_EQ(times.frame_at(448 * kMillisecond), 2);
+  EXPECT_EQ(times.frame_at(450 * kMillisecond), 3);
   EXPECT_EQ(times.frame_at(-1), 0);
-  EXPECT_EQ(times.frame_at(-2 * kMs), -1);
-  EXPECT_EQ(times.frame_at(450 * kMs * 7 + 100 * kMs), 22);
-  EXPECT_EQ(times.frame_at(-450 * kMs * 7), -21);
+  EXPECT_EQ(times.frame_at(-2 * kMillisecond), -1);
+  EXPECT_EQ(times.frame_at(450 * kMillisecond * 7 + 100 * kMillisecond), 22);
+  EXPECT_EQ(times.frame_at(-450 * kMillisecond * 7), -21);
 }
 
 TEST(Timeline, ClippedFrameIsNotTheNext) {
-  const Timeline times({0, 100 * kMs}, 100 * kMs);
-  EXPECT_EQ(times.frame_at(99'500'000, 100 * kMs), 1);
+  const Timeline times({0, 100 * kMillisecond}, 100 * kMillisecond);
+  EXPECT_EQ(times.frame_at(99'500'000, 100 * kMillisecond), 1);
   EXPECT_EQ(times.frame_at(99'500'000, 500'000), 0);
 }
 
 TEST(Timeline, FindsStartTimes) {
-  const Timeline times({-7, 0, 1, 1000, 5 * kMs}, 0);
+  const Timeline times({-7, 0, 1, 1000, 5 * kMillisecond}, 0);
   for (int64_t frame = -50; frame < 50; ++frame)
     EXPECT_EQ(times.frame_at(times.begin_of(frame)), frame);
 }
@@ -53,7 +53,7 @@ TEST(Timeline, RateMatchesItsListOfTimes) {
     for (int64_t frame = -200; frame < 200; ++frame) {
       const int64_t begin = list.begin_of(frame);
       EXPECT_EQ(even.begin_of(frame), begin);
-      for (const int64_t time : {begin - 2 * kMs, begin - 1, begin, begin + 1})
+      for (const int64_t time : {begin - 2 * kMillisecond, begin - 1, begin, begin + 1})
         EXPECT_EQ(even.frame_at(time), list.frame_at(time)) << rate.numerator << " " << time;
     }
   }
@@ -72,7 +72,7 @@ TEST(Timeline, RateTakesNoMemory) {
 TEST(Timeline, SingleFrameHasADuration) {
   const Timeline times({5}, 0);
   EXPECT_EQ(times.frame_at(5), 0);
-  EXPECT_EQ(times.frame_at(5 + 33 * kMs), 1);
+  EXPECT_EQ(times.frame_at(5 + 33 * kMillisecond), 1);
 }
 
 TEST(Timeline, WorksAtTheLimitsOfTime) {
@@ -87,7 +87,7 @@ TEST(Timeline, WorksAtTheLimitsOfTime) {
 TEST(FrameFinder, CountsWithoutTimes) {
   FrameFinder finder(3, {}, SyncMode::kAuto, 0);
   for (size_t i = 0; i < 3; ++i) {
-    const auto found = finder.next({.time = int64_t(i) * 500 * kMs}, false);
+    const auto found = finder.next({.time = int64_t(i) * 500 * kMillisecond}, false);
     EXPECT_EQ(found.where, FrameFinder::Where::kFrame);
     EXPECT_EQ(found.frame, i);
   }
@@ -100,58 +100,65 @@ TEST(FrameFinder, FindsAFrameClippedByASeekByRate) {
   finder.seek();
   const FrameRate rate{10, 1};
   EXPECT_EQ(
-      finder.next({.time = 799 * kMs + 500'000, .duration = 500'000, .rate = rate}, false).frame,
+      finder.next({.time = 799 * kMillisecond + 500'000, .duration = 500'000, .rate = rate}, false)
+          .frame,
       7u);
   finder.seek();
-  EXPECT_EQ(finder.next({.time = 780 * kMs, .duration = 20 * kMs, .rate = rate}, false).frame, 7u);
+  EXPECT_EQ(
+      finder.next({.time = 780 * kMillisecond, .duration = 20 * kMillisecond, .rate = rate}, false)
+          .frame,
+      7u);
   finder.seek();
-  EXPECT_EQ(finder.next({.time = 799'999'999, .duration = 100 * kMs, .rate = rate}, false).frame,
-            8u);
+  EXPECT_EQ(
+      finder.next({.time = 799'999'999, .duration = 100 * kMillisecond, .rate = rate}, false).frame,
+      8u);
   EXPECT_FALSE(finder.lost());
   finder.seek();
-  EXPECT_EQ(finder.next({.time = 100 * kMs}, false).frame, 9u);
+  EXPECT_EQ(finder.next({.time = 100 * kMillisecond}, false).frame, 9u);
   EXPECT_TRUE(finder.lost());
 }
 
 TEST(FrameFinder, EndsWithTheStream) {
-  const Timeline times({0, 100 * kMs}, 100 * kMs);
+  const Timeline times({0, 100 * kMillisecond}, 100 * kMillisecond);
   FrameFinder finder(2, times, SyncMode::kTimestamp, 0);
-  EXPECT_EQ(finder.next({.time = -50 * kMs}, false).where, FrameFinder::Where::kOutside);
-  EXPECT_EQ(finder.next({.time = 500 * kMs}, false).where, FrameFinder::Where::kEnd);
-  EXPECT_EQ(finder.next({.time = 500 * kMs, .backward = true}, false).where,
+  EXPECT_EQ(finder.next({.time = -50 * kMillisecond}, false).where, FrameFinder::Where::kOutside);
+  EXPECT_EQ(finder.next({.time = 500 * kMillisecond}, false).where, FrameFinder::Where::kEnd);
+  EXPECT_EQ(finder.next({.time = 500 * kMillisecond, .backward = true}, false).where,
             FrameFinder::Where::kOutside);
-  EXPECT_EQ(finder.next({.time = -50 * kMs, .backward = true}, false).where,
+  EXPECT_EQ(finder.next({.time = -50 * kMillisecond, .backward = true}, false).where,
             FrameFinder::Where::kEnd);
 }
 
 TEST(FrameFinder, AlignsOnlyTheFirstFrameWithoutAnOffset) {
   using Where = FrameFinder::Where;
-  const Timeline times({0, 100 * kMs}, 100 * kMs);
-  const Moment far{.time = 900 * kMs};
+  const Timeline times({0, 100 * kMillisecond}, 100 * kMillisecond);
+  const Moment far{.time = 900 * kMillisecond};
   FrameFinder moves(2, times, SyncMode::kAuto, 0);
   EXPECT_EQ(moves.next(far, false).where, Where::kFrame);
-  EXPECT_EQ(moves.moved(), 900 * kMs);
+  EXPECT_EQ(moves.moved(), 900 * kMillisecond);
   FrameFinder begun(2, times, SyncMode::kAuto, 0);
   EXPECT_EQ(begun.next({.time = 0}, false).frame, 0u);
   EXPECT_EQ(begun.next(far, false).where, Where::kEnd);
   EXPECT_FALSE(begun.moved());
-  FrameFinder offset(2, times, SyncMode::kAuto, 50 * kMs);
+  FrameFinder offset(2, times, SyncMode::kAuto, 50 * kMillisecond);
   EXPECT_EQ(offset.next(far, false).where, Where::kEnd);
   EXPECT_FALSE(offset.moved());
   FrameFinder backward(2, times, SyncMode::kAuto, 0);
-  EXPECT_EQ(backward.next({.time = 900 * kMs, .backward = true}, false).where, Where::kOutside);
+  EXPECT_EQ(backward.next({.time = 900 * kMillisecond, .backward = true}, false).where,
+            Where::kOutside);
   EXPECT_FALSE(backward.moved());
 }
 
 TEST(FrameFinder, CountsOnFromTheTimeOfASeek) {
-  const Timeline times({0, 100 * kMs, 200 * kMs}, 100 * kMs);
-  FrameFinder finder(3, times, SyncMode::kCount, 50 * kMs);
-  EXPECT_EQ(finder.next({.time = 250 * kMs}, false).frame, 0u);
+  const Timeline times({0, 100 * kMillisecond, 200 * kMillisecond}, 100 * kMillisecond);
+  FrameFinder finder(3, times, SyncMode::kCount, 50 * kMillisecond);
+  EXPECT_EQ(finder.next({.time = 250 * kMillisecond}, false).frame, 0u);
   finder.seek();
-  EXPECT_EQ(finder.next({.time = 160 * kMs}, false).frame, 1u) << "the offset counts";
-  EXPECT_EQ(finder.next({.time = 160 * kMs}, false).frame, 2u);
+  EXPECT_EQ(finder.next({.time = 160 * kMillisecond}, false).frame, 1u) << "the offset counts";
+  EXPECT_EQ(finder.next({.time = 160 * kMillisecond}, false).frame, 2u);
   finder.seek();
-  EXPECT_EQ(finder.next({.segment = 50 * kMs}, false).frame, 0u) << "the target of the seek";
+  EXPECT_EQ(finder.next({.segment = 50 * kMillisecond}, false).frame, 0u)
+      << "the target of the seek";
 }
 
 TEST(StreamTime, IsThatOfTheSegment) {

@@ -9,36 +9,36 @@
 namespace keepbox {
 namespace {
 
-constexpr int64_t kMs = 1'000'000, kFrame = 40 * kMs, kLostAfter = 1000 * kMs;
+constexpr int64_t kMsec = 1'000'000, kFrame = 40 * kMsec, kLostAfter = 1000 * kMsec;
 
 TEST(StreamClock, TellsHowFarTimeGoesBack) {
   const auto step = [](int64_t back) {
-    return step_between(10'000 * kMs, 10'000 * kMs - back, kFrame, kLostAfter);
+    return step_between(10'000 * kMsec, 10'000 * kMsec - back, kFrame, kLostAfter);
   };
   EXPECT_EQ(step(-kFrame), TimeStep::kOn);
   EXPECT_EQ(step(0), TimeStep::kOn);
   EXPECT_EQ(step(kFrame), TimeStep::kOn);
   EXPECT_EQ(step(2 * kFrame), TimeStep::kBack);
-  EXPECT_EQ(step(2000 * kMs), TimeStep::kBack);
-  EXPECT_EQ(step(2001 * kMs), TimeStep::kRestart);
+  EXPECT_EQ(step(2000 * kMsec), TimeStep::kBack);
+  EXPECT_EQ(step(2001 * kMsec), TimeStep::kRestart);
 }
 
 TEST(StreamClock, CountsAFrameWhereTimeGoesBack) {
   StreamClock clock;
-  const auto take = [&](int64_t ms) { return clock.take(ms * kMs, kFrame, kLostAfter); };
+  const auto take = [&](int64_t ms) { return clock.take(ms * kMsec, kFrame, kLostAfter); };
   EXPECT_EQ(take(4000), TimeStep::kOn);
-  EXPECT_EQ(clock.now(), 4000 * kMs);
+  EXPECT_EQ(clock.now(), 4000 * kMsec);
   EXPECT_EQ(take(3980), TimeStep::kOn);
-  EXPECT_EQ(clock.now(), 4000 * kMs);
+  EXPECT_EQ(clock.now(), 4000 * kMsec);
   EXPECT_EQ(take(2269), TimeStep::kBack);
-  EXPECT_EQ(clock.now(), 4040 * kMs);
-  EXPECT_EQ(clock.in_stream(clock.now()), 2269 * kMs);
-  EXPECT_EQ(clock.in_stream(4000 * kMs), 2229 * kMs);
-  EXPECT_EQ(clock.in_stream(1000 * kMs), 0);
+  EXPECT_EQ(clock.now(), 4040 * kMsec);
+  EXPECT_EQ(clock.in_stream(clock.now()), 2269 * kMsec);
+  EXPECT_EQ(clock.in_stream(4000 * kMsec), 2229 * kMsec);
+  EXPECT_EQ(clock.in_stream(1000 * kMsec), 0);
   EXPECT_EQ(take(2309), TimeStep::kOn);
-  EXPECT_EQ(clock.now(), 4080 * kMs);
+  EXPECT_EQ(clock.now(), 4080 * kMsec);
   EXPECT_EQ(take(1000), TimeStep::kBack) << "again";
-  EXPECT_EQ(clock.now(), 4120 * kMs);
+  EXPECT_EQ(clock.now(), 4120 * kMsec);
   EXPECT_EQ(take(9000), TimeStep::kOn);
   EXPECT_EQ(take(0), TimeStep::kRestart);
   EXPECT_EQ(clock.now(), 0);
