@@ -169,6 +169,18 @@ def test_python_finds_what_is_installed(folder):
     assert out.split() == [VERSION, VERSION, f'/{package.relative_to(root)}'], out
 
 
+def test_the_installed_program(folder):
+    root = install(folder)
+    if not list(root.glob('**/bin/keepbox')):
+        raise Skip('built without introspection')
+    library, = root.glob('**/libkeepbox-decode.so.0')
+    known = f'LD_LIBRARY_PATH=/{library.parent.relative_to(root)} PYTHONDONTWRITEBYTECODE=1'
+    out, _ = run_installed(folder, f'export {known}; keepbox --version; keepbox detector yolox;'
+                           ' keepbox gst-inspect-1.0 boxdecode')
+    assert out.startswith(f'keepbox {VERSION}\n[detector]\n') and 'Factory Details' in out, out
+    assert list(root.glob('**/man/man1/keepbox.1')) and list(root.glob('**/libexec/keepbox/*'))
+
+
 def test_installed_plugins_are_found(folder):
     plugins = {path.name for path in install(folder).glob('**/libgst*.so')}
     names = {'libgstkeepbox.so': 'boxdecode', 'libgstkeepboxoverlay.so': 'boxoverlay',

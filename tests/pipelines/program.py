@@ -172,6 +172,68 @@ def test_a_drawn_video(folder):
         assert len(lines_of_frames(folder / name)) == 10, name
 
 
+def test_drawing_has_properties(folder):
+    need_inference()
+    need('boxoverlay')
+    clip, photo = short_clip(folder, 3), folder / 'photo.png'
+    run('gst-launch-1.0', '-q', 'filesrc', f'location={clip}', '!', 'decodebin3', '!', 'identity',
+        'eos-after=2', '!', 'videoconvert', '!', 'pngenc', '!', 'filesink', f'location={photo}')
+    line, _ = keepbox('line', clip, '--model', MODEL, '-o', folder / 'a.webm', '--set',
+                      'draw-boxes=false', '--set', 'thickness=3')
+    assert '! boxoverlay draw-boxes=false thickness=3 ! videoconvert' in line.replace(
+        ' \\\n  ', ' '), line
+    sizes = []
+    for words in [], ['--set', 'draw-boxes=false', '--set', 'draw-labels=false', '--set',
+                      'draw-scores=false']:
+        detect(photo, '-o', folder / 'drawn.png', *words)
+        sizes.append(pixels_of(folder / 'drawn.png'))
+    plain = pixels_of(photo)
+    assert np.array_equal(sizes[1], plain) and not np.array_equal(sizes[0], plain)
+    assert 'boxdecode have no such property' in detect(photo, '--set', 'thickness=3', status=2)[1]
+
+
+def pixels_of(picture):
+    """Returns the bytes of red, green and blue."""
+    run('gst-launch-1.0', '-q', 'filesrc', f'location={picture}', '!', 'pngdec', '!',
+        'videoconvert', '!', 'video/x-raw,format=RGBx', '!', 'filesink', f'location={picture}.raw')
+    return np.fromfile(f'{picture}.raw', np.uint8).reshape(-1, 4)[:, :3]
+
+
+def test_lines_for_a_gpu(folder):
+    """Where NVIDIA's decoders are, as on no machine without its GPU; README has the line."""
+    for element in 'openh264enc', 'mp4mux', 'qtdemux', 'matroskademux', 'taginject':
+        need(element)
+    sys.path.insert(0, str(SOURCE / 'python'))
+    from keepbox.cli import gpu
+    from keepbox.cli.lines import line_of
+    from keepbox.cli.options import Settings
+    from keepbox.cli.outputs import Outputs
+    from keepbox.cli.sources import Moving
+    start = ['gst-launch-1.0', '-q', 'videotestsrc', 'num-buffers=3', '!', 'video/x-raw,width=320']
+    for name, words in (('a.mp4', '! openh264enc ! h264parse ! mp4mux'),
+                        ('turned.mp4', '! openh264enc ! h264parse ! taginject'
+                         ' tags=image-orientation=rotate-90 ! mp4mux'),
+                        ('b.mkv', '! openh264enc ! h264parse ! matroskamux'),
+                        ('c.webm', '! vp9enc deadline=1 ! webmmux'),
+                        ('d.webm', '! vp8enc deadline=1 ! webmmux')):
+        run(*start, *words.split(), '!', 'filesink', f'location={folder / name}')
+    (folder / 'text.mp4').write_text('rubbish' * 100)
+    installed, gpu.is_installed = gpu.is_installed, lambda name: True
+    try:
+        found = {path.name: gpu.decoders_of(str(path)) for path in folder.iterdir()}
+    finally:
+        gpu.is_installed = installed
+    assert found == {'a.mp4': ['qtdemux', 'h264parse', 'nvh264dec'], 'turned.mp4': None,
+                     'b.mkv': None, 'c.webm': ['matroskademux', 'vp9parse', 'nvvp9dec'],
+                     'd.webm': None, 'text.mp4': None}, found
+    settings = Settings({'model-file': 'yolov8n.onnx'}, {}, None)
+    shown = line_of(Moving('file', 'street.mp4'), settings, Outputs(drawn='boxes.mp4'),
+                    found['a.mp4']).command().replace(' \\\n  ', ' ')
+    begin = (SOURCE / 'docs/gpu.md').read_text().split('```')[1].replace(' \\\n  ', ' ')
+    begin = begin[begin.index('filesrc'):begin.index(' ! nvh264enc')]
+    assert f'{begin} ! cudadownload ! videoconvert ! openh264enc' in shown, (begin, shown)
+
+
 def lines_of_frames(path):
     """Returns a row for each frame of a video that can be decoded."""
     out, _ = run('gst-launch-1.0', '-v', 'filesrc', f'location={path}', '!', 'decodebin3', '!',

@@ -53,7 +53,8 @@ def read(parser: Parser, words: list[str]) -> tuple[argparse.Namespace, list[Job
     if any(lives) and len(found) > max(arguments.streams, 1) and True in lives[:-1]:
         raise Usage(f'{len(found)} sources are read one after the other, but a camera or stream has'
                     f' no end: read them at a time by --streams {len(found)}')
-    settings = {live: settings_of(arguments, live) for live in set(lives)}
+    draws = arguments.output is not None or arguments.show is not None
+    settings = {live: settings_of(arguments, live, draws) for live in set(lives)}
     return arguments, [Job(source, settings[live], out) for source, live, out in
                        zip(found, lives, outputs.outputs_of(arguments, found))]
 
@@ -127,7 +128,8 @@ class Run:
             now = time.monotonic()
             self.first = self.first or now
             took = now - self.first
-            self._progress.show(pictures.name, number, took, took / number * (count - number))
+            left = took / number * (count - number) if number else None
+            self._progress.show(pictures.name, number, took, left)
             return not self._signals.status
         try:
             pictures.run(shown)

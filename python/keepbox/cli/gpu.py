@@ -2,16 +2,18 @@
 """Files that can be decoded into the memory of an NVIDIA GPU, in which the model finds them."""
 from __future__ import annotations
 
+import threading
+import time
 from typing import Any
 
 from .._gi import Gst
 from .._line import is_installed
-from .._watch import is_video
 
 # Elements behind the demuxer, by the demuxer and the caps of its video.
 DECODERS = {('qtdemux', 'video/x-h264'): ['h264parse', 'nvh264dec'],
             ('matroskademux', 'video/x-vp9'): ['vp9parse', 'nvvp9dec']}
-OPENING = 5 * Gst.SECOND
+POLL = .02
+OPENING = 5  # seconds in which a file shows its first packet
 
 
 def is_possible() -> bool:
@@ -36,33 +38,57 @@ def decoders_of(path: str) -> list[str] | None:
     to be turned upright, which is done on the CPU."""
     line = Gst.parse_launch('filesrc name=file ! parsebin name=split')
     line.get_by_name('file').set_property('location', path)
+    split, video = line.get_by_name('split'), _Video(line)
+    split.connect('pad-added', video.add)
     try:
-        line.set_state(Gst.State.PAUSED)
-        message = line.get_bus().timed_pop_filtered(
-            OPENING, Gst.MessageType.STREAM_COLLECTION | Gst.MessageType.ERROR)
-        if message is None or message.type == Gst.MessageType.ERROR:
+        line.set_state(Gst.State.PLAYING)
+        end = time.monotonic() + OPENING
+        while not video.came.wait(POLL):
+            if time.monotonic() > end or line.get_bus().pop_filtered(Gst.MessageType.ERROR):
+                return None
+        if video.is_turned:
             return None
-        streams = message.parse_stream_collection()
-        if not is_video(streams):
-            return None
-        demuxers = _kinds(line.get_by_name('split'))
-        found = [_decoder(demuxer, stream) for demuxer in demuxers
-                 for stream in map(streams.get_stream, range(streams.get_size()))
-                 if stream.get_stream_type() & Gst.StreamType.VIDEO]
-        return next((each for each in found if each), None)
+        for demuxer in (each.get_factory().get_name() for each in split.children):
+            words = DECODERS.get((demuxer, video.kind))
+            if words and is_installed(words[-1]):
+                return [demuxer, *words]
+        return None
     finally:
         line.set_state(Gst.State.NULL)
 
 
-def _kinds(element: Any) -> list[str]:
-    return [each.get_factory().get_name() for each in element.children]
+class _Video:
+    """The first video of a file that is split into streams.
 
+    came: set when it has brought a packet.
+    """
 
-def _decoder(demuxer: str, stream: Any) -> list[str] | None:
-    tags = stream.get_tags()
-    turned = tags is not None and tags.get_string(Gst.TAG_IMAGE_ORIENTATION)[0] and \
-        tags.get_string(Gst.TAG_IMAGE_ORIENTATION)[1] != 'rotate-0'
-    words = DECODERS.get((demuxer, stream.get_caps().get_structure(0).get_name()))
-    if words is None or turned or not is_installed(words[-1]):
-        return None
-    return [demuxer, *words]
+    def __init__(self, line: Any) -> None:
+        self._line, self.kind, self.is_turned = line, '', False
+        self.came = threading.Event()
+
+    def add(self, split: Any, pad: Any) -> None:
+        """Connects a stream."""
+        del split
+        sink = Gst.ElementFactory.make('fakesink')
+        # streams of one thread would wait for each other's first packet
+        sink.set_property('async', False)
+        self._line.add(sink)
+        sink.sync_state_with_parent()
+        pad.link(sink.get_static_pad('sink'))
+        name = (pad.get_current_caps() or pad.query_caps(None)).get_structure(0).get_name()
+        if name.startswith(('video/', 'image/')) and not self.kind:
+            self.kind = name
+            pad.add_probe(Gst.PadProbeType.EVENT_DOWNSTREAM, self._read_tags)
+            pad.add_probe(Gst.PadProbeType.BUFFER, self._take)
+
+    def _read_tags(self, pad: Any, info: Any) -> Any:
+        event = info.get_event()
+        if event.type == Gst.EventType.TAG:
+            known, turn = event.parse_tag().get_string(Gst.TAG_IMAGE_ORIENTATION)
+            self.is_turned |= known and turn != 'rotate-0'
+        return Gst.PadProbeReturn.OK
+
+    def _take(self, pad: Any, info: Any) -> Any:
+        self.came.set()
+        return Gst.PadProbeReturn.REMOVE

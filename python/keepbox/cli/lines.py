@@ -10,15 +10,13 @@ from collections.abc import Iterable, Mapping
 
 from .._errors import DECODER, READERS
 from .._options import as_text
-from .options import ROLE, Settings
+from .options import OVERLAY, ROLE, Settings
 from .outputs import STDOUT, Outputs, encoder_of
 from .sources import Moving
 
 COLUMNS = 96  # of a printed command
 QUEUE = f'{ROLE}queue'  # before the model
 UPRIGHT = ['videoconvert', 'videoflip video-direction=auto']
-DRAW = ['videoconvert', 'boxoverlay', 'videoconvert']
-DRAW_ON_GPU = ['boxoverlay', 'cudadownload', 'videoconvert']
 
 
 @dataclasses.dataclass
@@ -174,7 +172,7 @@ def line_of(source: Moving, settings: Settings, outputs: Outputs,
     if source.live:
         start.append(Element('queue', {'leaky': 'downstream', 'max-size-buffers': 1}, role=QUEUE))
     start += detection(settings)
-    ends = _ends(outputs, bool(on_gpu))
+    ends = _ends(outputs, _drawing(settings, bool(on_gpu)))
     quiet = outputs.boxes == STDOUT
     if len(ends) == 1:
         return Line([Chain([*start, *ends[0]])], quiet)
@@ -183,7 +181,14 @@ def line_of(source: Moving, settings: Settings, outputs: Outputs,
                  *(Chain([*elements('queue'), *end], 'frames.') for end in ends)], quiet)
 
 
-def _ends(outputs: Outputs, on_gpu: bool) -> list[list[Part]]:
+def _drawing(settings: Settings, on_gpu: bool) -> list[Part]:
+    """Returns the elements that draw, and make frames for an encoder or a window."""
+    overlay = Element(OVERLAY, settings.overlay)
+    return [overlay, *elements('cudadownload', 'videoconvert')] if on_gpu else \
+        [*elements('videoconvert'), overlay, *elements('videoconvert')]
+
+
+def _ends(outputs: Outputs, draw: list[Part]) -> list[list[Part]]:
     """Returns the elements of each output."""
     found: list[list[Part]] = []
     if outputs.boxes:
@@ -191,7 +196,6 @@ def _ends(outputs: Outputs, on_gpu: bool) -> list[list[Part]]:
         if outputs.boxes != STDOUT:
             values['location'] = outputs.boxes
         found.append([Element('boxsink', values)])
-    draw = elements(*(DRAW_ON_GPU if on_gpu else DRAW))
     if outputs.drawn:
         found.append([*draw, *elements(*encoder_of(outputs.drawn)),
                       Element('filesink', {'location': outputs.drawn})])

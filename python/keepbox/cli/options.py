@@ -10,10 +10,10 @@ import re
 from typing import Any
 
 from .._options import as_text, closest, dashed
-from . import Usage
+from . import Failure, Usage
 
 ROLE = 'keepbox-'  # begins the names that elements of a line have for this program only
-INFER, DECODE, TRACK = 'tensorinfer', 'boxdecode', 'boxtrack'
+INFER, DECODE, TRACK, OVERLAY = 'tensorinfer', 'boxdecode', 'boxtrack', 'boxoverlay'
 # Options whose value is that of a property.
 PROPERTIES = {
     'model': (INFER, 'model-file'), 'size': (INFER, 'input-size'), 'provider': (INFER, 'provider'),
@@ -51,8 +51,9 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         ' frames in between keep its boxes, which move with --track')
     add('--provider', metavar='NAME', help='where the model runs: auto, cpu, cuda (default: auto)')
     add('--set', metavar='NAME=VALUE', action='append', default=[], dest='more',
-        help='any other property of tensorinfer, boxdecode or, with --track, boxtrack, such as'
-        ' max-detections=50; gst-inspect-1.0 explains them')
+        help='any other property of tensorinfer or boxdecode, with --track of boxtrack, and where'
+        ' boxes are drawn of boxoverlay, such as max-detections=50; keepbox gst-inspect-1.0'
+        ' explains them')
 
 
 def _fraction(text: str) -> float:
@@ -106,11 +107,12 @@ def methods() -> list[str]:
 
 @dataclasses.dataclass
 class Settings:
-    """The properties of the elements that turn frames into frames with boxes; `track` is None
-    without a tracker."""
+    """The properties of the elements that turn frames into frames with boxes, and of the one that
+    draws them; `track` is None without a tracker."""
     infer: dict[str, object]
     decode: dict[str, object]
     track: dict[str, object] | None
+    overlay: dict[str, object] = dataclasses.field(default_factory=dict)
 
     def elements(self) -> dict[str, dict[str, object]]:
         """Returns the properties of each element, in the order of the line."""
@@ -128,10 +130,12 @@ class Settings:
         return {'model': named.pop('model_file'), 'tracker': tracker, **named}
 
 
-def settings_of(arguments: argparse.Namespace, live: bool = False) -> Settings:
+def settings_of(arguments: argparse.Namespace, live: bool = False,
+                draws: bool = False) -> Settings:
     """Returns the properties that the options are.
 
     live: frames that come while the model is busy are not looked at.
+    draws: boxes are drawn, so that --set has the properties of boxoverlay, too.
 
     Raises:
         Usage: an option is missing or wrong.
@@ -158,7 +162,7 @@ def settings_of(arguments: argparse.Namespace, live: bool = False) -> Settings:
             found.track['predict'] = True
         if arguments.confidence is None or arguments.confidence > LOW_SCORE:
             found.decode['track-score-threshold'] = LOW_SCORE
-    _set_more(found, arguments.more)
+    _set_more({**found.elements(), **({OVERLAY: found.overlay} if draws else {})}, arguments.more)
     return found
 
 
@@ -174,11 +178,10 @@ def _check_file(option: str, path: str | None) -> None:
         raise Usage(f'--{option}: {path} cannot be read: {error.strerror}') from error
 
 
-def _set_more(found: Settings, more: list[str]) -> None:
+def _set_more(elements: dict[str, dict[str, object]], more: list[str]) -> None:
     """Adds the properties of --set, and checks all values by elements that never play."""
-    from .._gi import Gst
     from .._properties import names_of, owner_of, set_property
-    patterns = {kind: Gst.ElementFactory.make(kind) for kind in found.elements()}
+    patterns = {kind: _made(kind) for kind in elements}
     for word in more:
         name, equals, value = word.partition('=')
         if not equals:
@@ -192,14 +195,24 @@ def _set_more(found: Settings, more: list[str]) -> None:
                         + (f'did you mean {meant}?' if meant else
                            'gst-inspect-1.0 lists those they have')) from None
         kind = next(kind for kind, pattern in patterns.items() if pattern is owner)
-        found.elements()[kind][dashed(name)] = value
-    for kind, values in found.elements().items():
+        elements[kind][dashed(name)] = value
+    for kind, values in elements.items():
         for name, given in values.items():
             try:
                 values[name] = _typed(patterns[kind].find_property(name), given)
                 set_property(patterns[kind], name, values[name])
             except (TypeError, ValueError) as error:
                 raise Usage(f'{_option_of(name)}: {error}') from error
+
+
+def _made(kind: str) -> Any:
+    """Returns an element. Raises Failure if it is missing."""
+    from .._gi import Gst
+    made = Gst.ElementFactory.make(kind)
+    if made is None:
+        package = '-overlay' if kind == OVERLAY else ''
+        raise Failure(f'the element {kind} is missing: install gstreamer1.0-keepbox{package}')
+    return made
 
 
 def _typed(spec: Any, value: object) -> object:

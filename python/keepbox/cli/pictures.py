@@ -109,6 +109,7 @@ class PictureRun:
         self.name, self.tally, self._pictures = pictures.name, Tally(), pictures
         self._settings, self._outputs, self._said = settings, outputs, said
         self._drawn: set[str] = set()
+        self._overlay = {name.replace('-', '_'): value for name, value in settings.overlay.items()}
         self.left_out = 0
 
     def run(self, shown: Callable[[int], bool]) -> None:
@@ -126,6 +127,7 @@ class PictureRun:
             warnings.showwarning = self._warn  # type: ignore[assignment]
             try:
                 with Detector(**self._settings.for_detector()) as detector:
+                    shown(0)
                     for frame in detector(self._pictures.paths):
                         self._take(frame, file)
                         if not shown(self.tally.frames):
@@ -144,7 +146,7 @@ class PictureRun:
         if file:
             file.write(sample, path)
         if self._outputs.drawn:
-            save(frame.draw(), self._place(path))
+            save(frame.draw(**self._overlay), self._place(path))
 
     def _place(self, path: str) -> str:
         """Returns the file of a drawn picture."""

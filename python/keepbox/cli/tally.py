@@ -82,4 +82,5 @@ class Tally:
         """
         looked = f', {self.frames - self.skipped} of them looked at' if self.skipped else ''
         speed = f' ({self.frames / seconds:.1f} per second)' if seconds > 0 and self.frames else ''
+        what = what.removesuffix('s') if self.frames == 1 else what
         return f'{self.frames} {what}{looked} in {seconds:.1f} s{speed}'
