@@ -3,7 +3,9 @@
 socket from which it gets channels; it ends with that."""
 from __future__ import annotations
 
+import argparse
 import contextlib
+import dataclasses
 import os
 import socket
 import struct
@@ -175,6 +177,26 @@ class Worker:
     def do_stats(self, stream: Any) -> Any:
         """Returns the statistics of a stream."""
         return plain(stream.stats())
+
+    def do_methods(self, _target: None) -> list[str]:
+        """Returns the methods of boxtrack."""
+        from .cli import options
+        return options.methods()
+
+    def do_settings(self, _target: None, arguments: Mapping[str, Any], live: bool,
+                    draws: bool) -> dict[str, Any]:
+        """Returns the properties that options of the program are, or what is wrong with them."""
+        from .cli import Usage, options
+        try:
+            return dataclasses.asdict(options.settings_of(argparse.Namespace(**arguments), live,
+                                                          draws))
+        except Usage as error:
+            return {'usage': str(error)}
+
+    def do_has_gpu(self, _target: None) -> bool:
+        """True if there is a GPU that decodes."""
+        from .cli import gpu
+        return gpu.is_possible()
 
     def do_close(self, target: Any) -> None:
         """Closes an engine or a stream."""

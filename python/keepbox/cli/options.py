@@ -9,7 +9,8 @@ import pathlib
 import re
 from typing import Any
 
-from .._options import as_text, closest, dashed
+from .. import _runtime
+from .._options import as_text, closest, dashed, plain
 from . import Failure, Usage
 
 ROLE = 'keepbox-'  # begins the names that elements of a line have for this program only
@@ -100,6 +101,8 @@ def with_method(words: list[str]) -> list[str]:
 
 def methods() -> list[str]:
     """Returns the methods of boxtrack, the default first."""
+    if _runtime.folder() is not None:
+        return list(_asked('methods'))
     from .._line import is_installed
     from .._properties import names_of_enum
     return names_of_enum(TRACK, 'method') if is_installed(TRACK) else []
@@ -144,6 +147,11 @@ def settings_of(arguments: argparse.Namespace, live: bool = False,
         raise Usage(NO_MODEL)
     for option in 'model', 'labels':
         _check_file(option, getattr(arguments, option))
+    if _runtime.folder() is not None:
+        found = _asked('settings', plain(vars(arguments)), live, draws)
+        if 'usage' in found:
+            raise Usage(found['usage'])
+        return Settings(**found)
     found = Settings({}, {}, None if arguments.track is None else {})
     elements = found.elements()
     for option, (element, name) in PROPERTIES.items():
@@ -164,6 +172,12 @@ def settings_of(arguments: argparse.Namespace, live: bool = False,
             found.decode['track-score-threshold'] = LOW_SCORE
     _set_more({**found.elements(), **({OVERLAY: found.overlay} if draws else {})}, arguments.more)
     return found
+
+
+def _asked(name: str, *arguments: object) -> Any:
+    """Returns what the process with GStreamer knows."""
+    from .._remote import connection
+    return connection().call(name, 0, *arguments)
 
 
 def _check_file(option: str, path: str | None) -> None:
