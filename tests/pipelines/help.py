@@ -8,12 +8,14 @@ import sys
 from tap import SOURCE, main
 
 FOLDERS = ('pipelines', 'pipelines/demo', 'tools', 'tests/bench', 'tests/track', 'tests/zoo')
-ELSEWHERE = {'make_bundle', 'make_packages', 'try_packages', 'common.sh', 'record_tensors.sh'}
+ELSEWHERE = {'make_bundle', 'make_packages', 'make_wheel', 'try_packages', 'common.sh',
+             'record_tensors.sh', 'streets_test.py'}
 PYTHON, SHELL = '#!/usr/bin/env python3\n', '#!/usr/bin/env bash\n'
 
 
 def programs(first_line):
-    """Returns files that begin with that line, except those that ./dev calls, and sourced ones."""
+    """Returns files that begin with that line, except those that ./dev or meson calls, and
+    sourced ones."""
     for folder in FOLDERS:
         for path in sorted((SOURCE / folder).iterdir()):
             if path.is_file() and path.name not in ELSEWHERE and \

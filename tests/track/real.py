@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Compares the trackers of keepbox with those of other projects on real sequences.
 
-usage: real.py FOLDER [--at CONDITION]... [--trackfile COMMAND] [--ours LINE]... [--peers COMMAND]...
-               [--each] [--save FILE]
+usage: real.py FOLDER [--at CONDITION]... [--trackfile COMMAND] [--ours LINE]...
+               [--peers COMMAND]... [--each] [--save FILE]
 
 FOLDER has sequences of MOTChallenge (GROUP/SEQUENCE/seqinfo.ini, det/det.txt, gt/gt.txt) and of
 KITTI (GROUP/label_02/NUMBER.txt, and boxes with scores in GROUP/det_02/NUMBER.txt, in the same
@@ -11,9 +11,9 @@ format). Prints HOTA, IDF1, MOTA and identity switches by TrackEval, with the ru
 benchmarks, of each group's sequences together, and with --each of every sequence. Requires
 trackeval for Python; trackers that are not installed are left out.
 
-A CONDITION is clean, noise (a quarter of the scores falls), or 2, 5 and so on: a camera with every
-2nd or 5th frame. Without --at: clean, 5 and noise. A LINE is a row to print instead of the usual
-ones, such as 'bytetrack match-iou=0.3'. COMMAND of --trackfile runs build/tests/track/trackfile, and
+A CONDITION is clean, noise (a quarter of the scores falls), or 2, 5 and so on: a camera with
+every 2nd or 5th frame. Without --at: clean, 5 and noise. A LINE is a row to print instead of the
+usual ones, such as 'bytetrack match-iou=0.3'. COMMAND of --trackfile runs build/tests/track/trackfile, and
 that of --peers is another Python, as for compare.py.
 """
 import argparse

@@ -148,10 +148,10 @@ def settings_of(arguments: argparse.Namespace, live: bool = False,
     for option in 'model', 'labels':
         _check_file(option, getattr(arguments, option))
     if _runtime.folder() is not None:
-        found = _asked('settings', plain(vars(arguments)), live, draws)
-        if 'usage' in found:
-            raise Usage(found['usage'])
-        return Settings(**found)
+        asked = _asked('settings', plain(vars(arguments)), live, draws)
+        if 'usage' in asked:
+            raise Usage(asked['usage'])
+        return Settings(**asked)
     found = Settings({}, {}, None if arguments.track is None else {})
     elements = found.elements()
     for option, (element, name) in PROPERTIES.items():
