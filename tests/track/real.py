@@ -13,8 +13,8 @@ trackeval for Python; trackers that are not installed are left out.
 
 A CONDITION is clean, noise (a quarter of the scores falls), or 2, 5 and so on: a camera with
 every 2nd or 5th frame. Without --at: clean, 5 and noise. A LINE is a row to print instead of the
-usual ones, such as 'bytetrack match-iou=0.3'. COMMAND of --trackfile runs build/tests/track/trackfile, and
-that of --peers is another Python, as for compare.py.
+usual ones, such as 'bytetrack match-iou=0.3'. COMMAND of --trackfile runs
+build/tests/track/trackfile, and that of --peers is another Python, as for compare.py.
 """
 import argparse
 import importlib.util

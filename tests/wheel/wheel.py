@@ -21,8 +21,8 @@ MOST_BYTES = 100 * 1000 * 1000
 CLIP, MODEL = 'pipelines/media/shapes.webm', 'pipelines/models/shapes.onnx'
 # Of a shell without GStreamer's variables.
 KEPT = ('HOME', 'PATH', 'TMPDIR', 'XDG_CACHE_HOME', 'LANG', 'HTTPS_PROXY', 'HTTP_PROXY',
-        'https_proxy', 'http_proxy', 'PIP_INDEX_URL', 'PIP_CONFIG_FILE', 'PIP_CERT', 'SSL_CERT_FILE',
-        'REQUESTS_CA_BUNDLE')
+        'https_proxy', 'http_proxy', 'PIP_INDEX_URL', 'PIP_CONFIG_FILE', 'PIP_CERT',
+        'SSL_CERT_FILE', 'REQUESTS_CA_BUNDLE')
 BARE = {name: os.environ[name] for name in KEPT if name in os.environ}
 
 
