@@ -187,8 +187,11 @@ void Counter::see(const CountFrame& frame) {
   pairs_left_ = segments_.empty() ? 0 : kMaxPairs;
   // New objects follow those that are there, which they cannot continue.
   for (const bool known : {true, false})
-    for (const CountPoint& point : frame.points)
-      if (is_place(point.at) && slots_.contains(point.object) == known) see_point(point);
+    for (CountPoint point : frame.points) {
+      if (!is_place(point.at) || slots_.contains(point.object) != known) continue;
+      point.at = inside(point.at, frame.size);
+      see_point(point);
+    }
   end_lost(frame);
   see_crowds();
 }

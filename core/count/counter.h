@@ -102,6 +102,7 @@ struct Presence {
 /// is more than the band beyond the line. One that begins on a line did not cross it. A visit
 /// begins and ends when the object is more than the band inside and outside of the zone, and lasts
 /// from its first sighting inside to the last. An object that begins inside of a zone visits it.
+/// Points beyond the border of the frame are on it, as those of objects that are cut off.
 ///
 /// Objects end after lost_after without a sighting, on a frame that their model looked at; all of
 /// them if there is no frame for that time (at least a second, and one and a half intervals), or if

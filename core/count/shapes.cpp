@@ -209,11 +209,26 @@ bool LineSegment::is_crossed(Corner from, Corner to) const {
 
 double LineSegment::distance(Corner p) const { return distance_to(a_, b_, p); }
 
-ZoneArea::ZoneArea(std::vector<Corner> corners) : corners_(std::move(corners)) {
+namespace {
+
+/// True if both are on the same side of the frame's border. @param side of the frame; 0 if unknown
+bool on_border(double a, double b, uint32_t side) {
+  return (a <= 0 && b <= 0) || (side != 0 && a >= side && b >= side);
+}
+
+}  // namespace
+
+ZoneArea::ZoneArea(std::vector<Corner> corners, Size frame) : corners_(std::move(corners)) {
   const auto [left, right] = std::ranges::minmax(corners_, {}, &Corner::x);
   const auto [top, bottom] = std::ranges::minmax(corners_, {}, &Corner::y);
   low_ = {left.x, top.y};
   high_ = {right.x, bottom.y};
+  Corner a = corners_.back();
+  for (const Corner b : corners_) {
+    border_.push_back(frame.width != 0 &&
+                      (on_border(a.x, b.x, frame.width) || on_border(a.y, b.y, frame.height)));
+    a = b;
+  }
 }
 
 /// Edges are compared from their upper end, so that polygons on both sides of one agree.
@@ -233,8 +248,9 @@ bool ZoneArea::contains(Corner p) const {
 double ZoneArea::distance(Corner p) const {
   double least = std::numeric_limits<double>::infinity();
   Corner a = corners_.back();
-  for (const Corner b : corners_) {
-    least = std::min(least, distance_to(a, b, p));
+  for (size_t i = 0; i < corners_.size(); ++i) {
+    const Corner b = corners_[i];
+    if (!border_[i]) least = std::min(least, distance_to(a, b, p));
     a = b;
   }
   return least;
@@ -248,10 +264,19 @@ double ZoneArea::distance_from_bounds(Corner p) const {
 
 namespace {
 
+/// Moves a coordinate to the border of the frame if it is nearer than a pixel.
+void snap(double& at, uint32_t side) {
+  if (std::abs(at) <= 1) at = 0;
+  else if (std::abs(at - side) <= 1) at = side;
+}
+
 std::vector<Corner> in_pixels(std::span<const Corner> points, Size frame) {
   std::vector<Corner> out(points.begin(), points.end());
-  if (std::ranges::any_of(out, [](Corner p) { return p.x > 1 || p.y > 1; })) return out;
-  for (Corner& p : out) p.x *= frame.width, p.y *= frame.height;
+  const bool pixels = std::ranges::any_of(out, [](Corner p) { return p.x > 1 || p.y > 1; });
+  for (Corner& p : out) {
+    if (!pixels) p.x *= frame.width, p.y *= frame.height;
+    if (frame.width != 0) snap(p.x, frame.width), snap(p.y, frame.height);
+  }
   return out;
 }
 
@@ -263,7 +288,14 @@ LineSegment placed(const CountLine& line, Size frame) {
 }
 
 ZoneArea placed(const CountZone& zone, Size frame) {
-  return ZoneArea(in_pixels(zone.corners, frame));
+  return ZoneArea(in_pixels(zone.corners, frame), frame);
+}
+
+Corner inside(Corner p, Size frame) {
+  const auto within = [](double at, double side) {
+    return side < 1 ? at : std::clamp(at, 0.5, side - 0.5);
+  };
+  return {within(p.x, frame.width), within(p.y, frame.height)};
 }
 
 }  // namespace keepbox

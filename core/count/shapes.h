@@ -89,10 +89,11 @@ class LineSegment {
 /// contains the points of the edge.
 class ZoneArea {
  public:
-  explicit ZoneArea(std::vector<Corner> corners);
+  /// @param frame edges along its border are no edges for distance().
+  explicit ZoneArea(std::vector<Corner> corners, Size frame = {});
 
   bool contains(Corner p) const;
-  /// Returns the distance to the nearest edge.
+  /// Returns the distance to the nearest edge; infinite if there is none.
   double distance(Corner p) const;
   /// Returns a distance that is not above distance(); 0 inside of the corners' upright box.
   double distance_from_bounds(Corner p) const;
@@ -101,10 +102,16 @@ class ZoneArea {
 
  private:
   std::vector<Corner> corners_;
+  std::vector<bool> border_;  // by corner: the edge to it is along the frame's border
   Corner low_, high_;
 };
 
+// What is nearer to the frame's border than a pixel is on it: objects are cut off there, and what
+// would be beyond it cannot be seen.
+
 LineSegment placed(const CountLine& line, Size frame);
 ZoneArea placed(const CountZone& zone, Size frame);
+/// Returns a point half a pixel inside of the frame, if it is not further inside.
+Corner inside(Corner p, Size frame);
 
 }  // namespace keepbox

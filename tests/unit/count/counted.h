@@ -26,7 +26,7 @@ inline std::vector<Place> down(const std::vector<double>& ys, double x = 320) {
   return out;
 }
 
-/// A counter with frames of 640x480 at 25 per second, and boxes of 40x80.
+/// A counter with frames of 1280x960 at 25 per second, and boxes of 40x80.
 struct Counted {
   explicit Counted(CountShapes shapes, const CountSettings& settings = {.interval = 40 * kMs})
       : step(settings.interval) {
@@ -66,7 +66,7 @@ struct Counted {
   std::vector<std::string> events() { return std::exchange(events_, {}); }
 
   Counter counter;
-  Size size{640, 480};
+  Size size{1280, 960};
   int64_t step, time = 0;
 
  private:

@@ -74,6 +74,16 @@ TEST(CountLines, MayBeAtTheEdgeOfTheFrame) {
   EXPECT_EQ(counts(down(steps(20, 180, 20)), {0, 40}, {640, 40}), "0/1");
 }
 
+/// Feet are on the lower edge of the frame while they are cut off.
+TEST(CountLines, ReachTheBorderOfTheFrame) {
+  for (const double end : {959.0, 960.0, 1200.0})
+    for (const double feet : {959.9, 960.0, 1000.0}) {
+      std::vector<Place> path;
+      for (double x = 100; x < 500; x += 50) path.push_back(Corner{x, feet});
+      EXPECT_EQ(counts(path, {310, 0}, {310, end}), "1/0") << end << ' ' << feet;
+    }
+}
+
 TEST(CountLines, CountObjectsApart) {
   Counted counted = Counted::at_line(kLeft, kRight, 5);
   counted.see({{1, {200, 280}}, {2, {400, 320}}});
@@ -170,6 +180,7 @@ TEST(CountLines, MayNameTheirDirections) {
 
 TEST(CountLines, ScaleWithTheFrameIfTheyAreFractions) {
   Counted counted = Counted::at_line({0, 0.5}, {1, 0.5}, 5);
+  counted.size = {640, 480};
   counted.walk(down({200, 280}));
   EXPECT_EQ(counted.of_line(), "0/1") << "at 240";
   counted.size = {1280, 960};

@@ -136,7 +136,7 @@ class Random {
   }
   int below(int n) { return std::uniform_int_distribution<int>(0, n - 1)(engine_); }
   bool chance(int percent) { return below(100) < percent; }
-  Corner corner() { return {real(0, 640), real(0, 480)}; }
+  Corner corner() { return {real(5, 640), real(5, 480)}; }
 
   /// Returns a walk with jumps, pauses, frames without the object and frames that are missing.
   Way way(int64_t interval) {
@@ -148,8 +148,8 @@ class Random {
     for (int i = 0; i < 120; ++i) {
       heading += real(-0.6, 0.6);
       if (chance(3)) at = corner();
-      at = {std::clamp(at.x + speed * std::cos(heading), -50.0, 690.0),
-            std::clamp(at.y + speed * std::sin(heading), -50.0, 530.0)};
+      at = {std::clamp(at.x + speed * std::cos(heading), 1.0, 690.0),
+            std::clamp(at.y + speed * std::sin(heading), 1.0, 530.0)};
       time += interval;
       if (chance(2)) time += interval * below(80);
       if (chance(90)) out.push_back({time, chance(85) ? Place(at) : Place()});
@@ -165,6 +165,7 @@ class Random {
 
 Counted counted_on(const Way& way, CountShapes shapes, const CountSettings& settings) {
   Counted out(std::move(shapes), settings);
+  out.size = {100'000, 100'000};
   for (const auto& [time, at] : way)
     out.see(at ? std::map<uint64_t, Corner>{{1, *at}} : std::map<uint64_t, Corner>{}, time);
   return out;

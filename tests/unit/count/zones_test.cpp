@@ -59,6 +59,19 @@ TEST(CountZones, MayHaveAnyCorners) {
   EXPECT_NEAR(ZoneArea(circle).distance({300, 320}), 180, 0.01);
 }
 
+/// Feet that are cut off are half a pixel inside, and their edge is none that could be crossed.
+TEST(CountZones, ReachTheBorderOfTheFrame) {
+  for (const double bottom : {959.0, 960.0, 1200.0}) {
+    Counted counted =
+        Counted::in_zone({{0, 500}, {300, 500}, {300, bottom}, {0, bottom}}, {.band = 5});
+    counted.walk({Corner{400, 960}, Corner{330, 970}, Corner{280, 960}, Corner{100, 2000},
+                  Corner{-5, 960}, Corner{-5, 400}});
+    EXPECT_EQ(counted.zone().visits, 1u) << bottom;
+    EXPECT_EQ(counted.zone().longest, 2 * counted.step) << bottom;
+    EXPECT_EQ(counted.zone().now, 0u) << bottom;
+  }
+}
+
 TEST(CountZones, MeasureTimeNotFrames) {
   for (const int rate : {1, 5, 25, 50}) {
     Counted counted = square({.band = 5, .interval = 1000 * kMs / rate});
