@@ -64,6 +64,20 @@ try_packages() { # SUITES...
   done
 }
 
+command_images() {
+  local mirror
+  if ! command -v buildah >/dev/null; then
+    install_on_host "to build containers" buildah crun
+  fi
+  check_space
+  install_on_host "to make Debian roots" mmdebstrap debian-archive-keyring
+  need_root_rights "build containers" "run './dev images' as root"
+  write_apt_conf
+  check_host trixie
+  mirror=$(find_mirror trixie)
+  as_root "$top/tools/try_images" "$cache" "$mirror"
+}
+
 command_docs() { # [OUT]
   targets=("${plugin_targets[@]}")
   command_build
