@@ -37,6 +37,9 @@ constexpr Texts kTexts[]{
     {"blur", {nullptr, "*", "class-0,1", "m/*", ",", "class-1"}},
     {"pixelate", {nullptr, "*", "0", "", "m/class-0", "x"}},
     {"model-name", {nullptr, "m", "n", "", "\xc3\xa9", "a b"}},
+    {"lines", {nullptr, "a=0,0.5,1,0.5", "a=0,0,9,9;b=5,0,5,40,up,down", "a=1,2", "", "=;="}},
+    {"zones",
+     {nullptr, "b=0.1,0.1,0.9,0.1,0.5,0.9", "b=0,0,9,9,0,9,9,0", "b=1,1,2,2,3,3", "", "x"}},
     {"tensor-id", {nullptr, "yolo-26-end2end-out", "x", "", "a", "b"}},
 };
 
