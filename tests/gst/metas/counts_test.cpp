@@ -9,7 +9,7 @@
 #include "tests/gst/metas/frametext.h"
 #include "tests/gst/metas/parts.h"
 
-namespace keepbox::test::counting {
+namespace keepbox::test::framecounts {
 namespace {
 
 /// Counts of a frame of 192 x 108, with all that they can have.
@@ -176,4 +176,4 @@ TEST(FrameCounts, AreRestoredWithTheFrame) {
 }
 
 }  // namespace
-}  // namespace keepbox::test::counting
+}  // namespace keepbox::test::framecounts
