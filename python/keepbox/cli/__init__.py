@@ -51,6 +51,7 @@ COMMANDS = {
     'detect': Command('detect', 'find objects in files, folders, cameras and streams'),
     'line': Command('line', 'print the gst-launch-1.0 line that does what detect does'),
     'scan': Command('scan', 'find objects in archives: a Parquet file each, exactly once'),
+    'report': Command('report', 'write a page about the results of scan'),
     'doctor': Command('doctor', 'tell what is installed, what is used, and what is missing'),
     'detectors': Command('tools', 'list the model families'),
     'detector': Command('tools', 'print a model family as a file, or check such a file'),
