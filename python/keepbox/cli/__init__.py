@@ -49,6 +49,7 @@ class Command:
 
 COMMANDS = {
     'detect': Command('detect', 'find objects in files, folders, cameras and streams'),
+    'watch': Command('watch', 'show a page in the browser with the picture and its boxes, live'),
     'line': Command('line', 'print the gst-launch-1.0 line that does what detect does'),
     'scan': Command('scan', 'find objects in archives: a Parquet file each, exactly once'),
     'report': Command('report', 'write a page about the results of scan'),
@@ -62,6 +63,7 @@ COMMANDS = {
 }
 # Words of other programs for a command.
 OTHER_NAMES = {'predict': 'detect', 'run': 'detect', 'infer': 'detect', 'track': 'detect --track',
+               'view': 'watch', 'show': 'watch', 'live': 'watch',
                'pipeline': 'line', 'launch': 'gst-launch-1.0', 'inspect': 'gst-inspect-1.0',
                'info': 'doctor', 'check': 'doctor', 'checks': 'doctor', 'models': 'detectors',
                'families': 'detectors', 'version': '--version', 'help': '--help'}
