@@ -9,6 +9,7 @@
 #include "core/base/result.h"
 #include "core/formula/letterbox.h"
 #include "gst/metas/boxes.h"
+#include "gst/metas/counts.h"
 #include "gst/overlay/canvas.h"
 #include "gst/overlay/colors.h"
 #include "gst/overlay/obscure.h"
@@ -21,8 +22,9 @@ namespace keepbox {
 // Marks of boxes: colour, caption and parts to draw.
 
 /// Returns the mark of a box, with its colour, its caption and the parts that are to be drawn. The
-/// box's points, mask and trail are borrowed.
-Mark mark_of(const FrameBox& box, const OverlayProps& props, Colors& colors, const Trails& trails);
+/// box's points, mask and trail are borrowed. @param counts of the frame; nullptr: none are drawn.
+Mark mark_of(const FrameBox& box, const OverlayProps& props, Colors& colors, const Trails& trails,
+             const FrameCounts* counts = nullptr);
 
 /// Returns the mark of the results about the whole frame: a caption in its upper left corner.
 /// @param labels at least one.
@@ -41,9 +43,9 @@ class FramePainter {
   /// @param time stream time, which repeats what a seek repeats.
   void begin_frame(GstBuffer* buffer, Size frame, const OverlayProps& props, GstClockTime time);
   /// Draws nothing on the frame, as on one without a picture.
-  void skip() { boxes_.clear(), obscured_.clear(), labels_ = {}; }
+  void skip() { boxes_.clear(), obscured_.clear(), labels_ = {}, counts_ = {}; }
 
-  bool draws() const { return !boxes_.empty() || labels_.size() != 0; }
+  bool draws() const { return !boxes_.empty() || labels_.size() != 0 || !counts_.empty(); }
   bool obscures() const { return !obscured_.empty(); }
   bool is_idle() const { return !draws() && !obscures(); }
 
@@ -62,7 +64,8 @@ class FramePainter {
   OverlayProps props_;
   std::vector<FrameBox> boxes_;
   KeypointStore keypoints_;
-  BoxLabels labels_;  // of the frame
+  BoxLabels labels_;    // of the frame
+  FrameCounts counts_;  // likewise, without notes
   std::vector<Mark> marks_;
   Trails trails_;
   Colors colors_;

@@ -41,6 +41,11 @@ constexpr Property<OverlayProps> kOverlayProperties[] = {
      "Show the results of classifiers and text recognisers (see classdecode) in the label of a "
      "box, and those about the whole frame in its upper left corner.",
      &OverlayProps::draw_attributes},
+    {"draw-counts",
+     "Draw the lines of boxcount with the number of crossings in each direction, at arrows across "
+     "them, its zones with the number of objects in them, and in the label of a box how long its "
+     "object has been in a zone. A crowded zone (crowd-alarm) is filled more strongly.",
+     &OverlayProps::draw_counts},
     {"label-placement", "Where labels are placed; boxes with higher scores are placed first.",
      &OverlayProps::placement, label_placement_type},
     {"blur",

@@ -24,7 +24,7 @@ struct OverlayProps {
   guint color = 0;  // 0: by color_by
   bool draw_boxes = true, draw_masks = true, draw_keypoints = true;
   bool draw_labels = true, draw_scores = true, draw_tracking_ids = true;
-  bool draw_attributes = true;
+  bool draw_attributes = true, draw_counts = true;
   gfloat keypoint_threshold = 0.5;
   gdouble draw_trails = 0;  // seconds
   int placement = static_cast<int>(LabelPlacement::kApart);

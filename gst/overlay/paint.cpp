@@ -66,12 +66,12 @@ Pen pen_for(Size frame) {
 }
 
 /// Lines have one height, unless letters are so high or low that they would leave the padding.
-Painter::Line Painter::line_of(const Mark& mark) {
+Painter::Line Painter::line_of(std::span<const std::string> caption) {
   const int height = letters_.capitals(), inside = padding(height);
   Line line{.first = texts_.size(), .above = height, .below = (height + 2) / 4};
   if (!has_font_) return line;
   const int space = letters_.of(" ").extent.width;
-  for (const std::string& text : mark.caption) {
+  for (const std::string& text : caption) {
     const Lettering& lettering = letters_.of(text);
     const auto& [width, ink] = lettering.extent;
     if (line.count++ > 0) line.width += space;
@@ -90,21 +90,20 @@ cv::Size Painter::tab_size(const Line& line) const {
   return {line.width + 2 * pad, line.above + line.below + 2 * pad};
 }
 
-void Painter::draw_caption(Canvas& canvas, const Item& item) {
-  const cv::Rect& tab = *item.tab;
-  canvas.fill(tab, item.mark->color);
+void Painter::draw_caption(Canvas& canvas, const cv::Rect& tab, const Line& line, Rgb color) {
+  canvas.fill(tab, color);
   const int pad = padding(letters_.capitals()), space = letters_.of(" ").extent.width;
-  cv::Point start = tab.tl() + cv::Point(pad, pad + item.line.above);
-  const cv::Rect drawn = (item.line.ink + start) & tab;
+  cv::Point start = tab.tl() + cv::Point(pad, pad + line.above);
+  const cv::Rect drawn = (line.ink + start) & tab;
   if (drawn.empty()) return;
   const cv::Rect at = canvas.aligned(drawn);
   cv::Mat mask = cleared(scratch_.cover, at.size());
   start -= at.tl();
-  for (const Lettering* text : std::span(texts_).subspan(item.line.first, item.line.count)) {
+  for (const Lettering* text : std::span(texts_).subspan(line.first, line.count)) {
     letters_.write(mask, *text, start);
     start.x += text->extent.width + space;
   }
-  canvas.blend(at, mask, scratch_.coarse, text_color(item.mark->color));
+  canvas.blend(at, mask, scratch_.coarse, text_color(color));
 }
 
 void Painter::draw_items(Canvas& canvas, const Pen& pen) {
@@ -119,27 +118,131 @@ void Painter::draw_items(Canvas& canvas, const Pen& pen) {
   for (const auto& [mark, outline, line, tab] : worst_first)
     draw_skeleton(canvas, mark->keypoints, mark->color, {pen.thickness, pen.keypoint_threshold},
                   strokes_, scratch_);
-  for (const Item& item : worst_first)
-    if (item.tab) draw_caption(canvas, item);
 }
 
-Status Painter::paint(Canvas& canvas, std::span<const Mark> marks, Pen pen) try {
+void Painter::draw_captions(Canvas& canvas) {
+  for (const auto& [mark, outline, line, tab] : items_ | std::views::reverse)
+    if (tab) draw_caption(canvas, *tab, line, mark->color);
+  for (const auto& [at, line, color] : count_tabs_) draw_caption(canvas, at, line, color);
+}
+
+namespace {
+
+/// Returns the length of an arrow on each side of a line.
+double reach_of(const Pen& pen) { return std::max(8.0, 45 * pen.font_scale); }
+
+/// Draws lines with edges of the other brightness, so that they can be seen on any picture.
+template <class Add>
+void draw_cased(Canvas& canvas, Rgb color, int thickness, Strokes& strokes, PaintScratch& scratch,
+                Add add) {
+  for (const bool edge : {true, false}) {
+    strokes.start(canvas.bounds().size());
+    add(edge ? thickness + std::max(2, thickness) : thickness);
+    strokes.draw(canvas, edge ? text_color(color) : color, scratch);
+  }
+}
+
+void draw_zone(Canvas& canvas, const CountMark& zone, int thickness, Strokes& strokes,
+               PaintScratch& scratch) {
+  fill_zone(canvas, zone, scratch);
+  const auto& points = zone.points;
+  draw_cased(canvas, zone.color, thickness, strokes, scratch, [&](int wide) {
+    for (size_t i = 0; i < points.size(); ++i)
+      strokes.line(points[i], points[(i + 1) % points.size()], wide);
+  });
+}
+
+void draw_line(Canvas& canvas, const CountMark& line, const Pen& pen, Strokes& strokes,
+               PaintScratch& scratch) {
+  const auto arrows = arrows_of(line, canvas.bounds().size(), reach_of(pen));
+  if (!arrows) return;
+  const int thickness = pen.thickness + 1;
+  const cv::Point2d across = arrows->across, along(-across.y, across.x);
+  const double barb = reach_of(pen) / 3;
+  draw_cased(canvas, line.color, thickness, strokes, scratch, [&](int wide) {
+    strokes.line(line.points[0], line.points[1], wide);
+    for (const cv::Point2d end : line.points) strokes.dot(end, wide);
+    for (const auto& [tail, head] : arrows->ways) {
+      const cv::Point2d back = (tail - head) * (barb / cv::norm(tail - head));
+      strokes.line(tail, head, wide);
+      for (const cv::Point2d side : {along, -along})
+        strokes.line(head, head + back + side * barb, wide);
+    }
+  });
+}
+
+}  // namespace
+
+/// Takes the first of the places that is free, or else the first one.
+void Painter::add_tab(std::span<const std::string> caption, Rgb color, cv::Size frame,
+                      std::span<const TabPlace> places) {
+  const Line line = line_of(caption);
+  const cv::Size size = tab_size(line);
+  if (size.empty() || places.empty()) return;
+  cv::Rect at = tab_at(places.front(), size, frame);
+  for (const TabPlace& place : places) {
+    const cv::Rect tab = tab_at(place, size, frame);
+    if (!placer_.keep(tab)) continue;
+    at = tab;
+    break;
+  }
+  count_tabs_.push_back({at, line, color});
+}
+
+void Painter::place_line(const CountMark& line, cv::Size frame, const Pen& pen) {
+  const auto arrows = arrows_of(line, frame, reach_of(pen));
+  if (!arrows) return;
+  const double gap = 2.0 * pen.thickness + 2;
+  const cv::Point2d along(-arrows->across.y, arrows->across.x);
+  for (size_t i = 0; i < arrows->ways.size(); ++i) {
+    const cv::Point2d way = i == 0 ? arrows->across : -arrows->across;
+    const TabPlace place[] = {{arrows->ways[i].head + way * gap, way}};
+    add_tab(line.ways[i], line.color, frame, place);
+  }
+  const TabPlace beyond_ends[] = {{arrows->ends[0] - along * gap, -along},
+                                  {arrows->ends[1] + along * gap, along}};
+  add_tab(line.caption, line.color, frame, beyond_ends);
+}
+
+void Painter::place_zone(const CountMark& zone, cv::Size frame) {
+  add_tab(zone.caption, zone.color, frame, tab_places(zone, frame));
+}
+
+void Painter::draw_zones(Canvas& canvas, std::span<const CountMark> counts, const Pen& pen) {
+  for (const CountMark& mark : counts)
+    if (!mark.is_line) draw_zone(canvas, mark, pen.thickness, strokes_, scratch_);
+}
+
+void Painter::draw_lines(Canvas& canvas, std::span<const CountMark> counts, const Pen& pen) {
+  for (const CountMark& mark : counts)
+    if (mark.is_line) draw_line(canvas, mark, pen, strokes_, scratch_);
+}
+
+Status Painter::paint(Canvas& canvas, std::span<const Mark> marks, Pen pen,
+                      std::span<const CountMark> counts) try {
   placer_.start(canvas.bounds().size(), pen.thickness, pen.placement);
   // A caption is rarely wider: the parts after its class remain visible.
   const Status font = letters_.start(pen.font_scale, canvas.bounds().width * 3 / 4);
   has_font_ = font.has_value();
   texts_.clear();
   items_.clear();
+  count_tabs_.clear();
   left_out_ = 0;
+  const cv::Size frame = canvas.bounds().size();
+  for (const CountMark& mark : counts)
+    mark.is_line ? place_line(mark, frame, pen) : place_zone(mark, frame);
   for (const Mark& mark : marks) {
     const std::optional<Outline> outline = outline_of(mark.box, mark.angle);
     if (!outline || (outline->extent & canvas.bounds()).empty()) continue;
-    const Line line = line_of(mark);
+    const Line line = line_of(mark.caption);
     const cv::Size size = tab_size(line);
     items_.push_back({&mark, *outline, line, placer_.place(*outline, size)});
     left_out_ += !size.empty() && !items_.back().tab;
   }
+  draw_zones(canvas, counts, pen);
   draw_items(canvas, pen);
+  draw_lines(canvas, counts, pen);
+  draw_captions(canvas);
   return font;
 } catch (const std::exception& error) {
   return reject(ErrorKind::kUnsupported,

@@ -16,6 +16,7 @@
 #include "gst/metas/boxes.h"
 #include "gst/overlay/canvas.h"
 #include "gst/overlay/colors.h"
+#include "gst/overlay/counts.h"
 #include "gst/overlay/typeface.h"
 
 namespace keepbox {
@@ -87,13 +88,14 @@ Pen pen_for(Size frame);
 /// Draws marks; keeps scratch memory and texts between frames.
 class Painter {
  public:
-  /// Draws the marks, best first: the best is on top, and its caption is placed first. Masks are
-  /// below all trails, trails below all outlines, outlines below all keypoints, captions on top.
-  /// Drawing is clipped to the frame; marks whose box is not finite are skipped. Alpha becomes
-  /// opaque.
+  /// Draws the marks, best first: the best is on top, and its caption is placed first. Zones and
+  /// lines are below all masks, masks below all trails, trails below all outlines, outlines below
+  /// all keypoints, captions on top, those of zones and lines above others. Drawing is clipped to
+  /// the frame; marks whose box is not finite are skipped. Alpha becomes opaque.
   /// @pre the frame has one of the formats above.
   /// @return kNoResource on every frame if there is no font, so that captions are missing.
-  Status paint(Canvas& canvas, std::span<const Mark> marks, Pen pen);
+  Status paint(Canvas& canvas, std::span<const Mark> marks, Pen pen,
+               std::span<const CountMark> counts = {});
 
   /// Number of captions of the last frame without a place.
   size_t left_out() const { return left_out_; }
@@ -112,16 +114,32 @@ class Painter {
     std::optional<cv::Rect> tab;
   };
 
-  Line line_of(const Mark& mark);
+  /// A caption of a line or a zone.
+  struct CountTab {
+    cv::Rect at;
+    Line line;
+    Rgb color;
+  };
+
+  Line line_of(std::span<const std::string> caption);
   cv::Size tab_size(const Line& line) const;
-  void draw_caption(Canvas& canvas, const Item& item);
+  void draw_caption(Canvas& canvas, const cv::Rect& tab, const Line& line, Rgb color);
+  void draw_captions(Canvas& canvas);
   void draw_items(Canvas& canvas, const Pen& pen);
+
+  void place_line(const CountMark& line, cv::Size frame, const Pen& pen);
+  void place_zone(const CountMark& zone, cv::Size frame);
+  void add_tab(std::span<const std::string> caption, Rgb color, cv::Size frame,
+               std::span<const TabPlace> places);
+  void draw_zones(Canvas& canvas, std::span<const CountMark> counts, const Pen& pen);
+  void draw_lines(Canvas& canvas, std::span<const CountMark> counts, const Pen& pen);
 
   CaptionPlacer placer_;
   Letters letters_;
   bool has_font_ = true;
   std::vector<const Lettering*> texts_;  // of the frame's captions
   std::vector<Item> items_;
+  std::vector<CountTab> count_tabs_;
   size_t left_out_ = 0;
   Strokes strokes_;
   PaintScratch scratch_;

@@ -391,4 +391,11 @@ std::optional<cv::Rect> CaptionPlacer::place(const Outline& box, cv::Size captio
   return best;
 }
 
+bool CaptionPlacer::keep(const cv::Rect& tab) {
+  look_around(widened(tab));
+  if (taken(tab)) return false;
+  tabs_.push_back(tab);
+  return true;
+}
+
 }  // namespace keepbox

@@ -129,6 +129,10 @@ class CaptionPlacer {
   /// cropped, an empty one takes no place. @pre the box is visible in the frame
   std::optional<cv::Rect> place(const Outline& box, cv::Size caption);
 
+  /// Keeps a place for another caption, which captions of boxes do not cover with kApart. False if
+  /// there is one already.
+  bool keep(const cv::Rect& tab);
+
  private:
   void look_around(const cv::Rect& reach);
   bool taken(const cv::Rect& tab) const;

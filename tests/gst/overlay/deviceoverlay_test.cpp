@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gst/metas/boxes.h"
+#include "gst/metas/counts.h"
 #include "gst/metas/masks.h"
 #include "gst/overlay/raster.h"
 #include "tests/fonts.h"
@@ -63,6 +64,9 @@ void attach_all(GstBuffer* frame, const char* label = "Straße سيارة При
   list[3].mask = buffers[2];
   list[2].keypoints = {kPoints, kEdges, g_quark_from_string("three")};
   EXPECT_TRUE(attach_boxes(frame, list, {.frame = {kDrawnWidth, kDrawnHeight}}));
+  attach_counts(frame, {.lines = {{.name = "gate", .points = {Corner{20, 190}, Corner{300, 40}}}},
+                        .zones = {{.name = "queue", .corners = {{150, 60}, {350, 90}, {40, 220}}}},
+                        .notes = {}});
 }
 
 /// Returns the pixels of all planes without the gaps between rows.
