@@ -108,6 +108,14 @@ def methods() -> list[str]:
     return names_of_enum(TRACK, 'method') if is_installed(TRACK) else []
 
 
+def has_gpu() -> bool:
+    """True if there is a GPU that decodes, and keepbox was built for it."""
+    if _runtime.folder() is not None:
+        return bool(_asked('has_gpu'))
+    from . import gpu
+    return gpu.is_possible()
+
+
 @dataclasses.dataclass
 class Settings:
     """The properties of the elements that turn frames into frames with boxes, and of the one that

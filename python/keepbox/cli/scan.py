@@ -13,7 +13,7 @@ from typing import TextIO
 from .. import _scan
 from .._scan import checks, inputs
 from .._scan.run import Options, Scan, State
-from . import FAILED, Parser, Usage, gpu, options
+from . import FAILED, Parser, Usage, options
 from .progress import INTERVAL, clock
 from .signals import Signals
 
@@ -181,7 +181,7 @@ def _check(arguments: argparse.Namespace) -> int:
 def _workers_of(arguments: argparse.Namespace) -> int:
     if arguments.workers:
         return int(arguments.workers)
-    if arguments.provider != 'cpu' and gpu.is_possible():
+    if arguments.provider != 'cpu' and options.has_gpu():
         return 1
     return _scan.default_workers(arguments.streams)
 
