@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pathlib
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -12,6 +13,9 @@ from numpy.typing import NDArray
 Pixels = NDArray[np.uint8]
 Source = int | str | os.PathLike[str] | np.ndarray[Any, Any] | Iterable[Any]
 
+VIDEOS = {'.3gp', '.asf', '.avi', '.flv', '.m2ts', '.m4v', '.mkv', '.mov', '.mp4', '.mpeg', '.mpg',
+          '.mts', '.mxf', '.ogg', '.ogv', '.ts', '.webm', '.wmv'}
+PICTURES = {'.bmp', '.gif', '.jpeg', '.jpg', '.png', '.ppm', '.tif', '.tiff', '.webp'}
 LONGEST_SIDE = 16384  # of a frame, in tensorinfer
 # Pictures that the elements may have before their boxes are asked for, so that they do not wait.
 AHEAD = 2
@@ -78,3 +82,13 @@ def checked_pixels(pixels: NDArray[Any]) -> Pixels:
         raise TypeError(f'an array of {pixels.dtype} is not a picture: scale it to 0..255 and'
                         ' convert it with .astype(numpy.uint8)')
     return pixels
+
+
+def suffix_of(path: str | os.PathLike[str]) -> str:
+    """Returns the suffix of a file's name in small letters."""
+    return pathlib.Path(path).suffix.lower()
+
+
+def is_picture(path: str | os.PathLike[str]) -> bool:
+    """True if a file's name is that of a picture."""
+    return suffix_of(path) in PICTURES

@@ -12,13 +12,11 @@ from typing import Any
 
 from ._errors import DECODER, Error, without_password
 from ._gi import Gst
-from ._given import AHEAD, Given, Pixels, checked_item, checked_pixels
+from ._given import (AHEAD, VIDEOS, Given, Pixels, checked_item, checked_pixels, is_picture,
+                     suffix_of)
 from ._line import Pipeline
 from ._memory import buffer_of
 
-VIDEOS = {'.3gp', '.asf', '.avi', '.flv', '.m2ts', '.m4v', '.mkv', '.mov', '.mp4', '.mpeg', '.mpg',
-          '.mts', '.mxf', '.ogg', '.ogv', '.ts', '.webm', '.wmv'}
-PICTURES = {'.bmp', '.gif', '.jpeg', '.jpg', '.png', '.ppm', '.tif', '.tiff', '.webp'}
 LIVE = ('rtmp://', 'rtp://', 'rtsp://', 'rtsps://', 'rtspt://', 'rtspu://', 'srt://', 'udp://',
         'v4l2://')
 # Of a file, decodebin of GStreamer 1.26 often posts neither an error nor an end if it has no video.
@@ -139,16 +137,6 @@ def _files_among(paths: Sequence[str], place: str) -> list[str]:
 
 def _video(path: str) -> Video:
     return Video(FILE, {'location': path}, path=path, name=path)
-
-
-def suffix_of(path: str | os.PathLike[str]) -> str:
-    """Returns the suffix of a file's name in small letters."""
-    return pathlib.Path(path).suffix.lower()
-
-
-def is_picture(path: str | os.PathLike[str]) -> bool:
-    """True if a file's name is that of a picture."""
-    return suffix_of(path) in PICTURES
 
 
 def _opened(item: object, colors: str = 'RGB') -> Item:

@@ -198,6 +198,11 @@ class Worker:
         from .cli import gpu
         return gpu.is_possible()
 
+    def do_thumbnail(self, _target: None, path: str, time: float | None) -> dict[str, Any]:
+        """Returns the picture of a frame as a report shows it."""
+        from ._report import picture_of
+        return picture_of(path, time)
+
     def do_close(self, target: Any) -> None:
         """Closes an engine or a stream."""
         if target is not None:

@@ -120,6 +120,26 @@ def test_a_second_signal_ends_at_once(folder):
     assert time.monotonic() - began < 9
 
 
+def test_signals_before_the_first_frame(folder):
+    """While Python starts, the model is loaded, and the file is opened."""
+    need_inference()
+    clip = long_clip(folder)
+    for after in range(1, 14):
+        command = [PROGRAM, 'detect', clip, '--model', MODEL, '--boxes', folder / 'boxes.jsonl']
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              start_new_session=True, preexec_fn=heed_signals) as process:
+            try:
+                time.sleep(after * .07)
+                process.send_signal(signal.SIGTERM)
+                _, messages = process.communicate(timeout=60)
+            finally:
+                process.kill()
+        # a Python that has not begun is ended by the signal itself
+        assert process.returncode in (143, -signal.SIGTERM) and not messages, \
+            (after, process.returncode, messages)
+        assert not (folder / 'boxes.jsonl.part').exists(), after
+
+
 def test_ignored_signals_stay_so(folder):
     """As under nohup, and for jobs in the background of a script."""
     need_inference()

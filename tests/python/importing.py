@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Tests what the Python package needs and finds without hints of the environment, and its types.
 install.py and package.py test what is installed."""
+import ast
 import importlib.util
 import os
 import re
@@ -113,6 +114,18 @@ def test_version(folder):
     assert keepbox.__version__ == wanted
     project = (PACKAGE / 'pyproject.toml').read_text()
     assert 'version = {attr = "keepbox.__version__"}' in project
+
+
+def test_it_is_code_of_the_oldest_python(folder):
+    """What that Python's library lacks, mypy finds."""
+    del folder
+    project = (PACKAGE / 'pyproject.toml').read_text()
+    oldest = re.search(r'requires-python = ">=3\.(\d+)"', project)[1]
+    assert f'python_version = "3.{oldest}"' in project
+    paths = list((PACKAGE / 'keepbox').rglob('*.py'))
+    assert len(paths) > 30, paths
+    for path in paths:
+        ast.parse(path.read_text(), str(path), feature_version=(3, int(oldest)))
 
 
 def test_types(folder):

@@ -7,6 +7,7 @@ import os
 import pathlib
 from typing import Any
 
+from .. import _runtime
 from .._errors import Error
 from .._scan import tables
 from .facts import Best, Facts
@@ -20,18 +21,25 @@ def data_of(facts: Facts, pictures: int) -> dict[str, Any]:
 
     pictures: number of frames at most.
     """
-    from .thumbnails import thumbnail_of
     inputs = [dict(each) for each in facts.inputs]
     for number, best in _chosen(facts, pictures):
-        found = thumbnail_of(best.path, best.time)
         shown: dict[str, Any] = {'caption': best.caption, 'boxes': best.boxes}
-        if found:
-            shown |= {'image': found.address, 'size': [found.width, found.height]}
+        shown |= picture_of(best.path, best.time)
         inputs[number]['best'] = [*inputs[number]['best'], shown]
     values = facts.settings['values']
     return {'title': facts.settings['model'], 'settings': facts.settings,
             'confidence': float(values.get('score-threshold', 0)), 'classes': facts.classes,
             'inputs': inputs}
+
+
+def picture_of(path: str, time: float | None) -> dict[str, Any]:
+    """Returns the address and the size of the picture of a frame; nothing if it cannot be read."""
+    if _runtime.folder() is not None:
+        from .._remote import connection
+        return dict(connection().call('thumbnail', 0, path, time))
+    from .thumbnails import thumbnail_of
+    found = thumbnail_of(path, time)
+    return {'image': found.address, 'size': [found.width, found.height]} if found else {}
 
 
 def _chosen(facts: Facts, pictures: int) -> list[tuple[int, Best]]:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
-from .._sources import VIDEOS, is_picture, suffix_of
+from .._given import VIDEOS, is_picture, suffix_of
 
 KEY_LENGTH = 16
 VIDEO, PICTURES = 'video', 'pictures'

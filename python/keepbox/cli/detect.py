@@ -72,7 +72,9 @@ class Run:
         from .signals import Signals
         from .tally import Tally
         self._waiting = collections.deque(jobs)
-        self._streams, self._progress, self._signals = streams, Progress(), Signals()
+        # boxes on the same terminal would be mixed with it
+        mixed = any(job.outputs.boxes == STDOUT for job in jobs) and sys.stdout.isatty()
+        self._streams, self._progress, self._signals = streams, Progress(not mixed), Signals()
         self._active: list[Player] = []
         self._kept: list[Player] = []  # ended; the next line takes over their model
         self.tally, self.failed, self.status = Tally(), False, 0
@@ -163,7 +165,8 @@ class Run:
             self._active.remove(player)
             self._kept.append(player)
             self.tally.join(player.tally)
-            self.first = min(self.first, player.first) if self.first else player.first
+            firsts = [each for each in (self.first, player.first) if each]
+            self.first = min(firsts, default=0.)
             self.last = player.finished
             if player.failure:
                 self._fail(player.failure, player.is_about_source)

@@ -21,7 +21,7 @@ from .tally import Found, Tally
 # A video that lacks less than that many seconds of what its file declares is complete.
 MISSING = .5
 TIMEOUT = 30.  # seconds without a frame, after which a URI is silent
-ENDING = 30.   # seconds in which a line ends after a signal
+ENDING = 30.   # seconds without a frame in which a line ends after a signal
 
 
 def found_in(buffer: Any) -> list[Found]:
@@ -101,14 +101,16 @@ class Player:
         while not self.ended and (message := self.bus.timed_pop(wait)):
             self._take(message)
             wait = 0
-        if self.ended or self._stopped:
-            if not self.ended and time.monotonic() - self._stopped > ENDING:
-                self._fail(Error('it does not end: its files may be incomplete', source=self.name))
+        if self.ended:
             return
         if self._watched != self.tally.frames:
             self._watched = self.tally.frames
             self._watch.restart()
-        if error := self._watch.error(self.loaded):
+            self._stopped = self._stopped and time.monotonic()
+        if self._stopped:
+            if time.monotonic() - self._stopped > ENDING:
+                self._fail(Error('it does not end: its files may be incomplete', source=self.name))
+        elif error := self._watch.error(self.loaded):
             self._fail(Error(error.message.replace(', or set timeout=', ''), source=self.name))
 
     def _take(self, message: Any) -> None:
@@ -160,10 +162,15 @@ class Player:
         return max(declared - self._position, 0) * took / self._position
 
     def end(self) -> None:
-        """Lets it end as if its source had, so that files are completed."""
-        if not self._stopped:
-            self._stopped = time.monotonic()
+        """Lets it end as if its source had, so that files are completed; at once if there is nothing
+        in them."""
+        if self._stopped or self.ended:
+            return
+        self._stopped = time.monotonic()
+        if self.tally.frames:
             self.pipeline.send_event(Gst.Event.new_eos())
+        else:
+            self.ended = self.loaded = True
 
     def close(self) -> None:
         """Stops its threads."""

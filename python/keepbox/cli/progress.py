@@ -5,17 +5,19 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from typing import TextIO
 
 INTERVAL = .2  # seconds between two updates
 
 
 class Progress:
-    """One row at the bottom of a terminal, which is written again and again."""
+    """One row at the bottom of the terminal that stderr is, which is written again and again.
 
-    def __init__(self, stream: TextIO | None = None) -> None:
-        self._stream = stream or sys.stderr
-        self._next = 0. if self._stream.isatty() else float('inf')
+    wanted: False shows nothing.
+    """
+
+    def __init__(self, wanted: bool = True) -> None:
+        self._stream = sys.stderr
+        self._next = 0. if wanted and self._stream.isatty() else float('inf')
         self._shown = False
 
     def show(self, name: str, frames: int, seconds: float, left: float | None = None) -> None:

@@ -76,7 +76,8 @@ def sources_of(words: Sequence[str]) -> list[Source]:
 
 def _opened(word: str) -> Iterable[Moving | str]:
     """Yields the videos and the names of pictures that a word stands for."""
-    from .._sources import LIVE, files_of, is_element, is_picture
+    from .._given import is_picture
+    from .._sources import LIVE, files_of, is_element
     if re.match(r'[A-Za-z][\w+.-]*://', word):
         yield Moving('uri', word, word.startswith(LIVE))
     elif re.fullmatch('[0-9]+', word) and not os.path.exists(word):
