@@ -162,8 +162,8 @@ class Player:
         return max(declared - self._position, 0) * took / self._position
 
     def end(self) -> None:
-        """Lets it end as if its source had, so that files are completed; at once if there is nothing
-        in them."""
+        """Lets it end as if its source had, so that files are completed; at once if there is
+        nothing in them."""
         if self._stopped or self.ended:
             return
         self._stopped = time.monotonic()
