@@ -19,7 +19,7 @@ CountShapes some_shapes() {
 }
 
 TEST(CounterBounds, KeepNoMemoryOfAMillionIds) {
-  Counted counted(some_shapes());
+  Counted counted(some_shapes(), {.lost_after = 200 * kMs, .interval = 40 * kMs});
   size_t before = 0;
   uint64_t id = 0;
   std::minstd_rand random(1);
@@ -32,7 +32,7 @@ TEST(CounterBounds, KeepNoMemoryOfAMillionIds) {
     if (frame == 1000) before = mallinfo2().uordblks;
   }
   EXPECT_EQ(id, 1'000'000u);
-  EXPECT_LE(counted.counter.objects(), 100 * 52u);
+  EXPECT_LE(counted.counter.objects(), 100 * 7u);
   EXPECT_LT(mallinfo2().uordblks, before + before / 10 + 10'000);
   EXPECT_GT(counted.counter.zones()[0].visits, 100'000u);
 }
