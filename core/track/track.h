@@ -76,8 +76,10 @@ enum class MotionModel : uint8_t {
 /// one rounding per operation.
 class Motion {
  public:
-  /// Starts at rest. @pre the box is finite, and wider and higher than 0.
-  Motion(MotionModel model, const Box& box);
+  /// Starts at rest. @param adapts kCenterHeight: the noise of movement follows what is seen, so
+  /// that a coordinate whose values are nearer to the predicted ones than usual gets less of it.
+  /// @pre the box is finite, and wider and higher than 0.
+  Motion(MotionModel model, const Box& box, bool adapts = false);
 
   /// Moves on by a number of steps, at least 0. @param observed false for an object that is lost,
   /// whose height then stays as it is (kCenterHeight).
@@ -90,9 +92,12 @@ class Motion {
  private:
   Noise noise_of(size_t i) const;
   float variance_of(size_t i) const;
+  void adapt(size_t i, float measured, float variance);
 
   MotionModel model_;
+  bool adapts_;
   std::array<Coordinate, 4> coordinates_;
+  std::array<float, 4> surprise_{1, 1, 1, 1};  // mean of squared residuals, relative to the usual
 };
 
 // One object that is followed from frame to frame.

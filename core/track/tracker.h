@@ -21,7 +21,7 @@ enum class TrackMethod : uint8_t { kByteTrack, kSort, kOcSort };
 /// Parameters of a method.
 struct TrackParams {
   float high_threshold = 0;    // scores above it are matched first
-  float low_threshold = 0;     // kByteTrack: scores above it are matched with what is left
+  float low_threshold = 0;     // but kSort: scores above it are matched with what is left
   float new_threshold = 0;     // minimum score of a box that starts a track
   float match_iou = 0;         // minimum overlap in the first matching
   bool recover_lost = false;   // kByteTrack: low scores continue lost tracks too
@@ -47,6 +47,8 @@ struct TrackSettings {
   TrackParams params{};
   int64_t step = 1'000'000'000 / 30;      // ns; the interval of frames that noise is defined for
   int64_t interval = 1'000'000'000 / 30;  // ns; usual interval of the stream's frames
+  bool by_time = false;  // kByteTrack: reach and noise follow the time between frames and the
+                         // residuals; without it they are as published
 };
 
 /// A box of a frame, for the tracker. Oriented boxes are followed by their upright bounding boxes.
@@ -141,10 +143,12 @@ class Tracker {
 
   // tracker.cpp
   void byte_track();
+  void match_scored(const auto& has_track, float reach, float min_weight);
   void end_duplicates();
 
   // tracker.cpp
   void sort();
+  void match_low_scores();
   void match_last_seen();
   void correct_after_loss(Track& track, const Box& box) const;
 

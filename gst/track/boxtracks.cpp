@@ -22,7 +22,8 @@ TrackSettings settings_of(const TrackProps& props, int64_t interval) {
   TrackSettings out{.method = static_cast<TrackMethod>(props.method), .params = params_of(props)};
   if (interval > 0) out.interval = interval;
   out.step = out.interval;
-  if (props.nominal_rate > 0)
+  out.by_time = props.nominal_rate > 0;
+  if (out.by_time)
     out.step = std::max<int64_t>(1, static_cast<int64_t>(GST_SECOND / props.nominal_rate));
   return out;
 }

@@ -44,8 +44,9 @@ const Property<TrackProps> kTrackProperties[] = {
                  &TrackParams::high_threshold),
      &TrackProps::high_threshold, nullptr, -1, 1},
     {"low-threshold",
-     with_values("For method=bytetrack, score above which boxes are matched with the remaining "
-                 "tracks. Boxes below the score-threshold of boxdecode arrive only with its "
+     with_values("For method=bytetrack and oc-sort, score above which boxes are matched with the "
+                 "remaining tracks; 1 matches none of them. Boxes below the score-threshold of "
+                 "boxdecode arrive only with its "
                  "track-score-threshold.",
                  &TrackParams::low_threshold),
      &TrackProps::low_threshold, nullptr, -1, 1},

@@ -17,7 +17,7 @@ OURS = {
     'sort': ('sort', True, 'high-threshold=0.5'),
     'bytetrack nominal-rate=0': ('bytetrack', False),
     'bytetrack nominal-rate=0 recover-lost=true': ('bytetrack', False, 'recover-lost=true'),
-    'oc-sort nominal-rate=0': ('oc-sort', False),
+    'oc-sort nominal-rate=0 low-threshold=1': ('oc-sort', False, 'low-threshold=1'),
     'sort nominal-rate=0': ('sort', False, 'high-threshold=0.5'),
 }
 # Trackers that count frames: the row of ours with the same method, and the least part of the boxes
@@ -27,8 +27,8 @@ COUNTERPARTS = {
     'trackers ByteTrack': ('bytetrack nominal-rate=0 recover-lost=true', 60),
     'SORT, its own code': ('sort nominal-rate=0', 93),
     'trackers SORT': ('sort nominal-rate=0', 0),
-    'OC-SORT, its own code': ('oc-sort nominal-rate=0', 95),
-    'trackers OC-SORT': ('oc-sort nominal-rate=0', 94),
+    'OC-SORT, its own code': ('oc-sort nominal-rate=0 low-threshold=1', 95),
+    'trackers OC-SORT': ('oc-sort nominal-rate=0 low-threshold=1', 94),
 }
 
 
@@ -39,7 +39,9 @@ def follow(program, sequence, method, by_time, *words):
     text = ''.join(f'{round(frame.at * SECOND)} ' + ' '.join(
         f'{x1} {y1} {x2} {y2} {score} {kind}' for x1, y1, x2, y2, score, kind in frame.boxes)
         + '\n' for frame in sequence.frames)
-    done = subprocess.run([*shlex.split(program), method, str(step), str(interval), *words],
+    by_time_word = ['by-time=true'] if by_time else []
+    done = subprocess.run([*shlex.split(program), method, str(step), str(interval), *by_time_word,
+                           *words],
                           input=text, text=True, capture_output=True, check=True)
     return [list(map(int, line.split())) for line in done.stdout.splitlines()], float(done.stderr)
 

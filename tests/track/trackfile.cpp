@@ -3,8 +3,8 @@
 //
 // usage: trackfile METHOD STEP INTERVAL [KEY=VALUE]... < BOXES > IDS
 //
-// STEP and INTERVAL are those of TrackSettings, those of TrackParams. A line of BOXES is
-// a frame: its time in ns, then x1 y1 x2 y2 score class of each box. Classes separate boxes with
+// STEP and INTERVAL are those of TrackSettings, those of TrackParams and by-time. A line of BOXES
+// is a frame: its time in ns, then x1 y1 x2 y2 score class of each box. Classes separate boxes with
 // per-class=true. A line of IDS has the ids of these boxes, 0 for none.
 #include <chrono>
 #include <cstdio>
@@ -21,7 +21,8 @@ using namespace keepbox;
 
 namespace {
 
-bool set(TrackParams& params, bool& per_class, const std::string& word) {
+bool set(TrackSettings& settings, bool& per_class, const std::string& word) {
+  TrackParams& params = settings.params;
   const size_t at = word.find('=');
   if (at == word.npos) return false;
   const std::string key = word.substr(0, at), value = word.substr(at + 1);
@@ -35,6 +36,7 @@ bool set(TrackParams& params, bool& per_class, const std::string& word) {
   else if (key == "confirm-after")
     params.confirm_after = static_cast<uint32_t>(std::strtoul(value.c_str(), nullptr, 10));
   else if (key == "recover-lost") params.recover_lost = value == "true";
+  else if (key == "by-time") settings.by_time = value == "true";
   else if (key == "per-class") per_class = value == "true";
   else if (key == "lost-after") params.lost_after = std::strtoll(value.c_str(), nullptr, 10);
   else return false;
@@ -52,10 +54,13 @@ const TrackMethodRow* method_of(const std::string& name) {
 int main(int argc, char** argv) {
   const TrackMethodRow* row = argc > 3 ? method_of(argv[1]) : nullptr;
   if (row == nullptr) return 2;
-  TrackSettings settings{row->method, row->published, std::atoll(argv[2]), std::atoll(argv[3])};
+  TrackSettings settings{.method = row->method,
+                         .params = row->published,
+                         .step = std::atoll(argv[2]),
+                         .interval = std::atoll(argv[3])};
   bool per_class = false;
   for (int i = 4; i < argc; ++i)
-    if (!set(settings.params, per_class, argv[i])) return 2;
+    if (!set(settings, per_class, argv[i])) return 2;
   TrackIds ids;
   Tracker tracker(settings, ids);
   std::chrono::steady_clock::duration spent{};

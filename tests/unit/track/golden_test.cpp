@@ -102,7 +102,7 @@ class TrackHash : public testing::TestWithParam<Golden> {};
 INSTANTIATE_TEST_SUITE_P(Tracker, TrackHash,
                          testing::Values(Golden{TrackMethod::kByteTrack, 0x9091b3b67825da36},
                                          Golden{TrackMethod::kSort, 0x57793eff961ef267},
-                                         Golden{TrackMethod::kOcSort, 0xa21ed8dbec650bec}));
+                                         Golden{TrackMethod::kOcSort, 0xd6bc07a973444c4e}));
 
 TEST_P(TrackHash, IsTheSameOnEveryMachine) {
   EXPECT_EQ(hash_of(GetParam().method), GetParam().hash) << std::hex << hash_of(GetParam().method);

@@ -77,6 +77,49 @@ TEST(ByteTrack, ConfirmsOnTheSecondFrame) {
   EXPECT_EQ(follow(later, frames), (IdList{1, 0, 2, 2, 2, 2}));
 }
 
+/// Returns the ids of an object that appears on the third frame, and moves by that part of its
+/// width per frame.
+IdList ids_at_low_rate(float part, int64_t interval, bool by_time) {
+  TrackSettings settings = test::settings_of(TrackMethod::kByteTrack);
+  settings.interval = interval;
+  settings.by_time = by_time;
+  TrackIds counter;
+  Tracker tracker(settings, counter);
+  IdList out;
+  for (int frame = 0; frame < 12; ++frame) {
+    std::vector<Observation> boxes;
+    const float x = 60 * part * static_cast<float>(frame);
+    if (frame >= 2) boxes.push_back({{x, 100, x + 60, 220}, 0.9f});
+    const auto tracks = tracker.update(boxes, frame * interval);
+    if (frame >= 2) out.push_back(tracks[0].id);
+  }
+  return out;
+}
+
+TEST(ByteTrack, FollowsFastObjectsAtLowRates) {
+  constexpr int64_t kFifth = 200'000'000;
+  const IdList followed{0, 1, 1, 1, 1, 1, 1, 1, 1, 1}, none(10, 0);
+  EXPECT_EQ(ids_at_low_rate(0.3f, kFifth, false), followed);
+  for (const float part : {0.3f, 0.55f, 0.8f})
+    EXPECT_EQ(ids_at_low_rate(part, kFifth, true), followed);
+  for (const float part : {0.55f, 0.7f}) EXPECT_EQ(ids_at_low_rate(part, kFifth, false), none);
+  // An object is not followed to the other side of the picture, nor further at a higher rate.
+  EXPECT_EQ(ids_at_low_rate(4, kFifth, true), none);
+  EXPECT_EQ(ids_at_low_rate(0.7f, kFifth / 4, true), none);
+}
+
+TEST(ByteTrack, ReachesOnlyAsFarAsItHasTo) {
+  // Of two boxes, the one that overlaps belongs to the track, and the other one is new.
+  TrackSettings settings = test::settings_of(TrackMethod::kByteTrack);
+  settings.by_time = true;
+  TrackIds counter;
+  Tracker tracker(settings, counter);
+  for (int frame = 0; frame < 3; ++frame)
+    tracker.update({{{{100, 100, 160, 220}, 0.9f}}}, frame * 200'000'000);
+  const std::vector<Observation> two{{{150, 100, 210, 220}, 0.9f}, {{110, 100, 170, 220}, 0.9f}};
+  EXPECT_EQ(ids(tracker.update(two, 600'000'000)), (IdList{0, 1}));
+}
+
 TEST(Sort, ConfirmsAfterThreeMatches) {
   std::vector<std::vector<Observation>> frames(12, {{{0, 0, 50, 50}, 0.9f, 0}});
   for (int i = 0; i < 5; ++i) frames[i] = {};
@@ -196,6 +239,36 @@ TEST(OcSort, FollowsAnObjectThatTurnsWhileHidden) {
   Own oc(TrackMethod::kOcSort), byte(TrackMethod::kByteTrack);
   EXPECT_EQ(follow(oc, frames).back(), 1u);
   EXPECT_EQ(follow(byte, frames).back(), 2u);
+}
+
+TEST(OcSort, KeepsAConfirmedObjectOfLowScore) {
+  const auto ids_with = [](float low_threshold, float shift) {
+    TrackSettings settings = test::settings_of(TrackMethod::kOcSort);
+    settings.params.low_threshold = low_threshold;
+    TrackIds counter;
+    Tracker tracker(settings, counter);
+    IdList out;
+    for (int frame = 0; frame < 12; ++frame) {
+      const bool low = frame >= 6 && frame < 9;
+      const float x = 100 + (low ? shift : 0);
+      const std::vector<Observation> boxes{{{x, 100, x + 60, 220}, low ? 0.3f : 0.9f}};
+      out.push_back(tracker.update(boxes, frame * kStep)[0].id);
+    }
+    return out;
+  };
+  const IdList kept(12, 1), lost{1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 1};
+  EXPECT_EQ(ids_with(0.1f, 0), kept);
+  EXPECT_EQ(ids_with(0.6f, 0), lost);
+  EXPECT_EQ(ids_with(0.1f, 25), lost);  // overlaps by 0.4
+}
+
+TEST(OcSort, NeverConfirmsAnObjectByLowScores) {
+  Own tracker(TrackMethod::kOcSort);
+  for (int frame = 0; frame < 5; ++frame) tracker.update({}, frame * kStep);
+  for (int frame = 5; frame < 12; ++frame) {
+    const std::vector<Observation> boxes{{{100, 100, 160, 220}, frame < 7 ? 0.9f : 0.3f}};
+    EXPECT_EQ(tracker.update(boxes, frame * kStep)[0].id, 0u) << frame;
+  }
 }
 
 TEST(OcSort, ForgetsTheSpeedFromBeforeAnOcclusion) {

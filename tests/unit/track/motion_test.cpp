@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <random>
+
 #include "tests/unit/track/crowd.h"
 #include "tests/unit/track/second.h"
 
@@ -81,6 +84,50 @@ TEST(Motion, StaysWhereItIsWithoutTime) {
   Motion motion(MotionModel::kCenterHeight, box);
   motion.advance(0);
   EXPECT_EQ(motion.box(), box);
+}
+
+TEST(Motion, AdaptsToSteadyMovement) {
+  // An outlier moves an object less if its boxes were where they were expected before.
+  float moved[2] = {};
+  for (const bool adapts : {false, true}) {
+    Motion motion(MotionModel::kCenterHeight, {0, 0, 40, 100}, adapts);
+    for (int frame = 1; frame < 40; ++frame) {
+      const float x = frame < 39 ? 0 : 20;
+      motion.advance(4);
+      motion.correct({x, 0, x + 40, 100});
+    }
+    moved[adapts] = motion.box().x1;
+  }
+  EXPECT_GT(moved[false], 14);
+  EXPECT_LT(moved[true], 0.9f * moved[false]);
+}
+
+TEST(Motion, AdaptsToSuddenMovement) {
+  // An object that turns again and again is followed as closely as with the usual noise.
+  float error[2] = {};
+  for (const bool adapts : {false, true}) {
+    Motion motion(MotionModel::kCenterHeight, {0, 0, 40, 100}, adapts);
+    float x = 0;
+    for (int frame = 0; frame < 60; ++frame) {
+      x += frame / 6 % 2 == 0 ? 40.0f : -40.0f;
+      motion.advance(4);
+      error[adapts] += std::abs(motion.box().x1 - x);
+      motion.correct({x, 0, x + 40, 100});
+    }
+  }
+  EXPECT_LE(error[1], error[0]);
+}
+
+TEST(Motion, AdaptsInByteTrackOnly) {
+  Motion plain(MotionModel::kAreaAspect, {0, 0, 40, 100});
+  Motion adapts(MotionModel::kAreaAspect, {0, 0, 40, 100}, true);
+  for (Motion* each : {&plain, &adapts})
+    for (int frame = 0; frame < 10; ++frame) {
+      each->advance(1);
+      each->correct({0, 0, 40, 100});
+    }
+  adapts.advance(3), plain.advance(3);
+  EXPECT_EQ(plain.box(), adapts.box());
 }
 
 TEST(Motion, NeverInvertsABox) {
