@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs the Python programs of README.md, docs/python.md and docs/function.md as printed, in a
-folder like a fresh clone."""
+"""Runs the Python programs of README.md, docs/python.md, docs/function.md and docs/archives.md as
+printed, in a folder like a fresh clone."""
 import importlib.util
 import re
 import sys
@@ -99,6 +99,22 @@ def test_functions(folder):
     assert rows.count('[') > 6 and re.search(r'0\.9\d', rows), rows
     assert re.fullmatch(r'\[\[ *0\. *0\. *10\. *10\.\]\n \[20\. 20\. 30\. 30\.\]\]\n',
                         printed(again, suppresses))
+
+
+def test_archives(folder):
+    """The program, and the query on what it has written."""
+    for name in 'pyarrow', 'pandas', 'duckdb':
+        if importlib.util.find_spec(name) is None:
+            raise Skip(f'no {name}')
+    page = SOURCE / 'docs/archives.md'
+    program, = blocks_of(page, 'python')
+    out = printed(folder, program)
+    assert 'shapes.webm ok 250' in out and 'square.webm ok' in out and 'ring' in out, out
+    import duckdb
+    query, = blocks_of(page, 'sql')
+    found = duckdb.sql(query.replace('boxes/', f'{folder}/boxes/')).fetchall()
+    assert {(row[0], row[2]) for row in found} == {('shapes.webm', 0.), ('square.webm', 0.)}, found
+    assert {'ring', 'star'} <= {row[1] for row in found}
 
 
 def test_every_array_is_in_the_table(folder):

@@ -92,7 +92,7 @@ collect_variables() {
   variables=(
     "HOME=$cache/home" "LANG=C.UTF-8" "GST_PLUGIN_PATH=$build/gst/plugins"
     "GI_TYPELIB_PATH=$build/gst/api/uninstalled" "GST_REGISTRY=$build/gst-registry-$environment.bin"
-    "PYTHONPATH=$top/python"
+    "PYTHONPATH=$top/python:$cache/home/python-packages"
     # so that a single test finds what `meson test` shows it
     "KEEPBOX_SOURCE=$top" "KEEPBOX_TEST_DATA=$(dirname "$top")/shared/data"
   )
@@ -111,7 +111,7 @@ collect_variables() {
     variables+=(
       "PATH=$top/python/bin:$build/gst/tool:$PATH" "GST_PLUGIN_PATH=$build/gst/plugins${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH}"
       "GI_TYPELIB_PATH=$build/gst/api/uninstalled${GI_TYPELIB_PATH:+:$GI_TYPELIB_PATH}"
-      "PYTHONPATH=$top/python${PYTHONPATH:+:$PYTHONPATH}"
+      "PYTHONPATH=$top/python:$cache/home/python-packages${PYTHONPATH:+:$PYTHONPATH}"
     )
   fi
   if [[ -n $libraries ]]; then variables+=("LD_LIBRARY_PATH=${libraries#:}"); fi

@@ -36,6 +36,23 @@ command_fuzz() { # [SURFACE] [TIME]
   return "$status"
 }
 
+# Python packages that Debian lacks, for its Python, by the host's pip: which index it uses is known
+# there. Tests that need one of them skip without.
+add_python_packages() {
+  local folder=$cache/home/python-packages version
+  if [[ -f $folder/.made && $(<"$folder/.made") == "${python_packages[*]}" ]]; then return; fi
+  version=$(in_env python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+  rm -rf "$folder.new"
+  if python3 -m pip install --quiet --no-deps --only-binary=:all: --python-version "$version" \
+    --target "$folder.new" "${python_packages[@]}" >"$cache/log/pip.log" 2>&1; then
+    echo "${python_packages[*]}" >"$folder.new/.made"
+    rm -rf "$folder"
+    mv -T "$folder.new" "$folder"
+  else
+    say "SKIP the Python packages ${python_packages[*]}: pip could not install them, see $cache/log/pip.log"
+  fi
+}
+
 command_test() {
   local argument arguments=() folder=build options=() layout=()
   for argument; do
@@ -60,6 +77,7 @@ command_test() {
   choose_environment
   [[ $folder != build ]] || mapfile -t options < <(cuda_options "$top/$folder")
   build_in "$top/$folder" "${options[@]}"
+  add_python_packages
   # ThreadSanitizer does not support every randomised memory layout
   if [[ $folder == build-tsan ]] && in_env setarch -R true 2>/dev/null; then layout=(setarch -R); fi
   run_tests testlog "${layout[@]}" meson test -C "$build" --no-rebuild --print-errorlogs "${arguments[@]}"

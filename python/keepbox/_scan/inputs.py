@@ -186,6 +186,15 @@ def of_names(names: Iterable[str], by_content: bool = False) -> list[Input]:
     return list(found.values())
 
 
+def of_path(path: str, name: str) -> Input:
+    """Returns the input that a video, a picture or a folder of pictures is."""
+    if not os.path.isdir(path):
+        return _of_file(name, path, False)
+    pictures = sorted(each for each in os.listdir(path)
+                      if is_picture(each) and not each.startswith('.'))
+    return _input(PICTURES, name, path, tuple(pictures), False)
+
+
 def is_of_shard(key: str, shard: tuple[int, int] | None) -> bool:
     """True if an input belongs to a shard: number 1 to count of count."""
     return shard is None or int(key, 16) % shard[1] == shard[0] - 1

@@ -56,8 +56,10 @@ def _counts_more(row: Row, before: Row) -> bool:
 class Manifest:
     """The file that one run appends to; no other run may at the same time."""
 
-    def __init__(self, folder: str, shard: tuple[int, int] | None) -> None:
-        self.path = path_of(folder, shard)
+    def __init__(self, folder: str, shard: tuple[int, int] | None = None, owner: str = '') -> None:
+        """owner: whose own file it is, if no shard's."""
+        self.path = os.path.join(folder, f'manifest-{owner}.jsonl') if owner else \
+            path_of(folder, shard)
         try:
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
         except OSError as error:
