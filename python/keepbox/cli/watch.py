@@ -21,12 +21,12 @@ from .._server import Address, Response, Route, Server, address_of
 from . import FAILED, Parser, Usage, options, sources
 from .feed import EVENTS, PARTS, Feed, Frame
 from .lines import QUEUE, UPRIGHT, Chain, Element, Line, detection, elements, reader_of
-from .options import DECODE, INFER, LOW_SCORE, TRACK, Settings, settings_of
+from .options import INFER, LOW_SCORE, Settings, settings_of
 from .play import Player
 from .progress import Progress
 from .signals import Signals
 from .sources import Moving
-from .tally import Found, Tally
+from .tally import Tally
 
 USAGE = 'SOURCE... --model FILE [OPTIONS]'
 ABOUT = """\
