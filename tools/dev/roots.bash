@@ -87,7 +87,7 @@ make_root() { # ROOT MIRROR PACKAGES...   an empty MIRROR is mmdebstrap's own
   remove_tree "$cache/$root.new"
   # a separate mount namespace, so that a killed mmdebstrap leaves no mounts behind
   # shellcheck disable=SC2016 # $1 is mmdebstrap's
-  step "$root" "Making a Debian $root root in $cache from $from (1 to 2 GB, 1 to 5 minutes)" \
+  step "$root" "Making a Debian $root root in $cache from $from (1 to 3 GB, 1 to 5 minutes)" \
     as_root unshare -m mmdebstrap --variant=apt ${architectures:+--architectures="$architectures"} \
     --include="$include" --aptopt="$cache/home/apt.conf" \
     ${eatmydata:+--hook-dir="$eatmydata"} --dpkgopt=force-unsafe-io \
