@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from . import compat
     from ._boxes import Boxes, Mask
+    from ._counts import Counts
     from ._decoder import Decoder, DeviceBoxes
     from ._detector import Detector
     from ._errors import ElementWarning, Error
@@ -32,11 +33,11 @@ if TYPE_CHECKING:
     from ._streams import Stream
 
 __version__ = '0.2.0'
-__all__ = ['Detector', 'Stream', 'Frame', 'Boxes', 'Mask', 'Decoder', 'DeviceBoxes', 'nms',
-           'scan', 'Scanned', 'compat', 'Error', 'ElementWarning', '__version__']
+__all__ = ['Detector', 'Stream', 'Frame', 'Boxes', 'Mask', 'Counts', 'Decoder', 'DeviceBoxes',
+           'nms', 'scan', 'Scanned', 'compat', 'Error', 'ElementWarning', '__version__']
 
 # Where names are, which are loaded when they are first used: only some need GStreamer.
-_PLACES = {'Boxes': '_boxes', 'Decoder': '_decoder', 'Detector': '_detector',
+_PLACES = {'Boxes': '_boxes', 'Counts': '_counts', 'Decoder': '_decoder', 'Detector': '_detector',
            'DeviceBoxes': '_decoder', 'ElementWarning': '_errors', 'Error': '_errors',
            'Frame': '_frame', 'Mask': '_boxes', 'Scanned': '_scan', 'Stream': '_streams',
            'nms': '_nms', 'scan': '_scan'}

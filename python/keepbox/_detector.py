@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from . import _process, _runtime
+from ._counts import Shapes, with_counter
 from ._errors import Error
 from ._frame import Frame
 from ._given import Given, Source, given_by
@@ -20,7 +21,7 @@ _runtime.check()
 ALIASES = {'confidence': 'score-threshold', 'iou': 'iou-threshold', 'classes': 'include-classes',
            'labels': 'label-file', 'model': 'model-file'}
 # Of the constructor alone.
-FIXED = ('colors', 'tracker')
+FIXED = ('colors', 'tracker', 'lines', 'zones')
 # Names that other packages have for arguments.
 OTHER_NAMES = {'agnostic': 'class_agnostic', 'agnostic_nms': 'class_agnostic',
                'class_names': 'labels', 'conf': 'confidence', 'conf_thres': 'confidence',
@@ -69,6 +70,14 @@ class Detector:
         labels: a file of class names, one per line, if the model has none.
         colors: 'RGB', or 'BGR' as in OpenCV: the order in arrays that you give and get.
         tracker: elements after the decoder that give objects their ids, such as 'boxtrack'.
+        lines: lines at which objects are counted (boxcount), by name: x and y of both ends, and
+            optionally the names of the directions in and out, such as
+            {'gate': (.1, .5, .9, .5, 'enter', 'leave')}; or the text of boxcount's property.
+            Coordinates are fractions of the frame if all of a line are at most 1, otherwise pixels.
+            Seen from the first end to the second, in is from right to left. Without a tracker,
+            boxtrack gives objects their ids.
+        zones: zones in which objects are counted, by name: x and y of three or more corners,
+            {'queue': [(.2, .5), (.4, .5), (.4, .9)]}. Frames have the counts in `counts`.
         properties: any other property of tensorinfer or boxdecode, with _ for -, such as
             provider='cpu', detector='yolox', nms_contract='ultralytics', max_detections=50,
             class_thresholds={'person': .6}. `gst-inspect-1.0 boxdecode` explains them.
@@ -84,15 +93,16 @@ class Detector:
     def __init__(self, model: str | os.PathLike[str], *,
                  classes: Sequence[str | int] | str | None = None, confidence: float | None = None,
                  iou: float | None = None, labels: str | os.PathLike[str] | None = None,
-                 colors: str = 'RGB', tracker: str | None = None, **properties: object) -> None:
+                 colors: str = 'RGB', tracker: str | None = None, lines: Shapes | None = None,
+                 zones: Shapes | None = None, **properties: object) -> None:
         _process.check()
         if colors not in ('RGB', 'BGR'):
             raise ValueError(f'colors must be RGB or BGR, not {colors}')
+        after = with_counter(tracker or '', lines, zones)
         given = {'model': model, 'classes': classes, 'confidence': confidence, 'iou': iou,
                  'labels': labels, **properties}
         self._engine: Engine = _runtime.engine(
-            colors, tracker or '', {name: value for name, value in given.items()
-                                    if value is not None})
+            colors, after, {name: value for name, value in given.items() if value is not None})
 
     if not TYPE_CHECKING:  # a type checker would take it for a class with any attribute
         def __setattr__(self, name: str, value: object) -> None:

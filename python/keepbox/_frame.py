@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from ._boxes import UNTRACKED, Boxes
+from ._counts import Counts
 from ._errors import Error
 from ._given import Pixels
 
@@ -38,6 +39,9 @@ class Content(Protocol):
     def attributes(self) -> dict[str, tuple[str, float]]:
         """Reads the results about the whole of it."""
 
+    def counts(self) -> Counts:
+        """Reads the counts of its lines and zones."""
+
     def image(self) -> Pixels:
         """Converts its pixels to an array that the caller owns."""
 
@@ -47,8 +51,8 @@ class Content(Protocol):
 
 class Frame:
     """A frame of a stream, with what was found in it. It may be kept as long as you like, but holds
-    its pixels in memory. Pickled, as for a result of a worker process, it has its boxes, and its
-    pixels only if `image` was read before.
+    its pixels in memory. Pickled, as for a result of a worker process, it has its boxes and counts,
+    and its pixels only if `image` was read before.
 
     Attributes:
         index: the number of the frame in its video or stream, from 0; of a picture among those of
@@ -88,6 +92,12 @@ class Frame:
         return self._read().attributes()
 
     @functools.cached_property
+    def counts(self) -> Counts:
+        """What was counted up to the frame, at the detector's lines and zones or by a boxcount among
+        its elements: frame.counts.lines['gate'].crossed['in'], frame.counts.zones['queue'].now."""
+        return self._read().counts()
+
+    @functools.cached_property
     def image(self) -> Pixels:
         """The pixels, uint8 (height, width, 3) in the detector's order of colours, without boxes.
         An array that you gave is returned itself; otherwise it is made once, when first asked for,
@@ -115,7 +125,7 @@ class Frame:
 
     def __getstate__(self) -> dict[str, Any]:
         """Returns what does not need GStreamer."""
-        kept = {name: getattr(self, name) for name in ('boxes', 'attributes', 'skipped')}
+        kept = {name: getattr(self, name) for name in ('boxes', 'attributes', 'counts', 'skipped')}
         return {**self.__dict__, **kept, '_content': None, '_given': None}
 
     def to_pandas(self, empty: bool = False) -> pandas.DataFrame:

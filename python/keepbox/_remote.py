@@ -20,6 +20,7 @@ import numpy as np
 
 from . import _process, _runtime
 from ._boxes import READ, ROW, Boxes, Layout, Mask, Values
+from ._counts import Counts, unpacked
 from ._errors import Error, warn
 from ._frame import Frame
 from ._given import Given, Pixels, checked_item
@@ -408,6 +409,10 @@ class Content:
     def attributes(self) -> dict[str, tuple[str, float]]:
         """Returns the results about the whole of it."""
         return {name: (text, level) for name, (text, level) in self._about['attributes'].items()}
+
+    def counts(self) -> Counts:
+        """Returns the counts of its lines and zones."""
+        return unpacked(self._about['counts'])
 
     def image(self) -> Pixels:
         """Fetches its pixels."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ._boxes import Boxes, Layout
+from ._counts import Counts, Line, Present, Zone, named
 from ._gi import Gst, GstVideo, Keepbox
 from ._given import Pixels
 from ._render import Renderer
@@ -41,6 +42,10 @@ class Content:
         """Reads the results about the whole of it."""
         return attributes_of(self.sample)
 
+    def counts(self) -> Counts:
+        """Reads the counts of its lines and zones."""
+        return counts_of(self._sample.get_buffer())
+
     def image(self) -> Pixels:
         """Converts its pixels."""
         return self._renderer.image(self.sample)
@@ -66,6 +71,31 @@ def attributes_of(sample: Any) -> dict[str, tuple[str, float]]:
     found = (Keepbox.buffer_get_attribute(buffer, index)
              for index in range(Keepbox.buffer_get_n_attributes(buffer)))
     return {name or '': (text, level) for text, name, level in found}
+
+
+def _line_of(buffer: Any, index: int) -> tuple[str, Line]:
+    """Returns the name of a line, and its counts."""
+    name, *numbers = Keepbox.buffer_get_line(buffer, index)
+    directions = Keepbox.buffer_get_line_directions(buffer, index)
+    return name, Line(dict(zip(directions, numbers[:2])), dict(zip(directions, numbers[2:])))
+
+
+def _zone_of(buffer: Any, index: int) -> tuple[str, Zone]:
+    """Returns the name of a zone, and its counts."""
+    name, visits, mean, longest, crowded = Keepbox.buffer_get_zone(buffer, index)
+    found = (Keepbox.buffer_get_present(buffer, index, each)
+             for each in range(Keepbox.buffer_get_n_present(buffer, index)))
+    present = tuple(Present(number, dwell / Gst.SECOND, label or '', model or '')
+                    for _, number, dwell, label, model in found)
+    return name, Zone(visits, mean / Gst.SECOND, longest / Gst.SECOND, bool(crowded), present)
+
+
+def counts_of(buffer: Any) -> Counts:
+    """Reads what boxcount counted up to a frame."""
+    lines = range(Keepbox.buffer_get_n_lines(buffer))
+    zones = range(Keepbox.buffer_get_n_zones(buffer))
+    return Counts(named(_line_of(buffer, index) for index in lines),
+                  named(_zone_of(buffer, index) for index in zones))
 
 
 def boxes_of(sample: Any, shape: tuple[int, int], layout: Layout | None = None) -> Boxes:

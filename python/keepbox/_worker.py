@@ -16,6 +16,7 @@ from typing import Any
 
 from . import _errors
 from ._boxes import Mask
+from ._counts import packed
 from ._given import Given
 from ._options import plain
 from ._wire import Channel, Closed, Peer
@@ -154,6 +155,7 @@ class Worker:
                 'rows': boxes._rows.view('u1'), 'parents': boxes._parents,
                 'labels': values['label'], 'models': values['model'],
                 'skipped': frame.skipped, 'attributes': frame.attributes,
+                'counts': packed(frame.counts),
                 'layout': {name: getattr(layout, name)
                            for name in ('tracked', 'keypoints', 'masks', 'embedding')}}
 
