@@ -93,8 +93,9 @@ class Frame:
 
     @functools.cached_property
     def counts(self) -> Counts:
-        """What was counted up to the frame, at the detector's lines and zones or by a boxcount among
-        its elements: frame.counts.lines['gate'].crossed['in'], frame.counts.zones['queue'].now."""
+        """What was counted up to the frame, at the detector's lines and zones or by a boxcount
+        among its elements: frame.counts.lines['gate'].crossed['in'],
+        frame.counts.zones['queue'].now."""
         return self._read().counts()
 
     @functools.cached_property

@@ -44,7 +44,7 @@ class Content:
 
     def counts(self) -> Counts:
         """Reads the counts of its lines and zones."""
-        return counts_of(self._sample.get_buffer())
+        return counts_of(self.sample.get_buffer())
 
     def image(self) -> Pixels:
         """Converts its pixels."""
