@@ -6,7 +6,7 @@
  *
  * Publishes the boxes on frames (#GstAnalyticsODMtd of any decoder) by MQTT, and passes the frames
  * on unchanged, in any format and memory: the JSON objects that boxsink writes, numbers of objects
- * for dashboards and home automation, or events of tracks.
+ * for dashboards and home automation, events of tracks, or what boxcount counts.
  *
  * A thread of its own connects and sends, so that the stream never waits for the network. While
  * there is no connection, messages are kept in a queue, on disk if queue-location is set; if it is
@@ -38,6 +38,7 @@
 
 #include "gst/base/element.h"
 #include "gst/base/error.h"
+#include "gst/metas/counts.h"
 #include "gst/publish/diskqueue.h"
 #include "gst/publish/messages.h"
 #include "gst/publish/mqttbroker.h"
@@ -111,6 +112,7 @@ GstFlowReturn transform_ip(GstBaseTransform* base, GstBuffer* buffer) {
                        .skipped = p.reader.skipped(),
                        .time = static_cast<uint64_t>(p.time)};
   frame.info.skipped = frame.skipped.any();
+  frame.info.counts = counts_of(buffer);
   const auto complete = [&](FrameInfo& info) { return add_tensors(info, buffer, p.props); };
   const Status made = p.messages.add(std::move(frame), p.made, complete);
   if (!made && !std::exchange(p.failed, true)) post_warning(GST_ELEMENT(base), made.error());
@@ -128,6 +130,12 @@ void end(GstBaseTransform* base) {
   finish(p);
   p.sender->counts_known();
   p.sender->camera().end();
+}
+
+/// Publishes what boxcount tells after the last frame.
+void add_events(Publishing& p, const FrameCounts& counts) {
+  p.messages.add_events(counts, p.made);
+  send(p);
 }
 
 /// Ends all tracks, because other frames follow.
@@ -152,6 +160,7 @@ void follow_gap(Publishing& p, GstEvent* event) {
 
 gboolean sink_event(GstBaseTransform* base, GstEvent* event) {
   State& s = Self::of(base);
+  if (const auto counts = counts_of_event(event)) add_events(*s.running, *counts);
   switch (GST_EVENT_TYPE(event)) {
     case GST_EVENT_EOS: end(base); break;
     case GST_EVENT_FLUSH_STOP: restart(*s.running); break;

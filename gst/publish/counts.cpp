@@ -97,6 +97,7 @@ std::string TopicValues::* value_of(std::string_view name) {
   if (name == "source") return &TopicValues::source;
   if (name == "class") return &TopicValues::label;
   if (name == "model") return &TopicValues::model;
+  if (name == "name") return &TopicValues::name;
   return name == "id" ? &TopicValues::id : nullptr;
 }
 
@@ -124,7 +125,7 @@ Result<TopicPattern> TopicPattern::parse(const std::string& text, const char* pr
     return reject(ErrorKind::kInvalid,
                   std::string(property) + "=" + text +
                       " is not a topic: it may have {source}, "
-                      "{class}, {model} and {id}, but not + and #",
+                      "{class}, {model}, {id} and {name}, but not + and #",
                   "set " + std::string(property) + "= to one such as keepbox/{source}/boxes");
   };
   if (g_utf8_validate(text.data(), static_cast<gssize>(text.size()), nullptr) == FALSE ||

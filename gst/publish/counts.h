@@ -22,6 +22,7 @@ namespace keepbox {
 /// Values of placeholders.
 struct TopicValues {
   std::string source, label, model, id;
+  std::string name{};  // of a line or zone
 };
 
 /// A topic such as keepbox/{source}/counts/{class}.

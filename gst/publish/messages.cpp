@@ -18,6 +18,7 @@ Messages::Messages(PublishSettings settings, const PublishProps& props)
       qos_(static_cast<int>(props.qos)),
       writer_(BoxFormat::kJsonl, settings_.writer),
       pace_(props.rate),
+      states_(settings_),
       tracks_(static_cast<int64_t>(props.track_timeout * GST_SECOND), props.rate, settings_.source,
               !props.source.empty()) {}
 
@@ -94,14 +95,37 @@ void Messages::add_counts(bool changed, std::vector<Message>& out) {
   }
 }
 
+void Messages::add_states(const Kinds& changed, std::vector<Message>& out) {
+  for (auto& [topic, payload, of_line] : states_.take(changed)) {
+    const bool retain = of_line ? settings_.retain.lines : settings_.retain.zones;
+    out.push_back(message(std::move(topic), std::move(payload), retain));
+    out.back().state = retain;
+  }
+}
+
+void Messages::add_events(const FrameCounts& counts, const FrameInfo& frame,
+                          std::vector<Message>& out) {
+  for (auto& [topic, payload, of_line] : states_.events(counts, frame))
+    out.push_back(message(std::move(topic), std::move(payload), false));
+}
+
+void Messages::add_events(const FrameCounts& counts, std::vector<Message>& out) {
+  add_events(counts, last_, out);
+}
+
 Status Messages::add(PublishedFrame frame, std::vector<Message>& out, const Complete& complete) {
   frame.skipped = looks_.take(std::move(frame.skipped), frame.boxes);
   const auto& [info, boxes, skipped, time] = frame;
   if (settings_.what.tracks) add_events(tracks_.add(info, boxes, skipped, time), out);
+  if (info.counts != nullptr) add_events(*info.counts, info, out);
+  states_.set(info.counts);
+  last_ = {.number = info.number, .timestamp = info.timestamp, .size = info.size};
+  last_.wall_time = info.wall_time;
   if (settings_.what.counts) counts_.set(boxes, skipped, settings_.counts, settings_.source);
   const bool passes = pace_.passes(time);
   const Status added = settings_.what.boxes ? add_boxes(frame, passes, out, complete) : Status{};
   if (settings_.what.counts && passes) add_counts(settings_.on_change.counts, out);
+  if (passes) add_states(settings_.on_change, out);
   return added;
 }
 
@@ -113,6 +137,10 @@ void Messages::restart(std::vector<Message>& out) {
 
 void Messages::finish(std::vector<Message>& out) {
   restart(out);
+  constexpr Kinds kChanged{.lines = true, .zones = true};
+  add_states(kChanged, out);
+  states_.clear();
+  add_states(kChanged, out);
   if (!settings_.what.counts) return;
   add_counts(true, out);
   counts_.clear();
@@ -120,13 +148,19 @@ void Messages::finish(std::vector<Message>& out) {
 }
 
 std::optional<Error> Messages::take_warning() {
-  if (warned_ || !(tracks_.is_full() || counts_.is_full())) return std::nullopt;
+  if (warned_ || !(tracks_.is_full() || counts_.is_full() || states_.is_full()))
+    return std::nullopt;
   warned_ = true;
   if (tracks_.is_full())
     return problem(ErrorKind::kNoResource,
                    "Objects are left out: there are " + std::to_string(TrackEvents::kMaxTracks) +
                        " tracks at a time already",
                    "lower track-timeout=, or give ids by a tracker that keeps them");
+  if (states_.is_full())
+    return problem(ErrorKind::kNoResource,
+                   "Counts of lines and zones are left out: they have " +
+                       std::to_string(CountStates::kMaxTopics) + " topics already",
+                   "set topic-zone-counts= to one without {class} and {model}, or fewer zones");
   return problem(ErrorKind::kNoResource,
                  "Objects are not counted: their numbers have " +
                      std::to_string(Counts::kMaxTopics) + " topics already",

@@ -17,6 +17,7 @@
 #include "gst/metas/boxes.h"
 #include "gst/metas/skippedmodels.h"
 #include "gst/publish/counts.h"
+#include "gst/publish/countstates.h"
 #include "gst/publish/outbox.h"
 #include "gst/publish/properties.h"
 #include "gst/sink/writer.h"
@@ -127,6 +128,9 @@ class Messages {
   /// boxes are published without its data.
   Status add(PublishedFrame frame, std::vector<Message>& out, const Complete& complete = {});
 
+  /// Appends what boxcount tells after the last frame.
+  void add_events(const FrameCounts& counts, std::vector<Message>& out);
+
   /// Ends all tracks, because other frames follow, and forgets the boxes that were published.
   void restart(std::vector<Message>& out);
 
@@ -160,13 +164,17 @@ class Messages {
                    const Complete& complete);
   void add_events(const std::vector<TrackEvent>& events, std::vector<Message>& out);
   void add_counts(bool changed, std::vector<Message>& out);
+  void add_states(const Kinds& changed, std::vector<Message>& out);
+  void add_events(const FrameCounts& counts, const FrameInfo& frame, std::vector<Message>& out);
 
   PublishSettings settings_;
   int qos_;
   BoxWriter writer_;
   Pace pace_;
   Counts counts_;
+  CountStates states_;
   TrackEvents tracks_;
+  FrameInfo last_;  // without what it borrows
   ModelLooks looks_;
   std::optional<Content> published_;  // of the last JSON object
   bool incomplete_ = false;           // a model skipped its frame

@@ -2,6 +2,7 @@
 // The table of boxpublish's properties, and what they define.
 #include "gst/publish/properties.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "core/base/infile.h"
@@ -26,7 +27,10 @@ const Property<PublishProps> kPublishProperties[] = {
     {"what",
      "Comma-separated list of what is published. boxes: the JSON object of each frame, as boxsink "
      "writes it. counts: the number of boxes of each class, and the total, as plain text. tracks: "
-     "JSON objects for the beginning, improvements and end of each object with a tracking id.",
+     "JSON objects for the beginning, improvements and end of each object with a tracking id. "
+     "lines "
+     "and zones: JSON objects with the counts of boxcount, the number of objects of each class in "
+     "each zone as plain text, and JSON objects for what happens, which are not retained.",
      &PublishProps::what},
     {"topic-boxes",
      "Topic of the JSON objects of frames. In topics, {source} is the property source or else the "
@@ -37,6 +41,21 @@ const Property<PublishProps> kPublishProperties[] = {
      "other publisher may use the topics: numbers that an earlier run left there become 0.",
      &PublishProps::topic_counts},
     {"topic-tracks", "Topic of the JSON objects of tracks.", &PublishProps::topic_tracks},
+    {"topic-lines",
+     "Topic of the JSON object with the crossings of a line; {name} is that of the line.",
+     &PublishProps::topic_lines},
+    {"topic-zones",
+     "Topic of the JSON object with the numbers and times of a zone; {name} is that of the zone.",
+     &PublishProps::topic_zones},
+    {"topic-zone-counts",
+     "Topic of the number of objects of a class in a zone, and with all for {class} of all of "
+     "them.",
+     &PublishProps::topic_zone_counts},
+    {"topic-events",
+     "Topic of the JSON objects for what happens at lines and in zones, as boxsink writes them "
+     "with "
+     "format=events-jsonl.",
+     &PublishProps::topic_events},
     {"topic-availability",
      "Topic with the message online while the element is connected, and offline otherwise. If "
      "the connection is lost, the broker publishes offline (an MQTT will). Always retained; "
@@ -61,13 +80,15 @@ const Property<PublishProps> kPublishProperties[] = {
     {"on-change",
      "Comma-separated list of messages that are published only if they changed. boxes: if the "
      "classes, the number of boxes per class, the tracking ids, or the classes and texts of the "
-     "whole frame changed. counts: if the number changed.",
+     "whole frame changed. counts: if the number changed. lines and zones: if a count, the objects "
+     "in the "
+     "zone or an alarm changed, not if only time passed.",
      &PublishProps::on_change},
     {"rate",
      "Maximum number of messages per second of running time: of boxes, of each count, and of "
      "improvements of each track; 0 means no limit. Boxes wait for a frame that the model looked "
-     "at, but for no longer than a turn. The last counts before EOS are always published, and then "
-     "0.",
+     "at, but for no longer than a turn. Events are not limited. The last counts before EOS are "
+     "always published, and then 0.",
      &PublishProps::rate, nullptr, 0, 1000},
     {"track-timeout",
      "Seconds of running time without a box after which a track ends, like lost-after of "
@@ -168,14 +189,23 @@ Result<PublishSettings> publish_settings(const PublishProps& props, const char* 
   KB_ASSIGN(out.boxes, TopicPattern::parse(props.topic_boxes, "topic-boxes"));
   KB_ASSIGN(out.counts, TopicPattern::parse(props.topic_counts, "topic-counts"));
   KB_ASSIGN(out.tracks, TopicPattern::parse(props.topic_tracks, "topic-tracks"));
+  KB_ASSIGN(out.lines, TopicPattern::parse(props.topic_lines, "topic-lines"));
+  KB_ASSIGN(out.zones, TopicPattern::parse(props.topic_zones, "topic-zones"));
+  KB_ASSIGN(out.zone_counts, TopicPattern::parse(props.topic_zone_counts, "topic-zone-counts"));
+  KB_ASSIGN(out.events, TopicPattern::parse(props.topic_events, "topic-events"));
   KB_ASSIGN(const auto camera, TopicPattern::parse(props.topic_camera, "topic-camera"));
   out.camera = camera.of({.source = out.source});
   KB_ASSIGN(out.writer, json_options(props));
   KB_ASSIGN(out.broker, broker_settings(props, out.source));
-  if (out.what == Kinds{} || out.boxes.empty() || out.counts.empty() || out.tracks.empty())
+  if (out.what == Kinds{} || !out.has_topics())
     return reject(ErrorKind::kInvalid, "There is nothing to publish, or no topic for it",
-                  "set what= to boxes, counts or tracks, and topics");
+                  "set what= to boxes, counts, tracks, lines or zones, and topics");
   return out;
+}
+
+bool PublishSettings::has_topics() const {
+  const TopicPattern* all[] = {&boxes, &counts, &tracks, &lines, &zones, &zone_counts, &events};
+  return std::ranges::none_of(all, [](const TopicPattern* each) { return each->empty(); });
 }
 
 Result<Kinds> Kinds::parse(const std::string& text, const char* property) {
@@ -184,10 +214,12 @@ Result<Kinds> Kinds::parse(const std::string& text, const char* property) {
     if (word == "boxes") out.boxes = true;
     else if (word == "counts") out.counts = true;
     else if (word == "tracks") out.tracks = true;
+    else if (word == "lines") out.lines = true;
+    else if (word == "zones") out.zones = true;
     else if (!word.empty())
       return reject(ErrorKind::kInvalid,
                     std::string(property) + " has " + in_quotes(word) +
-                        ", which is not boxes, counts or tracks",
+                        ", which is not boxes, counts, tracks, lines or zones",
                     "set " + std::string(property) + "= to a list of these, such as boxes,counts");
   }
   return out;

@@ -19,6 +19,8 @@ struct Kinds {
   bool boxes = false;   // the boxes of a frame, as a JSON object
   bool counts = false;  // numbers of objects
   bool tracks = false;  // the beginning, changes and end of objects with a tracking id
+  bool lines = false;   // the counts of boxcount's lines, and what crosses them
+  bool zones = false;   // those of its zones, and what happens in them
 
   /// Parses a list such as "boxes,counts", possibly empty. @param property for errors
   static Result<Kinds> parse(const std::string& text, const char* property);
@@ -34,10 +36,14 @@ struct PublishProps : JsonProps {
   std::string topic_boxes = "keepbox/{source}/boxes";
   std::string topic_counts = "keepbox/{source}/counts/{class}";
   std::string topic_tracks = "keepbox/{source}/tracks";
+  std::string topic_lines = "keepbox/{source}/lines/{name}";
+  std::string topic_zones = "keepbox/{source}/zones/{name}";
+  std::string topic_zone_counts = "keepbox/{source}/zones/{name}/{class}";
+  std::string topic_events = "keepbox/{source}/events";
   std::string topic_availability = "keepbox/{source}/available";
   std::string topic_camera = "keepbox/{source}/camera";
   guint qos = 1;
-  std::string retain = "counts", on_change = "counts";
+  std::string retain = "counts,lines,zones", on_change = "counts,lines,zones";
   gdouble rate = 0;             // per second; 0: no limit
   gdouble track_timeout = 1;    // seconds
   gdouble camera_timeout = 10;  // seconds
@@ -57,7 +63,9 @@ const PropertyTable<PublishProps>& publish_properties();
 /// Checked settings from properties.
 struct PublishSettings {
   Kinds what, retain, on_change;
-  TopicPattern boxes, counts, tracks;
+  TopicPattern boxes, counts, tracks, lines, zones, zone_counts, events;
+
+  bool has_topics() const;
   std::string source;  // of topics
   std::string camera;  // topic of the camera's state; empty: none
   WriterOptions writer;

@@ -275,6 +275,12 @@ void write_jsonl(const FrameInfo& frame, std::span<const FrameBox> boxes,
   out += '\n';
 }
 
+void write_line(const LineCount& line, std::string& out) { out += dump(line_of(line)); }
+
+void write_zone(const ZoneCount& zone, const FrameCounts& all, std::string& out) {
+  out += dump(zone_of(zone, has_models(all)));
+}
+
 void write_event(const CountNote& note, const FrameInfo& frame, const WriterOptions& options,
                  std::string& out) {
   using enum CountNote::Kind;

@@ -138,6 +138,11 @@ void write_jsonl(const FrameInfo& frame, std::span<const FrameBox> boxes,
 std::optional<uint64_t> note_time(const CountNote& note, const FrameInfo& frame);
 inline double seconds_of(uint64_t ns) { return static_cast<double>(ns) / 1e9; }
 
+/// Appends the numbers of a line, and those of one of the zones of a frame, as JSON objects of JSON
+/// Lines.
+void write_line(const LineCount& line, std::string& out);
+void write_zone(const ZoneCount& zone, const FrameCounts& all, std::string& out);
+
 /// Appends a line of kEventsJsonl.
 void write_event(const CountNote& note, const FrameInfo& frame, const WriterOptions& options,
                  std::string& out);
