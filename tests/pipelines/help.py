@@ -9,7 +9,7 @@ from tap import SOURCE, main
 
 FOLDERS = ('pipelines', 'pipelines/demo', 'tools', 'tests/bench', 'tests/track', 'tests/zoo')
 ELSEWHERE = {'make_bundle', 'make_packages', 'make_wheel', 'try_packages', 'common.sh',
-             'record_tensors.sh', 'streets_test.py'}
+             'record_tensors.sh', 'streets_test.py', 'try_images'}
 PYTHON, SHELL = '#!/usr/bin/env python3\n', '#!/usr/bin/env bash\n'
 
 

@@ -270,5 +270,14 @@ def test_picture(folder):
     assert 'one name is needed; 0' in run(PIPELINES / 'parts', status=2)[1]
 
 
+def test_picture_of_counts(folder):
+    need_inference()
+    need('boxoverlay')
+    need('boxcount')
+    run(PIPELINES / 'count', folder / 'count.png')
+    assert (folder / 'count.png').read_bytes().startswith(b'\x89PNG')
+    assert 'one name is needed; 0' in run(PIPELINES / 'count', status=2)[1]
+
+
 if __name__ == '__main__':
     main(globals())

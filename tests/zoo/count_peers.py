@@ -176,6 +176,9 @@ def columns():
 
 
 def main():
+    if {'-h', '--help'} & set(sys.argv[1:]):
+        print(__doc__.strip())
+        return
     if sys.argv[1:] == ['--boxcount']:
         print(json.dumps([boxcount_of(frames, line) for _, frames, _, line in CASES]))
         return
