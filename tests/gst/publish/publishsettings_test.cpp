@@ -48,7 +48,8 @@ TEST(TopicPattern, HasPlaceholders) {
   for (const char* wrong : {"a/#", "+/a", "{", "{stream}", "{}", "a{source", "a\nb", "\xff"})
     EXPECT_FALSE(TopicPattern::parse(wrong, "topic-boxes")) << wrong;
   EXPECT_EQ(TopicPattern::parse("a/#", "topic-boxes").error().message(),
-            "topic-boxes=a/# is not a topic: it may have {source}, {class}, {model}, {id} and {name}, but "
+            "topic-boxes=a/# is not a topic: it may have {source}, {class}, {model}, {id} and "
+            "{name}, but "
             "not + and #. Set topic-boxes= to one such as keepbox/{source}/boxes.");
 }
 
@@ -81,10 +82,10 @@ TEST(Settings, AreChecked) {
   PublishProps props;
   EXPECT_EQ(error(props), "");
   props.what = "boxes,count";
-  EXPECT_EQ(
-      error(props),
-      "what has \"count\", which is not boxes, counts, tracks, lines or zones. Set what= to a list of these, "
-      "such as boxes,counts.");
+  EXPECT_EQ(error(props),
+            "what has \"count\", which is not boxes, counts, tracks, lines or zones. Set what= to "
+            "a list of these, "
+            "such as boxes,counts.");
   props.what = " , ";
   EXPECT_NE(error(props).find("nothing to publish"), std::string::npos);
   props = {};
