@@ -126,7 +126,8 @@ Status write_events(KeepboxBoxSink* self, Session& session, const FrameCounts& c
   State& s = *self->state;
   if (session.ended || !session.props.output().events) return {};
   const FrameInfo info{
-      .number = session.number, .timestamp = session.last_time, .size = s.frame, .counts = &counts};
+      .number = session.number, .timestamp = session.last_time, .size = s.frame,
+      .source = session.props.source, .counts = &counts};
   return session.write(info, {}, s.text);
 }
 

@@ -24,7 +24,8 @@ Bytes only_box(GstBuffer* frame, size_t list) {
   const Bytes all = pack_boxes(frame);
   constexpr ptrdiff_t kLength = sizeof(guint32);
   const auto before = static_cast<ptrdiff_t>(list), after = static_cast<ptrdiff_t>(kLists) - before;
-  constexpr ptrdiff_t kEnd = 1;  // whether all models skipped the frame
+  // whether all models skipped the frame, no lines, zones and notes, whether there are only these
+  constexpr ptrdiff_t kEnd = 1 + 3 * kLength + 1;
   return {all.begin() + (before + 1) * kLength, all.end() - kEnd - (after - 1) * kLength};
 }
 
@@ -36,7 +37,9 @@ std::string why_not(const std::vector<Bytes>& turns, guint32 count, size_t list)
     for (guint32 box = 0; i == list && box < count; ++box)
       for (const guint8 byte : turns[box % turns.size()]) all.put(byte);
   }
-  all.put<guint8>(0);  // not all models skipped the frame
+  all.put<guint8>(0);                           // not all models skipped the frame
+  for (size_t i = 0; i < 3; ++i) all.put_count(0);  // no lines, zones and notes
+  all.put<guint8>(0);                           // not only these
   const Buffer to = test::empty_frame();
   const Status status = unpack_boxes(all.bytes(), to.get());
   return status ? "" : status.error().message();
