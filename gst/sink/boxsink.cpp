@@ -125,9 +125,11 @@ Status write_frame(KeepboxBoxSink* self, Session& session, GstBuffer* buffer) {
 Status write_events(KeepboxBoxSink* self, Session& session, const FrameCounts& counts) {
   State& s = *self->state;
   if (session.ended || !session.props.output().events) return {};
-  const FrameInfo info{
-      .number = session.number, .timestamp = session.last_time, .size = s.frame,
-      .source = session.props.source, .counts = &counts};
+  const FrameInfo info{.number = session.number,
+                       .timestamp = session.last_time,
+                       .size = s.frame,
+                       .source = session.props.source,
+                       .counts = &counts};
   return session.write(info, {}, s.text);
 }
 

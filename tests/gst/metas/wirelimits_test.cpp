@@ -37,9 +37,9 @@ std::string why_not(const std::vector<Bytes>& turns, guint32 count, size_t list)
     for (guint32 box = 0; i == list && box < count; ++box)
       for (const guint8 byte : turns[box % turns.size()]) all.put(byte);
   }
-  all.put<guint8>(0);                           // not all models skipped the frame
+  all.put<guint8>(0);                               // not all models skipped the frame
   for (size_t i = 0; i < 3; ++i) all.put_count(0);  // no lines, zones and notes
-  all.put<guint8>(0);                           // not only these
+  all.put<guint8>(0);                               // not only these
   const Buffer to = test::empty_frame();
   const Status status = unpack_boxes(all.bytes(), to.get());
   return status ? "" : status.error().message();
