@@ -120,7 +120,7 @@ Status Messages::add(PublishedFrame frame, std::vector<Message>& out, const Comp
   if (info.counts != nullptr) add_events(*info.counts, info, out);
   states_.set(info.counts);
   last_ = {.number = info.number, .timestamp = info.timestamp, .size = info.size};
-  last_.wall_time = info.wall_time;
+  last_.source = info.source, last_.wall_time = info.wall_time;
   if (settings_.what.counts) counts_.set(boxes, skipped, settings_.counts, settings_.source);
   const bool passes = pace_.passes(time);
   const Status added = settings_.what.boxes ? add_boxes(frame, passes, out, complete) : Status{};

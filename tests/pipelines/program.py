@@ -13,8 +13,8 @@ import sys
 
 import numpy as np
 
-from tap import (CLIP, DATA, MODEL, PIPELINES, PROGRAM, SOURCE, Skip, blocks_of, detect, main, need,
-                 need_inference, run)
+from tap import (CLIP, DATA, MODEL, PIPELINES, PROGRAM, SOURCE, Skip, blocks_of, detect, first_line,
+                 main, need, need_inference, run)
 
 STREET = PIPELINES / 'media/street.webm'
 STREET_MODEL = PIPELINES / 'models/world-street.onnx'
@@ -79,7 +79,7 @@ def test_boxes_are_those_of_the_line(folder):
     line, _ = keepbox('line', *words)
     run('bash', '-c', line.replace(str(one), str(other)))
     assert len(lines_of(one)) > 15 and one.read_bytes() == other.read_bytes()
-    first = blocks_of(SOURCE / 'README.md', 'sh')[0]
+    first = first_line()
     assert 'boxdecode score-threshold=0.55 iou-threshold=0.5 track-score-threshold=0.1' in first
     run('bash', '-c', first.replace('pipelines/media/street.webm', str(clip)).replace(
         'pipelines/models', f'{PIPELINES}/models').replace('boxes.jsonl', str(readme)))

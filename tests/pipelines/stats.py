@@ -129,7 +129,8 @@ def test_the_line_of_the_page(folder):
     asked = re.findall(r'`[^`]*?(keepbox_[a-z]+_[a-z_]+)', page)
     there = {name for name, _ in found} | {f'keepbox_boxpublish_{name}' for name in
                                            ('connected', 'queued', 'dropped_total')}
-    assert len(shown) == 5 and len(asked) > 5 and there.issuperset([*shown, *asked]), (shown, asked)
+    there.add('keepbox_boxcount_lines_in_total')
+    assert len(shown) == 6 and len(asked) > 5 and there.issuperset([*shown, *asked]), (shown, asked)
 
 
 def test_the_health_check_of_the_page(folder):

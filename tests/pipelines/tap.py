@@ -62,6 +62,12 @@ def blocks_of(page, language):
     return [textwrap.dedent(block) for _, name, block in found if name == language]
 
 
+def first_line():
+    """Returns the first line of GStreamer in README.md."""
+    return next(block for block in blocks_of(SOURCE / 'README.md', 'sh')
+                if block.startswith('gst-launch-1.0 '))
+
+
 def blocks_of_pages(language):
     """Returns the code blocks of that language in all pages."""
     return [block for page in pages() for block in blocks_of(page, language)]

@@ -7,7 +7,7 @@ import random
 import subprocess
 
 from onnxrows import write_rows
-from tap import PIPELINES, SOURCE, blocks_of, detect, main, need, run
+from tap import PIPELINES, detect, first_line, main, need, run
 
 SIDE = 640
 CELLS = [(stride, x, y) for stride in (8, 16, 32)
@@ -38,7 +38,7 @@ def launch(folder, rows, output):
     need('tensorinfer')
     (folder / 'pipelines').symlink_to(PIPELINES)
     write_rows(folder / 'model.onnx', rows, output)
-    line = blocks_of(SOURCE / 'README.md', 'sh')[0].replace('\\\n', ' ')
+    line = first_line().replace('\\\n', ' ')
     model, = (word for word in line.split() if word.startswith('model-file='))
     line = line.replace(model, 'model-file=model.onnx')
     line = line.replace('! tensorinfer', '! identity eos-after=3 ! tensorinfer')

@@ -36,11 +36,11 @@ PublishProps counted_props(const char* what = "lines,zones") {
 class CountedFrames {
  public:
   explicit CountedFrames(const PublishProps& props)
-      : messages_(*publish_settings(props, "boxpublish0"), props) {}
+      : source_(props.source), messages_(*publish_settings(props, "boxpublish0"), props) {}
 
   Texts add(const FrameCounts* counts, bool skipped = false) {
-    FrameInfo info{.number = number_, .timestamp = time(), .size = {10, 10}, .skipped = skipped};
-    info.counts = counts;
+    FrameInfo info{.number = number_, .timestamp = time(), .size = {10, 10}, .source = source_};
+    info.skipped = skipped, info.counts = counts;
     EXPECT_TRUE(messages_.add({info, {}, {}, time()}, out_));
     ++number_;
     return take();
@@ -65,6 +65,7 @@ class CountedFrames {
     return texts;
   }
 
+  std::string source_;
   Messages messages_;
   std::vector<Message> out_;
   int64_t number_ = 0;
