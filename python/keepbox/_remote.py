@@ -97,10 +97,10 @@ class Connection:
         except Closed as error:
             raise self.lost() from error
 
-    def receive(self, channel: Channel) -> dict[str, Any]:
-        """Waits for a message."""
+    def read(self, channel: Channel) -> tuple[int, dict[str, Any]]:
+        """Waits for a message, and returns its number and the message, which stays."""
         try:
-            return self._peer.receive(channel)
+            return self._peer.read(channel)
         except Closed as error:
             raise self.lost() from error
 
@@ -148,28 +148,46 @@ class Call:
         self._connection, self._items = connection, items
         self._channel = connection.channel()
         self.has_ended = False
+        self._answer: tuple[int, dict[str, Any]] | None = None
+        self._item: dict[str, Any] | None = None
         connection.send(self._channel, {'call': name, 'of': number, 'with': arguments})
 
     def result(self) -> Any:
-        """Waits for the end of the call."""
-        while True:
-            try:
-                answer = self._connection.receive(self._channel)
-            except Error:
-                self.has_ended = True
-                raise
-            if 'item' in answer:
-                assert self._items is not None
-                self._connection.send(self._channel, self._items.read())
-            elif 'warning' in answer:
-                warn(answer['warning'])
-            else:
-                break
-        self.has_ended = True
-        self._connection.give_back(self._channel)
+        """Waits for the end of the call; returns the same when it is called again."""
+        answer = self._last_answer()
+        if not self.has_ended:
+            self.has_ended = True
+            self._connection.give_back(self._channel)
         if 'error' in answer:
             raise self._error(answer['error'])
         return answer['result']
+
+    def _last_answer(self) -> dict[str, Any]:
+        while True:
+            if self._answer is None:
+                try:
+                    self._answer = self._connection.read(self._channel)
+                except Error:
+                    self.has_ended = True
+                    raise
+            number, answer = self._answer
+            if self.has_ended:
+                return answer
+            self._channel.drop(number)
+            if 'item' in answer:
+                self._send_item()
+            elif 'warning' in answer:
+                self._answer = None
+                warn(answer['warning'])
+            else:
+                return answer
+
+    def _send_item(self) -> None:
+        assert self._items is not None
+        if self._item is None:
+            self._item = self._items.read()
+        self._connection.send(self._channel, self._item)
+        self._answer = self._item = None
 
     def _error(self, about: Mapping[str, Any]) -> BaseException:
         if about['kind'] == 'item' and self._items is not None and self._items.error:
@@ -304,11 +322,15 @@ class RemoteStream(Stream):
         call = self._call
         try:
             about = call.result()
-        finally:
+        except Exception:
             if call.has_ended:
                 self._call = None
-        if about is None:
-            return None
+            raise
+        frame = None if about is None else self._frame_of(about)
+        self._call = None
+        return frame
+
+    def _frame_of(self, about: Mapping[str, Any]) -> Frame:
         given = about['given']
         for name, value in about['layout'].items():
             if name != 'embedding' or value is not None:

@@ -24,7 +24,7 @@ LARGE = 1 << 16
 # Pieces of shared memory that are kept for further arrays.
 KEPT = 4
 HEAD = struct.Struct('<II')  # bytes of JSON, and of arrays behind them
-MOST_FILES = 8  # of one message
+SPACE = socket.CMSG_SPACE(4 * 8)  # for files of a message
 READ = 1 << 18
 ARRAY, SHARED = '~array', '~shared'
 RETURNED, DROPPED = '~returned', '~dropped'  # beside the value of a message
@@ -35,13 +35,15 @@ class Closed(ConnectionError):
 
 
 class Channel:
-    """One end of a connected pair of sockets, used by one thread at a time. A call of receive()
-    that an exception interrupts goes on with the next one."""
+    """One end of a connected pair of sockets, used by one thread at a time. A message stays until
+    it is dropped, so that nothing is lost when a signal raises an exception anywhere."""
 
     def __init__(self, end: socket.socket) -> None:
         self._socket = end
-        self._got = bytearray()
-        self._files: list[int] = []
+        # What was received, how many parts of it were taken, their bytes and files, and how many
+        # messages were dropped: replaced as a whole, because an exception may come between any two
+        # statements.
+        self._state: tuple[list[Any], int, bytes, tuple[int, ...], int] = ([], 0, b'', (), 0)
         self._closed = weakref.finalize(self, end.close)
 
     def send(self, text: bytes, arrays: Sequence[Any] = (), files: Sequence[int] = ()) -> None:
@@ -55,35 +57,52 @@ class Channel:
         except OSError as error:
             raise Closed(str(error)) from error
 
-    def receive(self) -> tuple[bytes, bytes, list[int]]:
-        """Waits for a message, and returns its JSON, its arrays and its files.
+    def receive(self) -> tuple[int, bytes, bytes, list[int]]:
+        """Waits for a message, and returns its number, its JSON, its arrays and its files; the same
+        one until it is dropped.
 
         Raises:
             Closed: there will be none.
         """
         while True:
-            if len(self._got) >= HEAD.size:
-                length, rest = HEAD.unpack_from(self._got)
-                end = HEAD.size + length + rest
-                if len(self._got) >= end:
-                    text = bytes(self._got[HEAD.size:HEAD.size + length])
-                    arrays = bytes(self._got[HEAD.size + length:end])
-                    del self._got[:end]
-                    files, self._files = self._files, []
-                    return text, arrays, files
-            self._fill()
+            _, _, got, files, number = self._state
+            middle, end = self._ends(got)
+            if end:
+                return number, got[HEAD.size:middle], got[middle:end], list(files)
+            self._take_part()
 
-    def _fill(self) -> None:
-        try:
-            part, rights, _, _ = self._socket.recvmsg(READ, socket.CMSG_SPACE(4 * MOST_FILES),
-                                                      socket.MSG_CMSG_CLOEXEC)
-        except OSError as error:
-            raise Closed(str(error)) from error
-        for _, _, data in rights:
-            self._files += array.array('i', data[:len(data) - len(data) % 4])
+    def drop(self, number: int) -> None:
+        """Removes the message of that number, if that was not done."""
+        parts, taken, got, _, current = self._state
+        if number == current:
+            if taken == len(parts):
+                parts, taken = [], 0
+            self._state = parts, taken, got[self._ends(got)[1]:], (), number + 1
+
+    @staticmethod
+    def _ends(got: bytes) -> tuple[int, int]:
+        """Returns where the JSON of the first message ends, and its arrays; 0 if it is not whole."""
+        if len(got) < HEAD.size:
+            return 0, 0
+        length, rest = HEAD.unpack_from(got)
+        end = HEAD.size + length + rest
+        return (HEAD.size + length, end) if len(got) >= end else (0, 0)
+
+    def _take_part(self) -> None:
+        parts, taken, got, files, number = self._state
+        if taken == len(parts):
+            # one call, so that no signal is handled between the receipt and the list
+            try:
+                parts.extend(map(self._socket.recvmsg, (READ,), (SPACE,),
+                                 (socket.MSG_CMSG_CLOEXEC,)))
+            except OSError as error:
+                raise Closed(str(error)) from error
+        part, rights, _, _ = parts[taken]
         if not part:
             raise Closed('the connection has ended')
-        self._got += part
+        more = [number for _, _, data in rights
+                for number in array.array('i', data[:len(data) - len(data) % 4])]
+        self._state = parts, taken + 1, got + part, (*files, *more), number
 
     def close(self) -> None:
         """Closes this end; a thread that waits at the other one gets Closed."""
@@ -213,8 +232,14 @@ class Peer:
                 os.close(each)
 
     def receive(self, channel: Channel) -> dict[str, Any]:
-        """Waits for a message; raises Closed."""
-        text, arrays, files = channel.receive()
+        """Waits for a message, and drops it; raises Closed."""
+        number, value = self.read(channel)
+        channel.drop(number)
+        return value
+
+    def read(self, channel: Channel) -> tuple[int, dict[str, Any]]:
+        """Waits for a message, and returns its number and the message; raises Closed."""
+        number, text, arrays, files = channel.receive()
 
         def unpack(value: dict[str, Any]) -> Any:
             if ARRAY in value:
@@ -226,4 +251,4 @@ class Peer:
             return value
         value: dict[str, Any] = json.loads(text, object_hook=unpack)
         self._memories.take(value)
-        return value
+        return number, value

@@ -72,6 +72,8 @@ class Worker:
         channel.close()
 
     def _answer(self, channel: Channel, message: dict[str, Any]) -> None:
+        if 'call' not in message:  # an item that was sent twice
+            return
         if folder := message.get('folder'):
             with contextlib.suppress(OSError):
                 os.chdir(folder)
