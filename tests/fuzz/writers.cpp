@@ -23,6 +23,7 @@ FrameInfo any_frame(Input& input) {
   if (input.chance(10)) out.sender_time = uint64_t{input.below(UINT32_MAX)} << input.below(33);
   out.tracked = input.chance(30);
   if (input.chance(10)) out.wall_time = "2024-02-29T12:00:00.000Z";
+  if (input.chance(40)) out.source = any_name(input);
   return out;
 }
 
@@ -34,7 +35,6 @@ std::vector<CocoId> any_ids(Input& input) {
 
 WriterOptions any_options(Input& input) {
   WriterOptions out{.write_empty = input.chance(50)};
-  if (input.chance(40)) out.source = any_name(input);
   if (input.chance(20)) out.tags = R"({"camera":3,"x":12345678901234567890123})";
   if (input.chance(15)) out.images = any_ids(input);
   if (input.chance(15)) out.categories = any_ids(input);
