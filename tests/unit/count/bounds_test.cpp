@@ -85,8 +85,9 @@ TEST(CounterBounds, TakeAnyTimes) {
   Counted counted(some_shapes());
   std::minstd_rand random(2);
   for (int i = 0; i < 2000; ++i) {
-    const int64_t times[] = {std::numeric_limits<int64_t>::min(), 0,
-                             std::numeric_limits<int64_t>::max(), -1, counted.time + 40 * kMs};
+    constexpr int64_t kLast = std::numeric_limits<int64_t>::max();
+    const int64_t times[] = {std::numeric_limits<int64_t>::min(), 0, kLast, -1,
+                             std::min(counted.time, kLast - 40 * kMs) + 40 * kMs};
     counted.see({{1 + random() % 3, {300, 200 + static_cast<double>(random() % 100)}}},
                 times[random() % std::size(times)]);
     const ZoneTotals& zone = counted.zone();
