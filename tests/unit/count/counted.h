@@ -46,7 +46,7 @@ struct Counted {
     std::vector<CountPoint> list;
     for (const auto& [id, place] : points)
       list.push_back({.object = {0, id}, .at = place, .height = 80});
-    time = at.value_or(time + step);
+    time = at ? *at : time + step;
     counter.see({.time = time, .size = size, .points = list});
     note_events();
   }
