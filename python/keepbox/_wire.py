@@ -81,7 +81,7 @@ class Channel:
 
     @staticmethod
     def _ends(got: bytes) -> tuple[int, int]:
-        """Returns where the JSON of the first message ends, and its arrays; 0 if it is not whole."""
+        """Returns where the first message's JSON ends, and its arrays; 0 if it is not whole."""
         if len(got) < HEAD.size:
             return 0, 0
         length, rest = HEAD.unpack_from(got)
