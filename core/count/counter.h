@@ -18,7 +18,7 @@
 
 namespace keepbox {
 
-// What goes in: points of objects, frame by frame.
+// Input: points of objects, frame by frame.
 
 struct CountSettings {
   double band = 0.05;                     // pixels; below 1 a share of the height of the box
@@ -50,7 +50,7 @@ struct CountFrame {
   bool all_skipped = false;             // no model looked
 };
 
-// What comes out: events, and totals.
+// Output: events and totals.
 
 enum class CountEventKind : uint8_t {
   kCrossed,    // an object crossed a line

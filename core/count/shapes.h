@@ -106,8 +106,8 @@ class ZoneArea {
   Corner low_, high_;
 };
 
-// What is nearer to the frame's border than a pixel is on it: objects are cut off there, and what
-// would be beyond it cannot be seen.
+// Points and edges within a pixel of the frame's border count as on it, because objects are cut off
+// there, and nothing beyond it can be seen.
 
 LineSegment placed(const CountLine& line, Size frame);
 ZoneArea placed(const CountZone& zone, Size frame);

@@ -303,8 +303,8 @@ void Tracker::match_scored(const auto& has_track, float reach, float min_weight)
   assign(0);
 }
 
-/// As published, tracks that are not confirmed are matched without a prediction, so that nothing of
-/// their movement is learnt from the second box. At low rates it is, as much of it is in that box.
+/// Matches unconfirmed tracks without a prediction, as published. At low rates it predicts them,
+/// too, because the second box then has most of their movement.
 void Tracker::byte_track() {
   using enum Track::State;
   const int64_t passed = settings_.by_time ? passed_ : 0;

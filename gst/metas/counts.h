@@ -55,7 +55,7 @@ struct ZoneCount {
   guint now() const { return static_cast<guint>(present.size()); }
 };
 
-/// What happened at a line or in a zone.
+/// An event at a line or in a zone.
 struct CountNote {
   enum class Kind : guint8 { kCrossed, kUncertain, kEntered, kLeft, kDwelt, kCrowded };
 

@@ -23,7 +23,7 @@ struct CountMark {
   bool is_line = false;
   Rgb color;
   std::vector<std::string> caption{};  // the name, and of a zone its occupancy
-  // Of a line: texts at the arrows to its left and to its right, seen from its first point.
+  // Texts at the arrows to the left and to the right of a line, seen from its first point.
   std::array<std::vector<std::string>, 2> ways{};
   bool crowded = false;
 };

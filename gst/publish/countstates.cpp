@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What is published of lines and zones: their state, and what happens at them.
+// States and events of lines and zones as messages.
 #include "gst/publish/countstates.h"
 
 #include <algorithm>

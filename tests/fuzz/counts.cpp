@@ -65,7 +65,7 @@ DrawnFrame draw_frame(Input& input, int64_t time) {
   return out;
 }
 
-/// What events of a name say.
+/// Totals by the events of a name.
 struct Told {
   std::array<uint64_t, 6> events{};  // by kind
 };

@@ -62,7 +62,7 @@ TEST(CountLines, TakePointsThatAreExactlyOnThem) {
   EXPECT_EQ(counts(down({440, 300, 300, 320, 400})), "0/0");
 }
 
-/// Where such a path comes from is not known.
+/// The side that such a path comes from is unknown.
 TEST(CountLines, AreNotCrossedByWhatBeginsOnOrBehindThem) {
   EXPECT_EQ(counts(down({300, 320, 440})), "0/0");
   EXPECT_EQ(counts(down({300, 280, 200})), "0/0");
@@ -190,7 +190,7 @@ TEST(CountLines, ScaleWithTheFrameIfTheyAreFractions) {
   EXPECT_EQ(counted.of_line(), "0/2") << "at 480; the count goes on";
 }
 
-// What cannot be known.
+// Crossings that no rule can decide.
 
 TEST(UncertainCrossings, AreThoseOfAnIdThatBeginsWhereAnotherWasLost) {
   Counted counted = Counted::at_line(kLeft, kRight, 5);
