@@ -158,8 +158,8 @@ void drop_first(std::vector<T>& list, const std::vector<T>& there) {
 
 }  // namespace
 
-/// Keeps the order of the counts that the frame has. Does not map them back, because a scaler need
-/// not have noted how it fitted the picture.
+/// Puts the counts that the frame has first in its copy. Does not map them back, because a scaler
+/// need not have noted how it fitted the picture.
 void carry_counts(GstBuffer* from, GstBuffer* to, const PixelMap& map) {
   const FrameCounts* all = counts_of(from);
   if (all == nullptr) return;
